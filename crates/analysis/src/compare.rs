@@ -136,6 +136,17 @@ struct Ends {
     high: Option<f64>,
 }
 
+impl Cost {
+    /// Returns the plain mean of some values, without an interval; `None` if there are none.
+    fn plain_mean(values: &[f64]) -> Option<Cost> {
+        (!values.is_empty()).then(|| Cost {
+            value: values.iter().sum::<f64>() / values.len() as f64,
+            interval: None,
+            records: values.len(),
+        })
+    }
+}
+
 fn ends<S: Serializer>(interval: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
     let (low, high) = interval.unzip();
     Ends { low, high }.serialize(serializer)
@@ -191,6 +202,25 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    fn not_comparable(why: impl Into<String>) -> Outcome {
+        Outcome::NotComparable { why: why.into() }
+    }
+
+    /// Returns the ratio's interval, if there is a verdict.
+    fn interval(&self) -> Option<Ratio> {
+        match self {
+            Outcome::Compared { ratio, .. } => Some(*ratio),
+            Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => None,
+        }
+    }
+
+    /// Whether the verdict is slower, with a ratio above 1 + `share`.
+    fn is_slower_by_more_than(&self, share: f64) -> bool {
+        matches!(self, Outcome::Compared { ratio, verdict: Change::Slower } if ratio.ratio > 1.0 + share)
+    }
+}
+
 /// A cost that is compared between the base and the new side. A pair of measurements has the
 /// conditions of a case; a pair of simulations has designs, `kind` and `name` instead; a pair of
 /// observations has `kind` and `name`.
@@ -225,33 +255,6 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Makes a comparison that has no verdicts yet.
-    fn unjudged(
-        subject: Subject,
-        quantity: Quantity,
-        [base, new]: [Option<Cost>; 2],
-        outcome: Outcome,
-    ) -> Pair {
-        Pair {
-            subject,
-            new_case: None,
-            quantity,
-            is_suspect: false,
-            suspect_records: Vec::new(),
-            base,
-            new,
-            outcome,
-        }
-    }
-
-    /// Returns the smallest growth that would be shown, as a share; `None` if no growth could be.
-    fn least_shown_growth(&self) -> Option<f64> {
-        match &self.outcome {
-            Outcome::Compared { ratio, .. } => Some(ratio.ratio / ratio.low - 1.0),
-            Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => None,
-        }
-    }
-
     /// Returns the smallest change in the ratio's interval, as a logarithm: 0 if the interval
     /// covers 1.
     pub fn least_change(&self) -> f64 {
@@ -288,7 +291,7 @@ impl Pair {
     /// Whether the pair is about a kernel function, whose verdicts are separate from those of
     /// costs.
     pub fn is_of_a_function(&self) -> bool {
-        matches!(&self.subject, Subject::Simulated(place) if place.part.is_of_a_function())
+        self.subject.is_of_a_function()
     }
 
     /// Whether the pair needs a verdict and has none. A number that has fallen to 0 needs none, because it has not grown.
@@ -298,17 +301,13 @@ impl Pair {
         self.is_main()
             && !is_gone
             && !self.quantity.is_cycles_in_all()
-            && !matches!(self.outcome, Outcome::Compared { .. })
+            && self.outcome.interval().is_none()
     }
 
     /// Whether the pair is a main number of the comparison: about a whole design (simulation), or
     /// about all tasks (observation).
     pub fn is_main(&self) -> bool {
-        match &self.subject {
-            Subject::Case(_) | Subject::Injected { .. } => true,
-            Subject::Simulated(place) => place.part == Part::All,
-            Subject::Observed(who) => *who == Who::All,
-        }
+        self.subject.is_main()
     }
 }
 
@@ -447,8 +446,12 @@ impl Comparison {
     /// Returns the growths that a gate with this limit could have shown; `None` if nothing was
     /// compared.
     pub fn shown_growths(&self, limit: f64) -> Option<ShownGrowths> {
-        let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
-        let growths: Vec<f64> = costs.filter_map(Pair::least_shown_growth).collect();
+        // The smallest growth that would be shown in each cost, as a share.
+        let growths: Vec<f64> = self
+            .costs()
+            .filter_map(|pair| pair.outcome.interval())
+            .map(|ratio| ratio.ratio / ratio.low - 1.0)
+            .collect();
         let least = growths.iter().copied().reduce(f64::min)?;
         let most = growths.iter().copied().reduce(f64::max)?;
         let beyond_limit = growths.iter().filter(|growth| **growth > limit).count();
@@ -466,10 +469,10 @@ impl Comparison {
         let Some(limit) = self.fail_above.filter(|limit| *limit > 0.0) else {
             return false;
         };
-        let is_excluded = |pair: &Pair| matches!(&pair.outcome, Outcome::Compared { ratio, .. } if ratio.high <= 1.0 + limit);
+        let mut intervals = self.pairs.iter().filter_map(|pair| pair.outcome.interval());
         let shown = self.shown_growths(limit);
         shown.is_some_and(|shown| shown.beyond_limit == shown.numbers)
-            && !self.pairs.iter().any(is_excluded)
+            && !intervals.any(|ratio| ratio.high <= 1.0 + limit)
     }
 
     /// Returns the condition in which a base-only case differs from a new-only case, if it is the
@@ -486,10 +489,12 @@ impl Comparison {
 
     /// Returns the pairs with the verdict slower and a ratio above 1 + `share`.
     pub fn slower_by_more_than(&self, share: f64) -> impl Iterator<Item = &Pair> {
-        let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
-        costs.filter(move |pair| {
-            matches!(&pair.outcome, Outcome::Compared { ratio, verdict: Change::Slower } if ratio.ratio > 1.0 + share)
-        })
+        self.costs()
+            .filter(move |pair| pair.outcome.is_slower_by_more_than(share))
+    }
+
+    fn costs(&self) -> impl Iterator<Item = &Pair> {
+        self.pairs.iter().filter(|pair| !pair.is_of_a_function())
     }
 }
 
@@ -514,12 +519,12 @@ fn compare_at(
     earlier: &[Analysed<'_>],
     request: Request<'_>,
 ) -> Comparison {
-    let cases = across::join(pairs::matched(base, new, earlier, hertz), request.across);
+    let cases = across::join(pairs::matched([base, new], earlier, hertz), request.across);
     let costs: Vec<Number<'_, '_>> = cases.iter().map(|case| (case, case.quantity())).collect();
     let (judged, spreads) = judge_numbers(&costs, request);
     let ((calls, _), _) = judge_numbers(&calls::numbers(&cases), calls::request(request));
     Comparison {
-        environment: environment::differences(base, new),
+        environment: environment::differences([base, new]),
         switches: cases
             .iter()
             .filter_map(pairs::Matched::changed_switches)

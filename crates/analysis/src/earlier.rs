@@ -13,9 +13,7 @@ use time::{Duration, OffsetDateTime};
 
 use crate::compare::first_difference;
 use crate::compare::pairs::is_same;
-use crate::measurement::findings::{CaseFinding, Findings, Shared};
-use crate::measurement::run_spread::student;
-use crate::statistics::Estimate;
+use crate::measurement::findings::{CaseFinding, Findings};
 use crate::statistics::estimate::mean_and_sd;
 
 /// Records that are closer in time than this count as one occasion.
@@ -220,7 +218,7 @@ fn outcomes(controls: &[Control]) -> BTreeMap<&str, &'static str> {
 /// Whether a finding shows differences between runs. A finding from a core that was shared
 /// throughout shows only interference.
 fn says_something(finding: &CaseFinding) -> bool {
-    finding.deciding().is_some() && !finding.shared.as_ref().is_some_and(Shared::is_in_costs)
+    finding.deciding().is_some() && !finding.is_of_shared_core()
 }
 
 /// Returns the costs of a case that are above 0.
@@ -241,17 +239,11 @@ fn costs(finding: &CaseFinding) -> Vec<(CostName, Cost)> {
             Cost {
                 of_core: found.estimate - of_memory,
                 of_memory,
-                within: within(found)?,
+                within: found.log_variance_within_run()?,
             },
         ))
     };
     CostName::iter().filter_map(of).collect()
-}
-
-/// Returns the variance of an estimate's logarithm that is due to variation within the run.
-fn within(found: &Estimate) -> Option<f64> {
-    let freedom = (found.n as f64 - 1.0).max(1.0);
-    Some((found.relative_half_width_within_run() / student(freedom, found.confidence)?).powi(2))
 }
 
 fn earlier_case(place: usize, counted: &[Counted]) -> Option<EarlierCase> {

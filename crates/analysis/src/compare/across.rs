@@ -3,7 +3,7 @@
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 use switchcost_record::Case;
 
-use super::pairs::{Matched, is_same};
+use super::pairs::{self, Matched, is_same};
 
 /// A condition in which the two sides may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumIter, EnumString)]
@@ -99,34 +99,27 @@ pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<M
     if across.is_empty() {
         return all;
     }
-    let places: Vec<usize> = (0..all.len())
-        .filter(|place| all[*place].is_of_base_alone())
-        .collect();
     let mut joined: Vec<usize> = Vec::new();
-    for place in places {
-        let alike = |of_base: bool, case: &Case| -> Vec<usize> {
-            let is_open = |other: &Matched<'_>| {
-                if of_base {
-                    other.is_of_base_alone()
-                } else {
-                    other.is_of_new_alone()
-                }
+    for place in 0..all.len() {
+        if !all[place].is_only_on(0) {
+            continue;
+        }
+        // The cases of one side alone that this case may be.
+        let alike = |side: usize, case: &Case| -> Vec<usize> {
+            let is_alike = |other: &Matched<'_>| {
+                other.is_only_on(side) && is_same_across(other.case(), case, across)
             };
             (0..all.len())
-                .filter(|other| {
-                    is_open(&all[*other]) && is_same_across(all[*other].case(), case, across)
-                })
+                .filter(|other| is_alike(&all[*other]))
                 .collect()
         };
-        let others = alike(false, all[place].case());
-        match others.as_slice() {
+        match alike(1, all[place].case())[..] {
             [] => {}
-            [one] if alike(true, all[*one].case()).len() == 1 => {
-                joined.push(*one);
-                let other = all[*one].take_new();
-                all[place].join(other);
+            [one] if alike(0, all[one].case()).len() == 1 => {
+                joined.push(one);
+                pairs::join(&mut all, place, one);
             }
-            several => all[place].note_alike(several.len()),
+            ref several => all[place].note_alike(several.len()),
         }
     }
     let mut place = 0..;

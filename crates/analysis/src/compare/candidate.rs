@@ -1,102 +1,91 @@
-//! Selects the pairs that get a verdict, and counts them.
+//! Judges numbers of both sides together: the confidence of each verdict depends on their number.
+
+use switchcost_record::Case;
 
 use super::ratio::LogRatio;
-use super::{Outcome, Pair, Request};
+use super::{Cost, Outcome, Pair, Quantity, Request, Subject};
 
-/// Largest ratio of an interval's ends that is still useful to a reader.
-const WIDEST: f64 = 100.0;
-const NOT_KNOWN: &str = "the records differ so much that the ratio may be anything within a factor of 100 and more; give more \
-                         records of each side";
+/// Names of the two sides, for reasons.
+pub(super) const SIDES: [&str; 2] = ["base", "new"];
 
-/// A pair that has no verdict yet, because the number of compared pairs is still unknown.
+/// Returns what both sides have, or why a side lacks it.
+pub(super) fn both<T>(sides: [Result<T, String>; 2]) -> Result<[T; 2], String> {
+    match sides {
+        [Ok(base), Ok(new)] => Ok([base, new]),
+        sides => {
+            let reasons: Vec<String> = sides.into_iter().filter_map(Result::err).collect();
+            Err(reasons.join("; "))
+        }
+    }
+}
+
+/// A number of both sides that has no verdict yet.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    /// The pair, with the reason if it cannot be compared.
-    pub(super) pair: Pair,
-    /// Logarithm of the ratio, if there is a ratio.
-    pub(super) ratio: Option<LogRatio>,
-    /// Records with a suspect number of this pair.
-    pub(super) suspects: Suspects,
+    pub(super) subject: Subject,
+    /// Case of the new side, if it differs from the base's.
+    pub(super) new_case: Option<Case>,
+    pub(super) quantity: Quantity,
+    /// Costs of the base and of the new side.
+    pub(super) costs: [Option<Cost>; 2],
+    /// Logarithm of the ratio, or the outcome if there is no verdict.
+    pub(super) ratio: Result<LogRatio, Outcome>,
+    /// Records with a suspect number, by their indices on each side.
+    pub(super) suspects: [Vec<usize>; 2],
 }
 
 impl Candidate {
-    /// Marks the pair as not comparable if there is a reason, unless it already has one.
+    /// Marks the number as not comparable if there is a reason, unless it already has one.
     pub(super) fn unless(mut self, why: Option<&str>) -> Candidate {
-        let has_ratio =
-            self.ratio.is_some() || matches!(self.pair.outcome, Outcome::NotJudged { .. });
-        if let Some(why) = why.filter(|_| has_ratio) {
-            self.ratio = None;
-            self.pair.outcome = Outcome::NotComparable {
-                why: why.to_owned(),
-            };
+        let has_reason = matches!(self.ratio, Err(Outcome::NotComparable { .. }));
+        if let Some(why) = why.filter(|_| !has_reason) {
+            self.ratio = Err(Outcome::not_comparable(why));
         }
         self
     }
-}
 
-/// Records in which a number is suspect, by their indices on each side.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Suspects {
-    pub(super) base: Vec<usize>,
-    pub(super) new: Vec<usize>,
-}
-
-impl Suspects {
-    pub(super) fn among<T>(base: &[T], new: &[T], is_suspect: impl Fn(&T) -> bool) -> Suspects {
-        let places = |side: &[T]| {
-            (0..side.len())
-                .filter(|place| is_suspect(&side[*place]))
-                .collect()
-        };
-        Suspects {
-            base: places(base),
-            new: places(new),
+    /// Returns the pair, with the verdict of an interval of this confidence.
+    fn judge(self, confidence: f64, request: &Request<'_>) -> Pair {
+        let names = [request.base, request.new].into_iter().zip(&self.suspects);
+        let suspects = names.flat_map(|(names, places)| {
+            let names = places.iter().filter_map(move |place| names.get(*place));
+            names.cloned()
+        });
+        let [base, new] = self.costs;
+        Pair {
+            subject: self.subject,
+            new_case: self.new_case,
+            quantity: self.quantity,
+            is_suspect: self.suspects.iter().any(|places| !places.is_empty()),
+            suspect_records: suspects.collect(),
+            base,
+            new,
+            outcome: self
+                .ratio
+                .map_or_else(|outcome| outcome, |ratio| ratio.judge(confidence)),
         }
     }
-
-    fn is_any(&self) -> bool {
-        !self.base.is_empty() || !self.new.is_empty()
-    }
-
-    /// Returns the names of the records, those of the base first.
-    fn names(&self, request: &Request<'_>) -> Vec<String> {
-        let of = |names: &[String], places: &[usize]| {
-            places
-                .iter()
-                .filter_map(|place| names.get(*place))
-                .cloned()
-                .collect()
-        };
-        let [base, new]: [Vec<String>; 2] =
-            [of(request.base, &self.base), of(request.new, &self.new)];
-        [base, new].concat()
-    }
 }
 
-/// Judges the pairs; returns the pairs and the number *m* of verdicts. Each interval has the
+/// Returns the indices of the suspect records on each side.
+pub(super) fn suspects<T>(sides: [&[T]; 2], is_suspect: impl Fn(&T) -> bool) -> [Vec<usize>; 2] {
+    sides.map(|side| {
+        (0..side.len())
+            .filter(|place| is_suspect(&side[*place]))
+            .collect()
+    })
+}
+
+/// Judges the numbers; returns the pairs and the number *m* of verdicts. Each interval has the
 /// confidence 1 - (1 - C) / m.
 pub(super) fn judge(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let compared = candidates
         .iter()
-        .filter(|candidate| candidate.ratio.is_some())
+        .filter(|candidate| candidate.ratio.is_ok())
         .count();
     let of_each = 1.0 - (1.0 - request.confidence) / compared.max(1) as f64;
-    let judged = |Candidate {
-                      mut pair,
-                      ratio,
-                      suspects,
-                  }: Candidate| {
-        (pair.is_suspect, pair.suspect_records) = (suspects.is_any(), suspects.names(&request));
-        if let Some((ratio, verdict)) = ratio.and_then(|ratio| ratio.judge(of_each)) {
-            pair.outcome = if ratio.high / ratio.low > WIDEST {
-                Outcome::NotComparable {
-                    why: NOT_KNOWN.to_owned(),
-                }
-            } else {
-                Outcome::Compared { ratio, verdict }
-            };
-        }
-        pair
-    };
-    (candidates.into_iter().map(judged).collect(), compared)
+    let judged = candidates
+        .into_iter()
+        .map(|candidate| candidate.judge(of_each, &request));
+    (judged.collect(), compared)
 }

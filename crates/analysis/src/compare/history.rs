@@ -9,9 +9,10 @@ use switchcost_record::Case;
 
 use super::pairs::is_same;
 use super::{
-    Analysed, Change, Comparison, Cost, Outcome, Pair, Quantity, Request, common_hertz, compare_at,
+    Analysed, Comparison, Cost, Outcome, Pair, Quantity, Request, common_hertz, compare_at,
     quantity,
 };
+use crate::lists::find_or_add;
 use crate::measurement::serialised::{Conditions, conditions};
 
 /// A state of the program or machine, with its records.
@@ -89,15 +90,13 @@ impl Step {
     /// Whether the cost is shown to be slower than in the state before or the first, with a ratio
     /// above 1 + `share`.
     pub fn is_slower_by_more_than(&self, share: f64) -> bool {
-        self.outcomes().any(|outcome| {
-            matches!(outcome, Outcome::Compared { ratio, verdict: Change::Slower } if ratio.ratio > 1.0 + share)
-        })
+        self.outcomes()
+            .any(|outcome| outcome.is_slower_by_more_than(share))
     }
 
     /// Whether a comparison of this step lacks a verdict.
     pub fn is_open(&self) -> bool {
-        self.outcomes()
-            .any(|outcome| !matches!(outcome, Outcome::Compared { .. }))
+        self.outcomes().any(|outcome| outcome.interval().is_none())
     }
 }
 
@@ -204,24 +203,20 @@ fn steps_of<'a>(
     pair: &Pair,
 ) -> Option<&'a mut Vec<Step>> {
     let case = pair.case()?;
-    let at = trends
-        .iter()
-        .position(|trend| is_same(&trend.case, case) && trend.quantity == pair.quantity);
-    let at = at.unwrap_or_else(|| {
-        trends.push(Trend {
-            case: case.clone(),
-            quantity: pair.quantity,
-            steps: vec![Step::default(); states],
-        });
-        trends.len() - 1
-    });
-    Some(&mut trends[at].steps)
+    let is_it = |trend: &Trend| is_same(&trend.case, case) && trend.quantity == pair.quantity;
+    let new = || Trend {
+        case: case.clone(),
+        quantity: pair.quantity,
+        steps: vec![Step::default(); states],
+    };
+    Some(&mut find_or_add(trends, is_it, new).steps)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::runs;
     use super::*;
+    use crate::compare::Change;
     use crate::measurement::findings::Findings;
     use crate::testing::FakeCase;
     use switchcost_record::MeasureRecord;

@@ -1,18 +1,18 @@
 //! Compares injections to find whether a change made preemptions of a program cheaper.
 
-use switchcost_record::injection::{Injection, Plan};
+use std::collections::BTreeSet;
+
+use switchcost_record::injection::{Injection, Service};
 use switchcost_units::{Bytes, Nanos};
 
-use super::candidate::{Candidate, Suspects, judge};
-use super::environment::{different, host_facts};
+use super::candidate::{Candidate, SIDES, both, judge};
+use super::environment::{Facts, different, host_facts, named};
 use super::ratio::{LogCost, LogRatio, Part};
-use super::{
-    Basis, Comparison, Cost, Origin, Outcome, Pair, Quantity, Request, RunSpread, Subject,
-};
+use super::{Basis, Comparison, Origin, Outcome, Quantity, Request, RunSpread, Subject};
 use crate::injection::{Findings, analyse};
-use crate::measurement::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
+use crate::measurement::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM};
 use crate::statistics::Estimate;
-use crate::statistics::estimate::mean_and_sd;
+use crate::statistics::quantiles::student;
 
 /// Least number of records from which a spread is estimated.
 const FEWEST: usize = 3;
@@ -23,37 +23,28 @@ pub fn compare_injections(
     new: &[&Injection],
     request: Request<'_>,
 ) -> Comparison {
-    let [of_base, of_new] = [base, new].map(|side| {
-        side.iter()
-            .map(|record| analyse(record))
-            .collect::<Vec<_>>()
-    });
-    let candidates = keys(&of_base, &of_new)
+    let sides = [base, new]
+        .map(|side| -> Vec<Findings> { side.iter().map(|record| analyse(record)).collect() });
+    let candidates = keys(&sides)
         .into_iter()
-        .map(|key| candidate(key, &of_base, &of_new, request))
+        .map(|key| candidate(key, &sides, request))
         .collect();
     let judged = judge(candidates, request);
-    let facts = |side: &[&Injection]| side.iter().map(|record| facts(record)).collect::<Vec<_>>();
     let run_spread = spread(request, base.len().min(new.len()));
     Comparison {
-        environment: different(&facts(base), &facts(new)),
+        environment: different([base, new], |record| facts(record)),
         ..Comparison::new(Basis::Injections, judged, run_spread, request)
     }
 }
 
 /// Returns the spread between runs to assume if the records do not show it.
 fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
-    match request.run_spread {
-        Some(share) => Some(RunSpread {
-            share,
-            origin: Origin::Given,
-        }),
-        None if fewest < FEWEST => Some(RunSpread {
-            share: ASSUMED_RUN_SPREAD,
-            origin: Origin::Assumed,
-        }),
-        None => None,
-    }
+    let (share, origin) = match request.run_spread {
+        Some(share) => (share, Origin::Given),
+        None if fewest < FEWEST => (ASSUMED_RUN_SPREAD, Origin::Assumed),
+        None => return None,
+    };
+    Some(RunSpread { share, origin })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,92 +56,66 @@ struct Key {
 }
 
 /// Returns the keys to compare: period by period if all records have several, and by ascending footprint.
-fn keys(base: &[Findings], new: &[Findings]) -> Vec<Key> {
-    let all: Vec<&Findings> = base.iter().chain(new).collect();
-    let mut periods: Vec<Option<Nanos>> = all
-        .iter()
-        .flat_map(|findings| &findings.periods)
-        .map(|found| Some(found.period_ns))
-        .collect();
-    periods.sort_unstable();
-    periods.dedup();
-    if all.iter().any(|findings| findings.periods.is_empty()) {
-        periods = vec![None];
+fn keys(sides: &[Vec<Findings>; 2]) -> Vec<Key> {
+    let all = || sides.iter().flatten();
+    let periods = all().flat_map(|findings| &findings.periods);
+    let mut periods: BTreeSet<Option<Nanos>> = periods.map(|found| Some(found.period_ns)).collect();
+    if all().any(|findings| findings.periods.is_empty()) {
+        periods = [None].into();
     }
-    let mut footprints: Vec<Bytes> = all
-        .iter()
-        .flat_map(|findings| &findings.footprints)
-        .map(|found| found.footprint_bytes)
-        .collect();
-    footprints.sort_unstable();
-    footprints.dedup();
-    let are_services = all.iter().all(|findings| findings.service.is_some());
-    let quantities = |footprint: Bytes| {
-        let whole = (!are_services).then_some(Quantity::Preemption);
-        whole
-            .into_iter()
-            .chain((footprint.0 > 0).then_some(Quantity::PreemptionReload))
-    };
-    let of_period = |period| {
-        let key = move |footprint| {
-            quantities(footprint).map(move |quantity| Key {
-                period,
-                footprint,
-                quantity,
-            })
-        };
-        footprints.iter().copied().flat_map(key)
-    };
-    periods.into_iter().flat_map(of_period).collect()
+    let footprints = all().flat_map(|findings| &findings.footprints);
+    let footprints: BTreeSet<Bytes> = footprints.map(|found| found.footprint_bytes).collect();
+    let are_services = all().all(|findings| findings.service.is_some());
+    let mut keys = Vec::new();
+    for period in periods {
+        for &footprint in &footprints {
+            let mut add = |quantity| {
+                keys.push(Key {
+                    period,
+                    footprint,
+                    quantity,
+                });
+            };
+            if !are_services {
+                add(Quantity::Preemption);
+            }
+            if footprint.0 > 0 {
+                add(Quantity::PreemptionReload);
+            }
+        }
+    }
+    keys
 }
 
-fn candidate(key: Key, base: &[Findings], new: &[Findings], request: Request<'_>) -> Candidate {
-    let sides =
-        [("base", base), ("new", new)].map(|(name, side)| side_of(key, name, side, request));
-    let cost = |side: &Result<LogCost, String>| -> Option<Cost> {
-        side.as_ref().ok().map(|cost| cost.cost(request.confidence))
-    };
-    let (base_cost, new_cost) = (cost(&sides[0]), cost(&sides[1]));
-    let (ratio, why) = match sides {
-        [Ok(base), Ok(new)] => (Some(LogRatio::between(&base, &new)), String::new()),
-        [base, new] => {
-            let reasons: Vec<String> = [base.err(), new.err()].into_iter().flatten().collect();
-            (None, reasons.join("; "))
-        }
-    };
-    let subject = Subject::Injected {
-        footprint_bytes: key.footprint,
-        period_ns: key.period,
-    };
-    let pair = Pair::unjudged(
-        subject,
-        key.quantity,
-        [base_cost, new_cost],
-        Outcome::NotComparable { why },
-    );
+fn candidate(key: Key, sides: &[Vec<Findings>; 2], request: Request<'_>) -> Candidate {
+    let costs = [0, 1].map(|side| cost(key, SIDES[side], &sides[side], request));
+    let known = |cost: &LogCost| cost.cost(request.confidence);
     Candidate {
-        pair,
-        ratio,
-        suspects: Suspects::default(),
+        subject: Subject::Injected {
+            footprint_bytes: key.footprint,
+            period_ns: key.period,
+        },
+        new_case: None,
+        quantity: key.quantity,
+        costs: costs.each_ref().map(|cost| cost.as_ref().ok().map(known)),
+        ratio: both(costs)
+            .map(|costs| LogRatio::between(&costs))
+            .map_err(Outcome::not_comparable),
+        suspects: Default::default(),
     }
 }
 
 /// Returns the cost of a side, or why there is none.
-fn side_of(
-    key: Key,
-    name: &str,
-    side: &[Findings],
-    request: Request<'_>,
-) -> Result<LogCost, String> {
+fn cost(key: Key, name: &str, side: &[Findings], request: Request<'_>) -> Result<LogCost, String> {
     let of = |findings: &Findings| -> Option<Estimate> {
-        let of_period = findings
-            .periods
-            .iter()
-            .find(|found| Some(found.period_ns) == key.period);
-        let footprints = if key.period.is_some() {
-            &of_period?.footprints
-        } else {
-            &findings.footprints
+        let footprints = match key.period {
+            None => &findings.footprints,
+            of => {
+                let mut periods = findings.periods.iter();
+                &periods
+                    .find(|found| Some(found.period_ns) == of)?
+                    .footprints
+            }
         };
         let found = footprints
             .iter()
@@ -174,25 +139,20 @@ fn side_of(
 /// if the records do not show it, from the assumed spread between runs.
 fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
-    let (mean, sd) = mean_and_sd(&logs);
-    let records = costs.len() as f64;
-    let own = costs
-        .iter()
-        .map(|cost| own_error(cost).powi(2))
-        .sum::<f64>()
-        / records;
-    let (variance, freedom) = match request.run_spread {
-        None if costs.len() >= FEWEST => ((sd * sd).max(own), records - 1.0),
-        given => (own + given.unwrap_or(ASSUMED_RUN_SPREAD).powi(2), FREEDOM),
-    };
-    LogCost::new(
-        mean,
-        Part {
-            variance: variance / records,
-            freedom,
+    let errors = costs.iter().map(|cost| own_error(cost).powi(2));
+    let own = errors.sum::<f64>() / costs.len() as f64;
+    let shown = Part::of_one(&logs);
+    let of_one = match request.run_spread {
+        None if costs.len() >= FEWEST => Part {
+            variance: shown.variance.max(own),
+            ..shown
         },
-        costs.len(),
-    )
+        given => Part {
+            variance: own + given.unwrap_or(ASSUMED_RUN_SPREAD).powi(2),
+            freedom: FREEDOM,
+        },
+    };
+    LogCost::new(&logs, of_one)
 }
 
 /// Returns the standard error of a cost's logarithm, from the cost's interval.
@@ -211,40 +171,28 @@ fn preempted(record: &Injection) -> &'static str {
     }
 }
 
-fn periods(plan: &Plan) -> String {
-    plan.timings()
+fn facts(record: &Injection) -> Facts {
+    let header = &record.header;
+    let timings = header.plan.timings();
+    let periods: Vec<String> = timings
         .iter()
         .map(|timing| timing.period_ns.to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-fn facts(record: &Injection) -> Vec<(String, String)> {
-    let plan = &record.header.plan;
-    let mut facts = vec![
-        ("command".to_owned(), record.header.command.join(" ")),
-        ("period".to_owned(), periods(plan)),
-        ("preempted".to_owned(), preempted(record).to_owned()),
-    ];
-    facts.extend(
-        record
-            .header
-            .service
-            .iter()
-            .map(|service| ("work".to_owned(), service.work.clone())),
-    );
-    facts.extend(host_facts(&record.header.host));
-    facts.push((
-        "switchcost".to_owned(),
-        record.header.program_version.clone(),
-    ));
-    facts
+        .collect();
+    let run = named([
+        ("command", header.command.join(" ")),
+        ("period", periods.join(", ")),
+        ("preempted", preempted(record).to_owned()),
+    ]);
+    let work = |service: &Service| named([("work", service.work.clone())]);
+    let work = header.service.as_ref().map(work).unwrap_or_default();
+    let program = named([("switchcost", header.program_version.clone())]);
+    [run, work, host_facts(&header.host), program].concat()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Change;
+    use crate::compare::{Change, Pair};
     use crate::injection::tests::{record, run};
     use switchcost_record::injection::{Run, Timing};
 
@@ -260,22 +208,24 @@ mod tests {
         record((0..12).flat_map(both).collect())
     }
 
+    fn compared(base: &Injection, new: &Injection) -> Comparison {
+        compare_injections(&[base], &[new], Request::default())
+    }
+
     fn verdicts(base: &[&Injection], new: &[&Injection]) -> Vec<(u64, Quantity, Option<Change>)> {
         let comparison = compare_injections(base, new, Request::default());
-        let verdict = |pair: &Pair| match (&pair.outcome, &pair.subject) {
-            (
-                Outcome::Compared { verdict, .. },
-                Subject::Injected {
-                    footprint_bytes, ..
-                },
-            ) => (footprint_bytes.0, pair.quantity, Some(*verdict)),
-            (
-                _,
-                Subject::Injected {
-                    footprint_bytes, ..
-                },
-            ) => (footprint_bytes.0, pair.quantity, None),
-            _ => panic!("of injections"),
+        let verdict = |pair: &Pair| {
+            let Subject::Injected {
+                footprint_bytes, ..
+            } = pair.subject
+            else {
+                panic!("{:?}", pair.subject)
+            };
+            let verdict = match pair.outcome {
+                Outcome::Compared { verdict, .. } => Some(verdict),
+                _ => None,
+            };
+            (footprint_bytes.0, pair.quantity, verdict)
         };
         comparison.pairs.iter().map(verdict).collect()
     }
@@ -308,7 +258,7 @@ mod tests {
     #[test]
     fn what_may_be_nothing_has_no_ratio() {
         let (base, new) = (costs(9_000.0, 9_000.0), costs(9_000.0, 11_000.0));
-        let comparison = compare_injections(&[&base], &[&new], Request::default());
+        let comparison = compared(&base, &new);
         let Outcome::NotComparable { why } = &comparison.pairs[2].outcome else {
             panic!("no ratio")
         };
@@ -326,14 +276,15 @@ mod tests {
             findings.service = analyse(&crate::injection::tests::of_service()).service;
             findings
         };
-        let found = keys(&[of_service(&base)], &[of_service(&new)]);
+        let found = keys(&[vec![of_service(&base)], vec![of_service(&new)]]);
         assert!(
             found
                 .iter()
                 .all(|key| key.footprint.0 > 0 && key.quantity == Quantity::PreemptionReload)
         );
         // Records of different kinds are compared in the numbers that both have.
-        assert_eq!(keys(&[of_service(&base)], &[analyse(&new)]).len(), 5);
+        let mixed = keys(&[vec![of_service(&base)], vec![analyse(&new)]]);
+        assert_eq!(mixed.len(), 5);
     }
 
     #[test]
@@ -357,7 +308,7 @@ mod tests {
             with_rarer(11_000.0, 17_000.0),
             costs(9_000.0, 14_000.0),
         );
-        let comparison = compare_injections(&[&base], &[&new], Request::default());
+        let comparison = compared(&base, &new);
         let slower: Vec<&Subject> = comparison
             .pairs
             .iter()
@@ -381,7 +332,7 @@ mod tests {
             [&of_rare, &of_rare],
             "all of it, and of that the cold caches"
         );
-        let with_single = compare_injections(&[&base], &[&single], Request::default());
+        let with_single = compared(&base, &single);
         let first = |pair: &Pair| {
             matches!(
                 pair.subject,
@@ -398,7 +349,7 @@ mod tests {
     fn what_else_is_different_is_reported() {
         let (base, mut new) = (costs(9_000.0, 11_000.0), costs(9_000.0, 11_000.0));
         new.header.command = vec!["xz".to_owned()];
-        let found = compare_injections(&[&base], &[&new], Request::default()).environment;
+        let found = compared(&base, &new).environment;
         assert_eq!(
             found
                 .iter()

@@ -13,13 +13,10 @@ use std::collections::BTreeSet;
 
 use switchcost_record::observation::{Calibration, Observation, Subject as Observed};
 
-use super::candidate::{Candidate, Suspects, judge};
-use super::environment::{Facts, different, host_facts};
-use super::{
-    Basis, Comparison, Cost, Difference, Origin, Outcome, Pair, Pricing, Request, RunSpread,
-    Subject,
-};
-use numbers::{Key, Record};
+use super::candidate::{Candidate, judge, suspects};
+use super::environment::{Facts, different, host_facts, named};
+use super::{Basis, Comparison, Origin, Pair, Pricing, Request, RunSpread, Subject};
+use numbers::{Key, Number, Record};
 
 /// Compares new records of observations with base records.
 pub fn compare_observations(
@@ -30,27 +27,25 @@ pub fn compare_observations(
     let all: Vec<&Observation> = base.iter().chain(new).copied().collect();
     let pricing = pricing(&all);
     let newest = newest(&all).filter(|_| pricing == Pricing::OneCalibration);
-    let priced = |side: &[&Observation]| {
+    let sides = [base, new].map(|side| -> Vec<Record> {
         side.iter()
             .map(|record| Record::new(record, newest))
-            .collect::<Vec<_>>()
-    };
-    let (base_records, new_records) = (priced(base), priced(new));
-    let keys = numbers::keys(&base_records, &new_records);
+            .collect()
+    });
     let reason = counted_differently(&all);
-    let of_caches = caches_priced_differently(base_records.iter().chain(&new_records));
+    let of_caches = caches_priced_differently(sides.iter().flatten());
     let candidate = |key: &Key| {
         let of_caches = of_caches.as_deref().filter(|_| key.has_caches());
-        candidate(key, &base_records, &new_records, request).unless(reason.as_deref().or(of_caches))
+        candidate(key, &sides, request).unless(reason.as_deref().or(of_caches))
     };
-    let candidates = keys.iter().map(candidate).collect();
+    let candidates = numbers::keys(&sides).iter().map(candidate).collect();
     let judged = judge_in_halves(candidates, request);
     let run_spread = request.run_spread.map(|share| RunSpread {
         share,
         origin: Origin::Given,
     });
     Comparison {
-        environment: differences(base, new),
+        environment: different([base, new], |record| facts(record)),
         pricing: Some(pricing),
         ..Comparison::new(Basis::Observations, judged, run_spread, request)
     }
@@ -61,8 +56,8 @@ pub fn compare_observations(
 fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let (whole, parts): (Vec<_>, Vec<_>) = candidates
         .into_iter()
-        .partition(|candidate| candidate.pair.is_main());
-    let has_any = |half: &[Candidate]| half.iter().any(|candidate| candidate.ratio.is_some());
+        .partition(|candidate| candidate.subject.is_main());
+    let has_any = |half: &[Candidate]| half.iter().any(|candidate| candidate.ratio.is_ok());
     let halves = if has_any(&whole) && has_any(&parts) {
         2.0
     } else {
@@ -82,49 +77,42 @@ fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pai
 /// by a different time, up to a third of a short switch, and so changes how often and how long
 /// tasks run.
 fn counted_differently(all: &[&Observation]) -> Option<String> {
-    let ways: BTreeSet<String> = all.iter().map(|record| record.source.to_string()).collect();
-    let ways: Vec<String> = ways.into_iter().collect();
-    (ways.len() > 1).then(|| {
-        let ways = ways.join(", ");
-        format!("switches were counted in different ways ({ways}), which slow them differently; observe all in one way")
-    })
+    let ways = several_ways(all.iter().map(|record| record.source.to_string()))?;
+    Some(format!(
+        "switches were counted in different ways ({ways}), which slow them differently; observe all in one way"
+    ))
 }
 
 /// Whether cold caches were priced in different ways, which gives different costs even for the same
 /// program.
 fn caches_priced_differently<'a>(all: impl Iterator<Item = &'a Record>) -> Option<String> {
-    let ways: BTreeSet<&str> = all.filter_map(Record::caches_by).collect();
-    let ways: Vec<&str> = ways.into_iter().collect();
-    (ways.len() > 1).then(|| {
-        let ways = ways.join(", ");
-        format!("cold caches were priced in different ways ({ways}); observe all with the same knowledge")
-    })
+    let ways = several_ways(all.filter_map(|record| record.caches_by.clone()))?;
+    Some(format!(
+        "cold caches were priced in different ways ({ways}); observe all with the same knowledge"
+    ))
 }
 
-fn candidate(key: &Key, base: &[Record], new: &[Record], request: Request<'_>) -> Candidate {
-    let of = |side: &[Record]| {
-        side.iter()
-            .map(|record| record.number(key))
-            .collect::<Vec<_>>()
-    };
-    let (base_numbers, new_numbers) = (of(base), of(new));
-    let judged = intervals::ratio(key, &base_numbers, &new_numbers, request.run_spread);
-    let cost = |numbers: &[_]| -> Option<Cost> { intervals::cost(key, numbers, request) };
-    let (ratio, outcome) = match judged {
-        Ok(ratio) => (Some(ratio), Outcome::NotComparable { why: String::new() }),
-        Err(outcome) => (None, outcome),
-    };
-    let costs = [cost(&base_numbers), cost(&new_numbers)];
-    let pair = Pair::unjudged(
-        Subject::Observed(key.who.clone()),
-        key.quantity,
-        costs,
-        outcome,
-    );
+/// Returns a list of the ways, if there are several.
+fn several_ways(ways: impl Iterator<Item = String>) -> Option<String> {
+    let ways: Vec<String> = ways.collect::<BTreeSet<String>>().into_iter().collect();
+    (ways.len() > 1).then(|| ways.join(", "))
+}
+
+fn candidate(key: &Key, sides: &[Vec<Record>; 2], request: Request<'_>) -> Candidate {
+    let numbers = sides.each_ref().map(|side| -> Vec<Option<Number>> {
+        side.iter().map(|record| record.number(key)).collect()
+    });
     Candidate {
-        pair,
-        ratio,
-        suspects: Suspects::among(base, new, Record::has_lost),
+        subject: Subject::Observed(key.who.clone()),
+        new_case: None,
+        quantity: key.quantity,
+        costs: numbers
+            .each_ref()
+            .map(|side| intervals::cost(key, side, request)),
+        ratio: intervals::ratio(key, &numbers, request.run_spread),
+        suspects: suspects(sides.each_ref().map(Vec::as_slice), |record| {
+            record.has_lost
+        }),
     }
 }
 
@@ -149,16 +137,6 @@ fn newest<'a>(all: &[&'a Observation]) -> Option<&'a Calibration> {
         .max_by(|a, b| a.measured_at.cmp(&b.measured_at))
 }
 
-/// Returns other differences: what was observed, the machine, and the way of counting.
-fn differences(base: &[&Observation], new: &[&Observation]) -> Vec<Difference> {
-    let of = |side: &[&Observation]| {
-        side.iter()
-            .map(|record| facts(record))
-            .collect::<Vec<Facts>>()
-    };
-    different(&of(base), &of(new))
-}
-
 fn facts(record: &Observation) -> Facts {
     // Process numbers and their count do not identify the programs.
     let observed = match &record.subject {
@@ -167,9 +145,10 @@ fn facts(record: &Observation) -> Facts {
         Observed::ControlGroup(group) => format!("control group {group}"),
         Observed::Everything => "everything".to_owned(),
     };
-    let mut facts = vec![("observed".to_owned(), observed)];
-    facts.extend(host_facts(&record.host));
-    facts.push(("counted by".to_owned(), record.source.to_string()));
-    facts.push(("switchcost".to_owned(), record.program.clone()));
-    facts
+    let ways = [
+        ("counted by", record.source.to_string()),
+        ("switchcost", record.program.clone()),
+    ];
+    let observed = named([("observed", observed)]);
+    [observed, host_facts(&record.host), named(ways)].concat()
 }

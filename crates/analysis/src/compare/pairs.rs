@@ -2,11 +2,12 @@
 
 use switchcost_record::{Case, CostName, Mechanism};
 
-use super::candidate::{Candidate, Suspects};
+use super::candidate::{Candidate, SIDES, both, suspects};
 use super::spread::{self, Run};
 use super::switches::{self, ChangedSwitches};
-use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject};
-use crate::measurement::findings::{CaseFinding, Findings, FlagName, Shared, Verdict};
+use super::{Analysed, Outcome, Quantity, RunSpread, Subject};
+use crate::lists::find_or_add;
+use crate::measurement::findings::{CaseFinding, Findings, FlagName, Verdict};
 use crate::measurement::run_spread::assumed_spread;
 use crate::statistics::Estimate;
 
@@ -14,8 +15,8 @@ use crate::statistics::Estimate;
 #[derive(Debug)]
 pub(super) struct Matched<'a> {
     case: &'a Case,
-    base: Vec<Found<'a>>,
-    new: Vec<Found<'a>>,
+    /// Findings in the records of the base, and in the new ones.
+    sides: [Vec<Found<'a>>; 2],
     /// Findings of earlier records of the machine, which show the spread between its runs.
     earlier: Vec<Found<'a>>,
     /// The case of the new records, if it differs from the base's.
@@ -34,34 +35,27 @@ struct Found<'a> {
 
 /// Matches the cases of both sides, with costs scaled to a common core clock.
 pub(super) fn matched<'a>(
-    base: &[Analysed<'a>],
-    new: &[Analysed<'a>],
+    sides: [&[Analysed<'a>]; 2],
     earlier: &[Analysed<'a>],
     hertz: Option<f64>,
 ) -> Vec<Matched<'a>> {
     let mut all: Vec<Matched<'a>> = Vec::new();
-    for (records, is_new) in [(base, false), (new, true)] {
+    for (side, records) in sides.into_iter().enumerate() {
         for (_, findings) in records {
             let factor = factor(findings, hertz);
             for finding in &findings.results {
-                let matched = place(&mut all, finding, findings.results.as_slice());
-                if is_new {
-                    &mut matched.new
-                } else {
-                    &mut matched.base
-                }
-                .push(Found { finding, factor });
+                let matched = place(&mut all, finding, &findings.results);
+                matched.sides[side].push(Found { finding, factor });
             }
         }
     }
     for (_, findings) in earlier {
         let factor = factor(findings, hertz);
         for finding in &findings.results {
-            let same = all
-                .iter_mut()
-                .find(|matched| is_same(matched.case, &finding.case));
-            same.into_iter()
-                .for_each(|matched| matched.earlier.push(Found { finding, factor }));
+            let is_it = |matched: &&mut Matched<'_>| is_same(matched.case, &finding.case);
+            if let Some(matched) = all.iter_mut().find(is_it) {
+                matched.earlier.push(Found { finding, factor });
+            }
         }
     }
     all
@@ -85,19 +79,13 @@ fn place<'a, 'b>(
         is_same(matched.case, &finding.case)
             && (!names_its_cpus || matched.case.placement == finding.case.placement)
     };
-    let at = all.iter().position(fits).unwrap_or_else(|| {
-        let (base, new, earlier) = (Vec::new(), Vec::new(), Vec::new());
-        all.push(Matched {
-            case: &finding.case,
-            base,
-            new,
-            earlier,
-            new_case: None,
-            alike: 0,
-        });
-        all.len() - 1
-    });
-    &mut all[at]
+    find_or_add(all, fits, || Matched {
+        case: &finding.case,
+        sides: Default::default(),
+        earlier: Vec::new(),
+        new_case: None,
+        alike: 0,
+    })
 }
 
 /// Whether two cases have the same conditions, apart from CPU numbers, which differ between
@@ -124,13 +112,6 @@ impl<'a> Found<'a> {
         } else {
             self.factor
         }
-    }
-
-    fn is_shared_throughout(&self) -> bool {
-        self.finding
-            .shared
-            .as_ref()
-            .is_some_and(Shared::is_in_costs)
     }
 
     /// Returns the compared cost scaled to the common clock, except for its part that waits for
@@ -182,43 +163,14 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Numbers of one side that can be compared.
-#[derive(Debug)]
-enum Side {
-    /// The runs, one or more, each with a number above 0.
-    Runs(Vec<Run>),
-    /// Why there is no number.
-    None(String),
-}
-
 impl<'a> Matched<'a> {
     pub(super) fn case(&self) -> &'a Case {
         self.case
     }
 
-    pub(super) fn is_of_base_alone(&self) -> bool {
-        !self.base.is_empty() && self.new.is_empty()
-    }
-
-    pub(super) fn is_of_new_alone(&self) -> bool {
-        self.base.is_empty() && !self.new.is_empty()
-    }
-
-    /// Takes the findings of the new side out of the case.
-    pub(super) fn take_new(&mut self) -> Matched<'a> {
-        let new = std::mem::take(&mut self.new);
-        Matched {
-            case: self.case,
-            base: Vec::new(),
-            new,
-            earlier: Vec::new(),
-            new_case: None,
-            alike: 0,
-        }
-    }
-
-    pub(super) fn join(&mut self, other: Matched<'a>) {
-        (self.new, self.new_case) = (other.new, Some(other.case));
+    /// Whether the case is on this side (0 is the base) and not on the other.
+    pub(super) fn is_only_on(&self, side: usize) -> bool {
+        !self.sides[side].is_empty() && self.sides[1 - side].is_empty()
     }
 
     pub(super) fn note_alike(&mut self, cases: usize) {
@@ -253,7 +205,7 @@ impl Matched<'_> {
 
     /// Returns the numbers above 0 of both sides.
     pub(super) fn sides(&self, of: Quantity) -> [Vec<Run>; 2] {
-        [&self.base, &self.new].map(|side| self.runs(side, of))
+        [0, 1].map(|side| self.runs(&self.sides[side], of))
     }
 
     /// Returns the numbers of earlier records.
@@ -268,7 +220,7 @@ impl Matched<'_> {
                 .filter_map(|found| found.finding.switches_per_handoff)
                 .collect()
         };
-        switches::changed(self.case, &counts(&self.base), &counts(&self.new))
+        switches::changed(self.case, [0, 1].map(|side| counts(&self.sides[side])))
     }
 
     fn runs(&self, side: &[Found<'_>], of: Quantity) -> Vec<Run> {
@@ -283,24 +235,25 @@ impl Matched<'_> {
     fn chosen<'b>(&self, side: &'b [Found<'_>]) -> Vec<&'b Found<'b>> {
         let has_number = |found: &&Found<'_>| found.finding.deciding().is_some();
         let is_any_unshared = self
-            .base
+            .sides
             .iter()
-            .chain(&self.new)
+            .flatten()
             .filter(has_number)
-            .any(|found| !found.is_shared_throughout());
+            .any(|found| !found.finding.is_of_shared_core());
         side.iter()
             .filter(has_number)
-            .filter(|found| !is_any_unshared || !found.is_shared_throughout())
+            .filter(|found| !is_any_unshared || !found.finding.is_of_shared_core())
             .collect()
     }
 
     /// Returns the numbers of one side, or why there are none. A single number out of several
     /// records does not count: it shows no spread, and because the other records failed, the usual
     /// spread is no good guess.
-    fn side(&self, side: &[Found<'_>], name: &str, of: Quantity) -> Side {
+    fn side(&self, side: usize, of: Quantity) -> Result<Vec<Run>, String> {
+        let (name, side) = (SIDES[side], &self.sides[side]);
         let chosen = self.chosen(side);
-        let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run(of)).collect();
-        Side::None(if side.is_empty() && self.alike > 1 {
+        let runs = self.runs(side, of);
+        Err(if side.is_empty() && self.alike > 1 {
             format!(
                 "{} cases of the {name} record fit it, so it is not clear which to compare",
                 self.alike
@@ -316,46 +269,38 @@ impl Matched<'_> {
         } else if runs.len() < chosen.len() {
             format!("the {name} cost is not above 0, so it has no ratio")
         } else {
-            return Side::Runs(runs);
+            return Ok(runs);
         })
     }
 
     pub(super) fn candidate(&self, of: Quantity, confidence: f64, spread: RunSpread) -> Candidate {
-        let ([base, new], earlier) = (self.sides(of), self.earlier(of));
-        let costs = [&base, &new].map(|side| spread::alone(side, &earlier, spread));
-        let [base_cost, new_cost] = costs.map(|cost| cost.map(|cost| cost.cost(confidence)));
-        let outcome = Outcome::NotComparable { why: String::new() };
-        let mut pair = Pair::unjudged(
-            Subject::Case(self.case.clone()),
-            of,
-            [base_cost, new_cost],
-            outcome,
-        );
-        pair.new_case = self.new_case.cloned();
-        let suspects = Suspects::among(&self.base, &self.new, Found::is_suspect);
-        let why = match (
-            self.side(&self.base, "base", of),
-            self.side(&self.new, "new", of),
-        ) {
-            (Side::Runs(base), Side::Runs(new)) => {
-                let (base, new, ratio) = spread::compared(&base, &new, &earlier, spread);
-                (pair.base, pair.new) = (Some(base.cost(confidence)), Some(new.cost(confidence)));
-                return Candidate {
-                    pair,
-                    ratio: Some(ratio),
-                    suspects,
-                };
+        let earlier = self.earlier(of);
+        let (costs, ratio) = match both([0, 1].map(|side| self.side(side, of))) {
+            Ok(sides) => {
+                let (costs, ratio) = spread::compared(&sides, &earlier, spread);
+                (costs.map(Some), Ok(ratio))
             }
-            (Side::None(base), Side::None(new)) => format!("{base}; {new}"),
-            (Side::None(why), _) | (_, Side::None(why)) => why,
+            Err(why) => (
+                self.sides(of)
+                    .map(|side| spread::alone(&side, &earlier, spread)),
+                Err(Outcome::not_comparable(why)),
+            ),
         };
-        pair.outcome = Outcome::NotComparable { why };
         Candidate {
-            pair,
-            ratio: None,
-            suspects,
+            subject: Subject::Case(self.case.clone()),
+            new_case: self.new_case.cloned(),
+            quantity: of,
+            costs: costs.map(|cost| Some(cost?.cost(confidence))),
+            ratio,
+            suspects: suspects(self.sides.each_ref().map(Vec::as_slice), Found::is_suspect),
         }
     }
+}
+
+/// Moves the new side of one case to another.
+pub(super) fn join(all: &mut [Matched<'_>], to: usize, from: usize) {
+    all[to].sides[1] = std::mem::take(&mut all[from].sides[1]);
+    all[to].new_case = Some(all[from].case);
 }
 
 /// Explains why one number out of several records is not enough.

@@ -4,35 +4,59 @@
 //! that of Welch ("The generalization of Student's problem when several different population
 //! variances are involved", Biometrika 34, 1947) with Satterthwaite's degrees of freedom.
 
-use super::{Change, Cost, Ratio};
-use crate::measurement::run_spread::student;
+use super::{Change, Cost, Outcome, Ratio};
 use crate::statistics::estimate::mean_and_sd;
+use crate::statistics::quantiles::student;
 
 /// Degrees of freedom treated as infinite.
 const MANY: f64 = 1e6;
 
-/// A part of a mean's variance, with the degrees of freedom of its estimate.
+/// Largest ratio of an interval's ends that is still useful to a reader.
+const WIDEST: f64 = 100.0;
+const NOT_KNOWN: &str = "the records differ so much that the ratio may be anything within a factor of 100 and more; give more \
+                         records of each side";
+
+/// A part of a variance, with the degrees of freedom of its estimate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) variance: f64,
     pub(super) freedom: f64,
 }
 
+impl Part {
+    /// Returns the variance of one value that these values show.
+    pub(super) fn of_one(values: &[f64]) -> Part {
+        let (_, sd) = mean_and_sd(values);
+        Part {
+            variance: sd * sd,
+            freedom: values.len() as f64 - 1.0,
+        }
+    }
+
+    /// Returns the variance of the mean of so many values, given the variance of one.
+    fn of_mean(self, values: usize) -> Part {
+        Part {
+            variance: self.variance / values as f64,
+            ..self
+        }
+    }
+}
+
 /// Mean logarithm of a cost over records, with its variance.
 #[derive(Clone, Debug)]
 pub(super) struct LogCost {
     mean: f64,
-    parts: Vec<Part>,
+    part: Part,
     records: usize,
 }
 
 impl LogCost {
-    /// Creates the logarithm of a cost from a mean with its variance, over several records.
-    pub(super) fn new(mean: f64, part: Part, records: usize) -> LogCost {
+    /// Creates the mean of the records' logarithms, of which each has the variance `of_one`.
+    pub(super) fn new(logs: &[f64], of_one: Part) -> LogCost {
         LogCost {
-            mean,
-            parts: vec![part],
-            records,
+            mean: mean_and_sd(logs).0,
+            part: of_one.of_mean(logs.len()),
+            records: logs.len(),
         }
     }
 
@@ -40,35 +64,24 @@ impl LogCost {
     /// includes all errors.
     pub(super) fn cost_of_values(values: &[f64]) -> LogCost {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        let (mean, sd) = mean_and_sd(&logs);
-        let runs = logs.len() as f64;
-        LogCost {
-            mean,
-            parts: vec![Part {
-                variance: sd * sd / runs,
-                freedom: runs - 1.0,
-            }],
-            records: logs.len(),
-        }
+        LogCost::new(&logs, Part::of_one(&logs))
     }
 
     /// Returns the logarithm of a cost from one value above 0, and from its values with each batch
     /// left out once (jackknife).
     pub(super) fn from_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
-        let logs = logarithms(without_one)?;
         Some(LogCost {
             mean: value.ln(),
-            parts: vec![jackknife(&logs)],
+            part: jackknife(&logarithms(without_one)?),
             records: 1,
         })
     }
 
     pub(super) fn cost(&self, confidence: f64) -> Cost {
-        let half = half_width(&self.parts, confidence);
-        let interval = half.map(|half| ((self.mean - half).exp(), (self.mean + half).exp()));
+        let half = half_width(&[self.part], confidence);
         Cost {
             value: self.mean.exp(),
-            interval,
+            interval: half.map(|half| ((self.mean - half).exp(), (self.mean + half).exp())),
             records: self.records,
         }
     }
@@ -84,29 +97,24 @@ pub(super) struct LogRatio {
 }
 
 impl LogRatio {
-    /// Returns the ratio of two independent costs.
-    pub(super) fn between(base: &LogCost, new: &LogCost) -> LogRatio {
+    fn new(mean: f64, parts: Vec<Part>) -> LogRatio {
         LogRatio {
-            mean: new.mean - base.mean,
-            parts: [&base.parts[..], &new.parts].concat(),
+            mean,
+            parts,
             resolution: 0.0,
         }
     }
 
+    /// Returns the ratio of two independent costs.
+    pub(super) fn between([base, new]: &[LogCost; 2]) -> LogRatio {
+        LogRatio::new(new.mean - base.mean, vec![base.part, new.part])
+    }
+
     /// Returns the ratio of two costs whose variances were estimated together, with these degrees
     /// of freedom.
-    pub(super) fn pooled(base: &LogCost, new: &LogCost, freedom: f64) -> LogRatio {
-        let variance = base
-            .parts
-            .iter()
-            .chain(&new.parts)
-            .map(|part| part.variance)
-            .sum();
-        LogRatio {
-            mean: new.mean - base.mean,
-            parts: vec![Part { variance, freedom }],
-            resolution: 0.0,
-        }
+    pub(super) fn pooled([base, new]: &[LogCost; 2], freedom: f64) -> LogRatio {
+        let variance = base.part.variance + new.part.variance;
+        LogRatio::new(new.mean - base.mean, vec![Part { variance, freedom }])
     }
 
     /// Returns the ratio from at least two pairs of values above 0.
@@ -115,35 +123,21 @@ impl LogRatio {
             .iter()
             .map(|(base, new)| new.ln() - base.ln())
             .collect();
-        let (mean, sd) = mean_and_sd(&logs);
-        let count = logs.len() as f64;
-        LogRatio {
-            mean,
-            parts: vec![Part {
-                variance: sd * sd / count,
-                freedom: count - 1.0,
-            }],
-            resolution: 0.0,
-        }
+        let part = Part::of_one(&logs).of_mean(logs.len());
+        LogRatio::new(mean_and_sd(&logs).0, vec![part])
     }
 
     /// Returns the ratio from one pair of values above 0, and from both values with each batch left
     /// out once (jackknife).
-    pub(super) fn from_batches(base: (f64, &[f64]), new: (f64, &[f64])) -> Option<LogRatio> {
-        if base.1.len() != new.1.len() {
-            return None;
-        }
+    pub(super) fn from_batches([base, new]: [(f64, &[f64]); 2]) -> Option<LogRatio> {
         let (of_base, of_new) = (logarithms(base.1)?, logarithms(new.1)?);
         let logs: Vec<f64> = of_base
             .iter()
             .zip(&of_new)
             .map(|(base, new)| new - base)
             .collect();
-        Some(LogRatio {
-            mean: new.0.ln() - base.0.ln(),
-            parts: vec![jackknife(&logs)],
-            resolution: 0.0,
-        })
+        (of_base.len() == of_new.len())
+            .then(|| LogRatio::new(new.0.ln() - base.0.ln(), vec![jackknife(&logs)]))
     }
 
     /// Widens the interval for numbers that are known only within a factor, which more records do
@@ -155,23 +149,30 @@ impl LogRatio {
         }
     }
 
-    /// Returns the ratio with its interval, and the verdict.
-    pub(super) fn judge(&self, confidence: f64) -> Option<(Ratio, Change)> {
-        let half = half_width(&self.parts, confidence)? + self.resolution;
+    /// Returns the ratio with its interval and the verdict, if the interval can be computed and is
+    /// narrow enough.
+    pub(super) fn judge(&self, confidence: f64) -> Outcome {
+        let Some(half) = half_width(&self.parts, confidence) else {
+            return Outcome::not_comparable("");
+        };
+        let half = half + self.resolution;
         let (low, high) = ((self.mean - half).exp(), (self.mean + half).exp());
+        if high / low > WIDEST {
+            return Outcome::not_comparable(NOT_KNOWN);
+        }
         let verdict = match (low > 1.0, high < 1.0) {
             (true, _) => Change::Slower,
             (_, true) => Change::Faster,
             _ => Change::NoDifferenceShown,
         };
-        Some((
-            Ratio {
+        Outcome::Compared {
+            ratio: Ratio {
                 ratio: self.mean.exp(),
                 low,
                 high,
             },
             verdict,
-        ))
+        }
     }
 }
 

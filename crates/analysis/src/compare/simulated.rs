@@ -12,8 +12,9 @@ mod traces;
 
 use switchcost_design::result::Simulation;
 
-use super::candidate::{Candidate, Suspects, judge};
-use super::{Basis, Comparison, Outcome, Pair, Part, Place, Quantity, Request, Subject};
+use super::candidate::{Candidate, judge};
+use super::environment::different;
+use super::{Basis, Comparison, Outcome, Part, Quantity, Request};
 use crate::simulation::Findings;
 
 pub use copies::{Copied, copied};
@@ -42,9 +43,9 @@ pub fn compare_simulations(
     new: &[Simulated<'_>],
     request: Request<'_>,
 ) -> Comparison {
-    let matched = designs::matched(base, new);
+    let matched = designs::matched([base, new]);
     let mut environment: Vec<_> = matched.iter().flat_map(Matched::first_touches).collect();
-    environment.extend(designs::facts(base, new));
+    environment.extend(different([base, new], |(head, _)| designs::facts(head)));
     let candidates: Vec<Candidate> = matched
         .iter()
         .flat_map(|pair| candidates(pair, request))
@@ -52,7 +53,7 @@ pub fn compare_simulations(
     // The verdicts on functions hold together separately: many functions must not widen the intervals of the costs.
     let (functions, others) = candidates
         .into_iter()
-        .partition(|candidate| candidate.pair.is_of_a_function());
+        .partition(|candidate| candidate.subject.is_of_a_function());
     let (mut pairs, compared) = judge(others, request);
     pairs.extend(judge(functions, request).0);
     let basis = matched
@@ -70,34 +71,15 @@ pub fn compare_simulations(
 /// Returns every number of a pair of designs, or one number without a verdict if the designs cannot be paired at all.
 fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
     match matched.relation() {
-        Some(relation) => numbers::candidates(matched, relation, request),
-        None => vec![undecided_pair(
-            matched,
-            Part::All,
-            Quantity::AverageCost,
-            matched.unavailable_because(),
-        )],
-    }
-}
-
-fn undecided_pair(matched: &Matched<'_>, part: Part, quantity: Quantity, why: String) -> Candidate {
-    let [base_design, new_design] =
-        [matched.base_name, matched.new_name].map(|name| name.map(str::to_owned));
-    let subject = Subject::Simulated(Place {
-        base_design,
-        new_design,
-        part,
-    });
-    let pair = Pair::unjudged(
-        subject,
-        quantity,
-        [None, None],
-        Outcome::NotComparable { why },
-    );
-    Candidate {
-        pair,
-        ratio: None,
-        suspects: Suspects::default(),
+        Some(relation) => numbers::candidates(matched, &relation, request),
+        None => vec![Candidate {
+            subject: matched.subject(Part::All),
+            new_case: None,
+            quantity: Quantity::AverageCost,
+            costs: [None, None],
+            ratio: Err(Outcome::not_comparable(matched.unavailable_because())),
+            suspects: Default::default(),
+        }],
     }
 }
 

@@ -8,9 +8,8 @@
 
 use super::ratio::{LogCost, LogRatio, Part};
 use super::{Origin, RunSpread};
-use crate::measurement::run_spread::{FREEDOM, student};
+use crate::measurement::run_spread::FREEDOM;
 use crate::statistics::Estimate;
-use crate::statistics::estimate::mean_and_sd;
 
 /// Least spread, whether learned or not.
 const LEAST: f64 = 0.005;
@@ -29,12 +28,10 @@ pub(super) struct Run {
 impl Run {
     /// Creates a run's number; returns `None` if the number is not above 0.
     pub(super) fn new(value: f64, estimate: &Estimate) -> Option<Run> {
-        let freedom = (estimate.n as f64 - 1.0).max(1.0);
-        let deviation =
-            estimate.relative_half_width_within_run() / student(freedom, estimate.confidence)?;
+        let within = estimate.log_variance_within_run()?;
         (value > 0.0).then(|| Run {
             log: value.ln(),
-            within: deviation.powi(2),
+            within,
         })
     }
 }
@@ -90,10 +87,9 @@ struct Group {
 
 impl Group {
     fn new(runs: &[Run]) -> Option<Group> {
-        let (_, sd) = mean_and_sd(&logs(runs));
-        let freedom = runs.len() as f64 - 1.0;
+        let Part { variance, freedom } = Part::of_one(&logs(runs));
         (freedom > 0.0).then(|| Group {
-            between: sd * sd,
+            between: variance,
             within: mean_within(runs),
             freedom,
         })
@@ -111,12 +107,13 @@ fn mean_within(runs: &[Run]) -> f64 {
 /// Returns the variance of one record's number. The variance between a case's own records,
 /// including earlier ones of the machine, counts with its degrees of freedom; the variance from
 /// intervals and spread counts with [`FREEDOM`].
-fn single_part(sides: &[&[Run]], earlier: &[Run], spread: RunSpread) -> Part {
+fn single_part(sides: &[Vec<Run>], earlier: &[Run], spread: RunSpread) -> Part {
     let expected = mean_within(&sides.concat()) + spread.share.max(LEAST).powi(2);
     let groups: Vec<Group> = sides
         .iter()
-        .chain([&earlier])
-        .filter_map(|side| Group::new(side))
+        .map(Vec::as_slice)
+        .chain([earlier])
+        .filter_map(Group::new)
         .collect();
     let own: f64 = groups.iter().map(|group| group.freedom).sum();
     let squares: f64 = groups
@@ -129,40 +126,31 @@ fn single_part(sides: &[&[Run]], earlier: &[Run], spread: RunSpread) -> Part {
     }
 }
 
-fn cost(side: &[Run], of_one: Part) -> LogCost {
-    let (mean, _) = mean_and_sd(&logs(side));
-    LogCost::new(
-        mean,
-        Part {
-            variance: of_one.variance / side.len() as f64,
-            ..of_one
-        },
-        side.len(),
-    )
-}
-
 /// Compares both sides of a case: returns their costs and the ratio of new to base. Neither side
 /// may be empty.
 pub(super) fn compared(
-    base: &[Run],
-    new: &[Run],
+    sides: &[Vec<Run>; 2],
     earlier: &[Run],
     spread: RunSpread,
-) -> (LogCost, LogCost, LogRatio) {
-    let of_one = single_part(&[base, new], earlier, spread);
-    let (base, new) = (cost(base, of_one), cost(new, of_one));
-    let ratio = LogRatio::pooled(&base, &new, of_one.freedom);
-    (base, new, ratio)
+) -> ([LogCost; 2], LogRatio) {
+    let of_one = single_part(sides, earlier, spread);
+    let costs = sides
+        .each_ref()
+        .map(|side| LogCost::new(&logs(side), of_one));
+    let ratio = LogRatio::pooled(&costs, of_one.freedom);
+    (costs, ratio)
 }
 
 /// Returns the cost of a side without a partner.
 pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<LogCost> {
-    (!side.is_empty()).then(|| cost(side, single_part(&[side], earlier, spread)))
+    let of_one = || single_part(&[side.to_vec()], earlier, spread);
+    (!side.is_empty()).then(|| LogCost::new(&logs(side), of_one()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{Outcome, Ratio};
     use crate::measurement::run_spread::ASSUMED_RUN_SPREAD;
     use crate::testing::normal;
     use rand::SeedableRng;
@@ -249,25 +237,26 @@ mod tests {
         assert_eq!(learned(&[], Origin::Records, ASSUMED_RUN_SPREAD), None);
     }
 
+    fn ratio(sides: &[Vec<Run>; 2], earlier: &[Run], spread: RunSpread) -> Ratio {
+        match compared(sides, earlier, spread).1.judge(0.9) {
+            Outcome::Compared { ratio, .. } => ratio,
+            other => panic!("no interval: {other:?}"),
+        }
+    }
+
     /// Shows that a case whose runs differ more than those of other cases is judged by its own
     /// earlier records.
     #[test]
     fn a_case_that_differs_more_is_known_by_its_history() {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         let history = runs(&mut random, 12, 0.01, 0.08);
-        let (base, new) = (
-            runs(&mut random, 1, 0.01, 0.08),
-            runs(&mut random, 1, 0.01, 0.08),
-        );
+        let sides = [(); 2].map(|()| runs(&mut random, 1, 0.01, 0.08));
         let spread = RunSpread {
             share: 0.01,
             origin: Origin::EarlierRecords,
         };
         let width = |earlier: &[Run]| {
-            let (found, _) = compared(&base, &new, earlier, spread)
-                .2
-                .judge(0.9)
-                .expect("an interval");
+            let found = ratio(&sides, earlier, spread);
             (found.high / found.low).ln()
         };
         assert!(
@@ -286,18 +275,12 @@ mod tests {
         for (base, new) in [(1, 1), (3, 3), (1, 5)] {
             let trials = 2_000;
             let covers = (0..trials).filter(|_| {
-                let (base, new) = (
-                    runs(&mut random, base, 0.01, 0.02),
-                    runs(&mut random, new, 0.01, 0.02),
-                );
+                let sides = [base, new].map(|count| runs(&mut random, count, 0.01, 0.02));
                 let spread = RunSpread {
                     share: 0.02,
                     origin: Origin::Assumed,
                 };
-                let (found, _) = compared(&base, &new, &[], spread)
-                    .2
-                    .judge(0.9)
-                    .expect("an interval");
+                let found = ratio(&sides, &[], spread);
                 found.low <= 1.0 && 1.0 <= found.high
             });
             let share = covers.count() as f64 / f64::from(trials);

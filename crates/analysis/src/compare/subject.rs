@@ -32,6 +32,22 @@ pub enum Subject {
     },
 }
 
+impl Subject {
+    /// Whether the subject is a main one: a case, a whole design, or all tasks.
+    pub(super) fn is_main(&self) -> bool {
+        match self {
+            Subject::Case(_) | Subject::Injected { .. } => true,
+            Subject::Simulated(place) => place.part == Part::All,
+            Subject::Observed(who) => *who == Who::All,
+        }
+    }
+
+    /// Whether the subject is a kernel function.
+    pub(super) fn is_of_a_function(&self) -> bool {
+        matches!(self, Subject::Simulated(place) if place.part.is_of_a_function())
+    }
+}
+
 /// Tasks to which a number belongs: live tasks, or tasks that preempted live ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {

@@ -28,9 +28,9 @@ pub struct ChangedSwitches {
 }
 
 /// Returns the change if it exceeds both chance and the differences between the records of a side.
-pub(super) fn changed(case: &Case, base: &[f64], new: &[f64]) -> Option<ChangedSwitches> {
-    let (base_mean, new_mean) = (mean(base)?, mean(new)?);
-    let is_apart = most(base) < least(new) || most(new) < least(base);
+pub(super) fn changed(case: &Case, [base, new]: [Vec<f64>; 2]) -> Option<ChangedSwitches> {
+    let (base_mean, new_mean) = (mean(&base)?, mean(&new)?);
+    let is_apart = most(&base) < least(&new) || most(&new) < least(&base);
     let is_large = (new_mean - base_mean).abs() > LEAST_CHANGE * base_mean.max(1.0);
     (is_apart && is_large).then(|| ChangedSwitches {
         case: case.clone(),
@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn a_change_is_larger_than_chance_and_than_a_side_spreads() {
         let case = FakeCase::pipe().case;
-        let is_changed = |base: &[f64], new: &[f64]| changed(&case, base, new).is_some();
+        let is_changed =
+            |base: &[f64], new: &[f64]| changed(&case, [base, new].map(<[f64]>::to_vec)).is_some();
         assert!(
             is_changed(&[1.0], &[2.0])
                 && is_changed(&[1.0, 1.01], &[1.1, 1.2])

@@ -19,7 +19,7 @@ pub(super) fn runs(
     spread: f64,
     factor: f64,
     cases: &[FakeCase],
-) -> Vec<(MeasureRecord, Findings)> {
+) -> Vec<Analysis> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let run = |number| {
         let cases = cases.iter().cloned().map(|mut case| {
@@ -33,18 +33,42 @@ pub(super) fn runs(
     (0..count).map(run).collect()
 }
 
-fn judged(
-    base: &[(MeasureRecord, Findings)],
-    new: &[(MeasureRecord, Findings)],
-    request: Request<'_>,
-) -> Comparison {
-    let side = |runs| -> Vec<Analysed<'_>> {
-        let runs: &[(MeasureRecord, Findings)] = runs;
+type Analysis = (MeasureRecord, Findings);
+
+/// Makes records of a hand-off through a pipe.
+fn pipes(count: u64, seed: u64, spread: f64) -> Vec<Analysis> {
+    runs(count, seed, spread, 1.0, &[FakeCase::pipe()])
+}
+
+fn compared(base: &[Analysis], new: &[Analysis]) -> Comparison {
+    judged(base, new, Request::default())
+}
+
+fn judged(base: &[Analysis], new: &[Analysis], request: Request<'_>) -> Comparison {
+    let [base, new] = [base, new].map(|runs| -> Vec<Analysed<'_>> {
         runs.iter()
             .map(|(record, findings)| (record, findings))
             .collect()
-    };
-    compare(&side(base), &side(new), &[], request)
+    });
+    compare(&base, &new, &[], request)
+}
+
+fn ratio(pair: &Pair) -> Ratio {
+    pair.outcome.interval().expect("compared")
+}
+
+fn why(pair: &Pair) -> &str {
+    match &pair.outcome {
+        Outcome::NotComparable { why } => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn whats(differences: &[Difference]) -> Vec<&str> {
+    differences
+        .iter()
+        .map(|difference| difference.what.as_str())
+        .collect()
 }
 
 fn verdicts(comparison: &Comparison) -> Vec<Option<Change>> {
@@ -83,7 +107,7 @@ fn false_alarms(trials: u64, records: u64, spread: f64) -> [usize; 2] {
     for trial in 0..trials {
         let base = runs(records, 2 * trial + 1, spread, 1.0, &six_cases());
         let new = runs(records, 2 * trial + 2, spread, 1.0, &six_cases());
-        let comparison = judged(&base, &new, Request::default());
+        let comparison = compared(&base, &new);
         assert_eq!((comparison.compared, comparison.calls.len()), (6, 8));
         alarms[0] += usize::from(is_called(&comparison.pairs));
         alarms[1] += usize::from(is_called(&comparison.calls));
@@ -127,7 +151,7 @@ fn across_and_not() -> [FakeCase; 2] {
 fn what_is_a_difference_on_one_cpu_is_none_across_two() {
     use Change::{NoDifferenceShown, Slower};
     let side = |seed, factor| runs(1, seed, 0.0, factor, &across_and_not());
-    let found = judged(&side(1, 1.0), &side(2, 1.26), Request::default());
+    let found = compared(&side(1, 1.0), &side(2, 1.26));
     assert_eq!(verdicts(&found), [Some(NoDifferenceShown), Some(Slower)]);
     let of_calls = [
         NoDifferenceShown,
@@ -164,7 +188,7 @@ fn what_is_a_difference_on_one_cpu_is_none_across_two() {
     );
     assert_eq!(given.run_spread, given.run_spread_across_cpus);
     let apart = |seed, factor| runs(1, seed, 0.0, factor, &across_and_not()[..1]);
-    let alone = judged(&apart(1, 1.0), &apart(2, 1.26), Request::default());
+    let alone = compared(&apart(1, 1.0), &apart(2, 1.26));
     assert_eq!(verdicts(&alone), [Some(NoDifferenceShown)]);
     assert_eq!(
         alone.run_spread,
@@ -190,7 +214,7 @@ fn each_kind_of_cases_learns_what_its_own_runs_differ_by() {
         }
         records
     };
-    let found = judged(&side(31, 12_500.0), &side(32, 12_500.0), Request::default());
+    let found = compared(&side(31, 12_500.0), &side(32, 12_500.0));
     let [one, across] =
         [found.run_spread, found.run_spread_across_cpus].map(|spread| spread.expect("learned"));
     assert_eq!([one.origin, across.origin], [Origin::Records; 2]);
@@ -206,11 +230,7 @@ fn each_kind_of_cases_learns_what_its_own_runs_differ_by() {
 fn single_records_of_hand_offs_across_cpus_seldom_differ() {
     let side = |seed| runs(1, seed, 0.13, 1.0, &across_and_not()[..1]);
     let alarms = (0..TRIALS).filter(|trial| {
-        let found = judged(
-            &side(2 * trial + 1),
-            &side(2 * trial + 2),
-            Request::default(),
-        );
+        let found = compared(&side(2 * trial + 1), &side(2 * trial + 2));
         verdicts(&found) != [Some(Change::NoDifferenceShown)]
     });
     let alarms = alarms.count();
@@ -236,11 +256,7 @@ fn what_makes_system_calls_slower_is_reported_of_them_and_not_of_the_switch() {
             ],
         )
     };
-    let found = judged(
-        &with_calls_of(900.0, 21),
-        &with_calls_of(1_170.0, 22),
-        Request::default(),
-    );
+    let found = compared(&with_calls_of(900.0, 21), &with_calls_of(1_170.0, 22));
     assert_eq!(verdicts(&found), [Some(Change::NoDifferenceShown); 3]);
     assert_eq!(
         verdicts_of(&found.calls),
@@ -282,28 +298,23 @@ fn a_real_difference_is_found_and_has_its_direction() {
         (1, 0.8, Change::Faster),
         (6, 1.05, Change::Slower),
     ] {
-        let base = runs(records, 11, 0.01, 1.0, &[FakeCase::pipe()]);
+        let base = pipes(records, 11, 0.01);
         let new = runs(records, 12, 0.01, factor, &[FakeCase::pipe()]);
-        let comparison = judged(&base, &new, Request::default());
+        let comparison = compared(&base, &new);
         assert_eq!(
             verdicts(&comparison),
             [Some(expected)],
             "{records} records, {factor}"
         );
-        let Outcome::Compared { ratio, .. } = comparison.pairs[0].outcome else {
-            panic!("not compared")
-        };
-        assert!((ratio.ratio / factor - 1.0).abs() < 0.04, "{ratio:?}");
+        let found = ratio(&comparison.pairs[0]);
+        assert!((found.ratio / factor - 1.0).abs() < 0.04, "{found:?}");
         assert!(
-            ratio.low <= ratio.ratio && ratio.ratio <= ratio.high,
-            "{ratio:?}"
+            found.low <= found.ratio && found.ratio <= found.high,
+            "{found:?}"
         );
-        let other_way = judged(&new, &base, Request::default());
-        let Outcome::Compared { ratio: inverse, .. } = other_way.pairs[0].outcome else {
-            panic!("not compared")
-        };
+        let inverse = ratio(&compared(&new, &base).pairs[0]);
         assert!(
-            (inverse.ratio * ratio.ratio - 1.0).abs() < 1e-9,
+            (inverse.ratio * found.ratio - 1.0).abs() < 1e-9,
             "the way round matters"
         );
     }
@@ -313,14 +324,8 @@ fn a_real_difference_is_found_and_has_its_direction() {
 /// 100 comparisons.
 #[test]
 fn a_detectable_change_is_shown_as_often_as_said() {
-    let compared = |trial: u64, change: f64| {
-        let base = runs(
-            6,
-            2 * trial + 1,
-            ASSUMED_RUN_SPREAD,
-            1.0,
-            &[FakeCase::pipe()],
-        );
+    let changed = |trial: u64, change: f64| {
+        let base = pipes(6, 2 * trial + 1, ASSUMED_RUN_SPREAD);
         let new = runs(
             6,
             2 * trial + 2,
@@ -328,12 +333,12 @@ fn a_detectable_change_is_shown_as_often_as_said() {
             1.0 + change,
             &[FakeCase::pipe()],
         );
-        judged(&base, &new, Request::default())
+        compared(&base, &new)
     };
-    let detectable = |trial| compared(trial, 0.0).detectable(0.8).expect("an interval");
+    let detectable = |trial| changed(trial, 0.0).detectable(0.8).expect("an interval");
     let change = (0..50).map(detectable).sum::<f64>() / 50.0;
     let is_shown =
-        |trial: &u64| verdicts(&compared(1_000 + trial, change)) == [Some(Change::Slower)];
+        |trial: &u64| verdicts(&changed(1_000 + trial, change)) == [Some(Change::Slower)];
     let shown = (0..TRIALS).filter(is_shown).count() as f64 / TRIALS as f64;
     assert!(
         (0.70..=0.90).contains(&shown),
@@ -343,14 +348,8 @@ fn a_detectable_change_is_shown_as_often_as_said() {
 
 #[test]
 fn what_is_open_has_no_power() {
-    let (base, new) = (
-        runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]),
-        runs(1, 2, 0.0, 1.0, &[FakeCase::fiber()]),
-    );
-    assert_eq!(
-        judged(&base, &new, Request::default()).detectable(0.8),
-        None
-    );
+    let (base, new) = (pipes(1, 1, 0.0), runs(1, 2, 0.0, 1.0, &[FakeCase::fiber()]));
+    assert_eq!(compared(&base, &new).detectable(0.8), None);
 }
 
 #[test]
@@ -359,15 +358,15 @@ fn more_pairs_need_more_evidence() {
         runs(4, 21, 0.01, 1.0, &six_cases()),
         runs(4, 22, 0.01, 1.0, &six_cases()),
     );
-    let all = judged(&base, &new, Request::default());
+    let all = compared(&base, &new);
     let (base, new) = (
         runs(4, 21, 0.01, 1.0, &six_cases()[..1]),
         runs(4, 22, 0.01, 1.0, &six_cases()[..1]),
     );
-    let one = judged(&base, &new, Request::default());
-    let width = |comparison: &Comparison| match comparison.pairs[0].outcome {
-        Outcome::Compared { ratio, .. } => (ratio.high / ratio.low).ln(),
-        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => panic!("not compared"),
+    let one = compared(&base, &new);
+    let width = |comparison: &Comparison| {
+        let found = ratio(&comparison.pairs[0]);
+        (found.high / found.low).ln()
     };
     assert_eq!((all.compared, one.compared), (6, 1));
     assert!(
@@ -382,25 +381,16 @@ fn more_pairs_need_more_evidence() {
 fn what_cannot_be_compared_says_why() {
     let base = runs(1, 1, 0.0, 1.0, &[FakeCase::pipe(), FakeCase::fiber()]);
     let new = runs(1, 2, 0.0, 1.0, &[FakeCase::pipe(), FakeCase::synthetic()]);
-    let comparison = judged(&base, &new, Request::default());
-    let why = |pair: &Pair| match &pair.outcome {
-        Outcome::NotComparable { why } => Some(why.clone()),
-        Outcome::Compared { .. } | Outcome::NotJudged { .. } => None,
+    let comparison = compared(&base, &new);
+    let [_, without_new, without_base] = &comparison.pairs[..] else {
+        panic!("{comparison:?}")
     };
-    let whys: Vec<String> = comparison.pairs.iter().filter_map(why).collect();
-    assert_eq!(
-        whys,
-        [
-            "the new record has no such case",
-            "the base record has no such case"
-        ]
-    );
+    assert_eq!(why(without_new), "the new record has no such case");
+    assert_eq!(why(without_base), "the base record has no such case");
     assert_eq!(comparison.compared, 1);
     let free = runs(1, 3, 0.0, 0.0, &[FakeCase::pipe()]);
-    let none = judged(&base, &free, Request::default());
-    let Outcome::NotComparable { why } = &none.pairs[0].outcome else {
-        panic!("{:?}", none.pairs[0])
-    };
+    let none = compared(&base, &free);
+    let why = why(&none.pairs[0]);
     assert!(
         why.contains("not above 0") || why.starts_with("not measured in the new record: "),
         "{why}"
@@ -409,19 +399,13 @@ fn what_cannot_be_compared_says_why() {
 
 #[test]
 fn one_number_of_several_records_is_not_enough() {
-    let (base, mut new) = (
-        runs(3, 1, 0.01, 1.0, &[FakeCase::pipe()]),
-        runs(3, 2, 0.01, 1.0, &[FakeCase::pipe()]),
-    );
+    let (base, mut new) = (pipes(3, 1, 0.01), pipes(3, 2, 0.01));
     for (_, findings) in &mut new[1..] {
         findings.results[0].direct_ns = None;
     }
-    let comparison = judged(&base, &new, Request::default());
-    let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else {
-        panic!("{:?}", comparison.pairs[0])
-    };
+    let comparison = compared(&base, &new);
     assert_eq!(
-        why,
+        why(&comparison.pairs[0]),
         "only 1 of 3 new records has a number, so their spread is unknown"
     );
     assert_eq!(comparison.compared, 0);
@@ -464,7 +448,7 @@ fn costs_are_compared_at_one_clock_of_the_core() {
             result.total_ns = result.total_ns.take().map(|total| twice(total, reload));
         }
     }
-    let comparison = judged(&base, &new, Request::default());
+    let comparison = compared(&base, &new);
     assert_eq!(verdicts(&comparison), [Some(Change::NoDifferenceShown); 2]);
     assert!(
         comparison
@@ -485,23 +469,19 @@ fn share_throughout(findings: &mut Findings) {
 
 #[test]
 fn a_shared_core_is_compared_with_a_shared_one_alone() {
-    let run = |count, seed| runs(count, seed, 0.01, 1.0, &[FakeCase::pipe()]);
+    let run = |count, seed| pipes(count, seed, 0.01);
     let (mut base, new) = (run(1, 1), run(1, 2));
     share_throughout(&mut base[0].1);
-    let Outcome::NotComparable { why } = &judged(&base, &new, Request::default()).pairs[0].outcome
-    else {
-        panic!("compared")
-    };
     assert_eq!(
-        why,
+        why(&compared(&base, &new).pairs[0]),
         "the base record's cost is one of a shared core, the other side's is not"
     );
     let mut both = run(1, 3);
     share_throughout(&mut both[0].1);
-    assert_eq!(judged(&base, &both, Request::default()).compared, 1);
+    assert_eq!(compared(&base, &both).compared, 1);
     let mut mixed = run(3, 4);
     share_throughout(&mut mixed[1].1);
-    let comparison = judged(&mixed, &new, Request::default());
+    let comparison = compared(&mixed, &new);
     assert_eq!(
         comparison.pairs[0].base.map(|cost| cost.records),
         Some(2),
@@ -512,7 +492,7 @@ fn a_shared_core_is_compared_with_a_shared_one_alone() {
 #[test]
 fn what_may_be_anything_is_not_known() {
     let wide = |seed| {
-        let mut runs = runs(1, seed, 0.0, 1.0, &[FakeCase::pipe()]);
+        let mut runs = pipes(1, seed, 0.0);
         let direct = runs[0].1.results[0]
             .direct_ns
             .as_mut()
@@ -520,11 +500,8 @@ fn what_may_be_anything_is_not_known() {
         direct.within_run.1 = 20.0 * direct.estimate;
         runs
     };
-    let comparison = judged(&wide(1), &wide(2), Request::default());
-    let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else {
-        panic!("{:?}", comparison.pairs[0])
-    };
-    assert!(why.starts_with("the records differ so much"), "{why}");
+    let comparison = compared(&wide(1), &wide(2));
+    assert!(why(&comparison.pairs[0]).starts_with("the records differ so much"));
 }
 
 #[test]
@@ -532,13 +509,9 @@ fn another_cpu_is_the_same_case_and_another_policy_is_not() {
     let pipe = |change: fn(&mut Case)| vec![FakeCase::pipe().change(change)];
     let base = runs(1, 1, 0.0, 1.0, &pipe(|_| ()));
     let pairs = |change| {
-        judged(
-            &base,
-            &runs(1, 2, 0.0, 1.0, &pipe(change)),
-            Request::default(),
-        )
-        .pairs
-        .len()
+        compared(&base, &runs(1, 2, 0.0, 1.0, &pipe(change)))
+            .pairs
+            .len()
     };
     assert_eq!(pairs(|case| case.placement.cpus = vec![CpuId(7)]), 1);
     assert_eq!(pairs(|case| case.policy = Policy::Other), 2);
@@ -607,7 +580,7 @@ fn cases_are_compared_across_what_was_named_and_no_more() {
 fn of_several_alike_none_is_chosen() {
     let tasks = |tasks| FakeCase::pipe().change(move |case| case.tasks = tasks);
     let (base, new) = (
-        runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]),
+        pipes(1, 1, 0.0),
         runs(1, 2, 0.0, 1.0, &[tasks(3), tasks(4)]),
     );
     let found = judged(
@@ -618,11 +591,8 @@ fn of_several_alike_none_is_chosen() {
             ..Request::default()
         },
     );
-    let Outcome::NotComparable { why } = &found.pairs[0].outcome else {
-        panic!("{:?}", found.pairs[0])
-    };
     assert_eq!(
-        why,
+        why(&found.pairs[0]),
         "2 cases of the new record fit it, so it is not clear which to compare"
     );
     assert_eq!(found.compared, 0);
@@ -630,11 +600,8 @@ fn of_several_alike_none_is_chosen() {
 
 #[test]
 fn what_else_differs_is_named() {
-    let (base, mut new) = (
-        runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]),
-        runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]),
-    );
-    let none = judged(&base, &new, Request::default());
+    let (base, mut new) = (pipes(1, 1, 0.0), pipes(2, 2, 0.0));
+    let none = compared(&base, &new);
     assert_eq!(none.environment, []);
     let host = &mut new[1].0.header.host;
     host.governor = Fact::Known("powersave".to_owned());
@@ -642,13 +609,9 @@ fn what_else_differs_is_named() {
         .insert("spectre_v2".to_owned(), "Vulnerable".to_owned());
     host.memory_available_bytes = Bytes(1);
     host.microcode = Some("0xa0011d1".to_owned());
-    let found = judged(&base, &new, Request::default()).environment;
-    let whats: Vec<&str> = found
-        .iter()
-        .map(|difference| difference.what.as_str())
-        .collect();
+    let found = compared(&base, &new).environment;
     assert_eq!(
-        whats,
+        whats(&found),
         [
             "microcode",
             "frequency governor",
@@ -690,14 +653,11 @@ fn bare_path() -> SwitchPath {
 
 #[test]
 fn what_acts_on_a_switch_is_named_as_what_differs() {
-    let (mut base, mut new) = (
-        runs(2, 1, 0.0, 1.0, &[FakeCase::pipe()]),
-        runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]),
-    );
+    let (mut base, mut new) = (pipes(2, 1, 0.0), pipes(2, 2, 0.0));
     for (record, _) in base.iter_mut().chain(&mut new) {
         record.header.host.switch_path = Some(bare_path());
     }
-    assert_eq!(judged(&base, &new, Request::default()).environment, []);
+    assert_eq!(compared(&base, &new).environment, []);
     for (record, _) in &mut new {
         let path = record.header.host.switch_path.as_mut().expect("one");
         path.seccomp_filters = Fact::Known(5);
@@ -706,7 +666,7 @@ fn what_acts_on_a_switch_is_named_as_what_differs() {
         path.settings
             .insert("kernel/sched_schedstats".to_owned(), "1".to_owned());
     }
-    let found = judged(&base, &new, Request::default()).environment;
+    let found = compared(&base, &new).environment;
     let said: Vec<(&str, &str)> = found
         .iter()
         .map(|one| (one.what.as_str(), one.new[0].as_str()))
@@ -720,7 +680,7 @@ fn what_acts_on_a_switch_is_named_as_what_differs() {
     assert_eq!(said, expected);
     new[0].0.header.host.switch_path = None;
     assert_eq!(
-        judged(&base, &new, Request::default()).environment,
+        compared(&base, &new).environment,
         [],
         "a record that says nothing of it"
     );
@@ -728,10 +688,7 @@ fn what_acts_on_a_switch_is_named_as_what_differs() {
 
 #[test]
 fn of_runtimes_it_is_the_versions_that_differ() {
-    let (mut base, mut new) = (
-        runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]),
-        runs(1, 2, 0.0, 1.0, &[FakeCase::pipe()]),
-    );
+    let (mut base, mut new) = (pipes(1, 1, 0.0), pipes(1, 2, 0.0));
     for (side, version) in [(&mut base, "1.25.3"), (&mut new, "1.26.8")] {
         let record = &mut side[0].0;
         let facts = |name: &str, version: &str| RuntimeFacts {
@@ -761,8 +718,8 @@ fn of_runtimes_it_is_the_versions_that_differ() {
             said("tokio 1.48.0"),
         ];
     }
-    let differences = |base: &[_], new: &[_]| -> Vec<(String, Vec<String>)> {
-        let found = judged(base, new, Request::default()).environment;
+    let differences = |base: &[Analysis], new: &[Analysis]| -> Vec<(String, Vec<String>)> {
+        let found = compared(base, new).environment;
         found
             .into_iter()
             .map(|difference| (difference.what, difference.new))
@@ -784,11 +741,7 @@ fn of_runtimes_it_is_the_versions_that_differ() {
 #[test]
 fn a_limit_counts_only_shown_differences() {
     let base = runs(1, 1, 0.0, 1.0, &six_cases());
-    let slower = judged(
-        &base,
-        &runs(1, 2, 0.0, 1.3, &six_cases()),
-        Request::default(),
-    );
+    let slower = compared(&base, &runs(1, 2, 0.0, 1.3, &six_cases()));
     let over = |share| slower.slower_by_more_than(share).count();
     assert_eq!(
         over(0.05),
@@ -798,11 +751,7 @@ fn a_limit_counts_only_shown_differences() {
             .count()
     );
     assert_eq!(over(0.5), 0);
-    let same = judged(
-        &base,
-        &runs(1, 3, 0.0, 1.0, &six_cases()),
-        Request::default(),
-    );
+    let same = compared(&base, &runs(1, 3, 0.0, 1.0, &six_cases()));
     assert_eq!(same.slower_by_more_than(0.0).count(), 0);
 }
 
@@ -821,7 +770,7 @@ fn two_switches_a_hand_off_are_slower_and_a_finding() {
         runs(3, 1, 0.005, 1.0, &[once()]),
         runs(3, 2, 0.005, 1.0, &[twice()]),
     );
-    let comparison = judged(&base, &new, Request::default());
+    let comparison = compared(&base, &new);
     assert_eq!(verdicts(&comparison), [Some(Change::Slower)]);
     assert_eq!(
         comparison.slower_by_more_than(0.5).count(),
@@ -835,15 +784,12 @@ fn two_switches_a_hand_off_are_slower_and_a_finding() {
         (changed.base - 1.0).abs() < 0.02 && (changed.new - 2.0).abs() < 0.02,
         "{changed:?}"
     );
-    assert!(judged(&base, &base, Request::default()).switches.is_empty());
+    assert!(compared(&base, &base).switches.is_empty());
 }
 
 #[test]
 fn a_cost_beside_others_is_suspect_and_its_record_is_named() {
-    let (base, mut new) = (
-        runs(2, 1, 0.01, 1.0, &[FakeCase::pipe()]),
-        runs(2, 2, 0.01, 1.0, &[FakeCase::pipe()]),
-    );
+    let (base, mut new) = (pipes(2, 1, 0.01), pipes(2, 2, 0.01));
     let flag = crate::Flag {
         name: crate::FlagName::BesideOthers,
         detail: String::new(),

@@ -59,7 +59,7 @@ pub(crate) fn find(
     let shared = measured
         .shared
         .as_ref()
-        .filter(|shared| shared.is_in_costs());
+        .filter(|shared| !shared.is_left_out);
     let shared = shared.map(|shared| 1.0 + shared.share * (run.most_of_sharing - 1.0));
     // Runs on unshared cores do not show the effect of neighbours on a core that was shared throughout.
     let runs_differ = |cost| match shared {
@@ -86,6 +86,7 @@ pub(crate) fn find(
 }
 
 /// Values of a case, with the evidence of core sharing.
+#[derive(Default)]
 struct Measured {
     quantities: Quantities,
     shared: Option<Shared>,
@@ -97,45 +98,36 @@ impl Measured {
     /// cycles.
     fn new(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
         let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
-            return Measured {
-                quantities: Quantities::default(),
-                shared: None,
-                cycles: None,
-            };
+            return Measured::default();
         };
         let (case, windows) = (judged.case, &judged.windows);
         let switches = judged.switches_per_handoff().unwrap_or(1.0);
         let of = |choice| paired::quantities(case, windows, speed, switches, choice);
         let unshared_share = paired::unshared_share(windows, speed).unwrap_or(0.0);
         let unshared = of(Choice::Unshared);
-        let is_enough = unshared_share >= LEAST_UNSHARED
-            && estimate(unshared.decisive(case), confidence).is_ok();
         // A synthetic switch consists of time, which no neighbour lengthens.
-        if case.mechanism == Mechanism::Synthetic {
-            let cycles = paired::cycles_seen(case, windows, speed, switches, Choice::Every);
-            return Measured {
-                quantities: of(Choice::Every),
-                shared: None,
-                cycles,
-            };
-        }
-        let runs_differ = RunsDiffer::assumed(case, deciding(case));
-        let cost_ns = estimate(of(Choice::Shared).decisive(case), confidence).ok();
-        let shared = Shared {
-            share: 1.0 - unshared_share,
-            is_left_out: is_enough,
-            cost_ns: cost_ns.map(|cost| cost.across(&runs_differ)),
-        };
-        let choice = if is_enough {
-            Choice::Unshared
+        let may_be_shared = case.mechanism != Mechanism::Synthetic;
+        let is_enough = may_be_shared
+            && unshared_share >= LEAST_UNSHARED
+            && estimate(unshared.decisive(case), confidence).is_ok();
+        let (quantities, choice) = if is_enough {
+            (unshared, Choice::Unshared)
         } else {
-            Choice::Every
+            (of(Choice::Every), Choice::Every)
         };
-        let cycles = paired::cycles_seen(case, windows, speed, switches, choice);
+        let shared = || {
+            let runs_differ = RunsDiffer::assumed(case, deciding(case));
+            let cost_ns = estimate(of(Choice::Shared).decisive(case), confidence).ok();
+            Shared {
+                share: 1.0 - unshared_share,
+                is_left_out: is_enough,
+                cost_ns: cost_ns.map(|cost| cost.across(&runs_differ)),
+            }
+        };
         Measured {
-            quantities: if is_enough { unshared } else { of(choice) },
-            shared: Some(shared),
-            cycles,
+            quantities,
+            shared: may_be_shared.then(shared),
+            cycles: paired::cycles_seen(case, windows, speed, switches, choice),
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Builds curves from cases that differ only in size, with knees and regions.
 
-use statrs::distribution::{ContinuousCDF, Normal};
 use switchcost_record::{Case, HostManifest, Policy, Relation};
 use switchcost_units::{Bytes, format_cpu_list};
 use switchcost_workload::{Pages, Pattern, Sharing, WorkingSet};
 
+use crate::lists::find_or_add;
 use crate::measurement::causes::{cause, region_name};
 use crate::measurement::findings::{CaseFinding, Curve, CurvePoint, Knee, Region};
 use crate::measurement::knees::{KneePosition, Measured, places};
 use crate::measurement::repetition::Quantities;
+use crate::statistics::quantiles::normal;
 
 /// Least number of sizes of a curve.
 const FEWEST_SIZES: usize = 4;
@@ -67,10 +68,9 @@ fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
             continue;
         }
         let key = case_of_curve(&result.case);
-        match groups.iter_mut().find(|(case, _)| *case == key) {
-            Some((_, members)) => members.push(index),
-            None => groups.push((key, vec![index])),
-        }
+        let is_it = |group: &(Case, Vec<usize>)| group.0 == key;
+        let (_, members) = find_or_add(&mut groups, is_it, || (key.clone(), Vec::new()));
+        members.push(index);
     }
     for (_, members) in &mut groups {
         members.sort_by_key(|index| results[*index].case.working_set.size_bytes);
@@ -96,14 +96,9 @@ fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<
     Some(Measured {
         size_bytes: found.case.working_set.size_bytes.0,
         total_ns: total.estimate,
-        relative_error: total.relative_half_width_within_run() / standard_errors(total.confidence),
+        relative_error: total.relative_half_width_within_run() / normal(total.confidence),
         repetitions: &quantities.total,
     })
-}
-
-/// Returns half the interval of a normal distribution in standard deviations: 1.645 at 90 %.
-fn standard_errors(confidence: f64) -> f64 {
-    Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
 }
 
 fn knee(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], place: KneePosition) -> Knee {

@@ -324,6 +324,13 @@ impl CaseFinding {
         self.cost(deciding(&self.case))
     }
 
+    /// Whether the costs include cycles on a shared core, because there were too few others.
+    pub(crate) fn is_of_shared_core(&self) -> bool {
+        self.shared
+            .as_ref()
+            .is_some_and(|shared| !shared.is_left_out)
+    }
+
     /// Returns a cost of the case by its name.
     pub(crate) fn cost(&self, name: CostName) -> Option<&Estimate> {
         match name {
@@ -346,12 +353,6 @@ impl CaseFinding {
             .switches_per_handoff
             .filter(|_| prices_switches(&self.case) && self.reload.is_none());
         Some(self.deciding()?.scaled(switches.unwrap_or(1.0)))
-    }
-
-    /// Returns the cost of the switch itself with a working set, in nanoseconds: the direct cost
-    /// plus the additional time with cold caches.
-    pub fn switch_part_ns(&self) -> Option<f64> {
-        Some(self.direct_ns.as_ref()?.estimate + self.indirect_kernel_ns.as_ref()?.estimate)
     }
 
     /// Returns the larger part of the indirect cost; `None` if the intervals of the parts leave it
@@ -496,13 +497,6 @@ pub struct Shared {
     pub is_left_out: bool,
     /// Deciding cost of the case on a shared core, in nanoseconds at the same clock; `None` if there were too few such cycles.
     pub cost_ns: Option<Estimate>,
-}
-
-impl Shared {
-    /// Whether cycles on a shared core are included in the costs, because there were too few others.
-    pub fn is_in_costs(&self) -> bool {
-        !self.is_left_out
-    }
 }
 
 /// A part of the indirect cost.

@@ -3,7 +3,7 @@
 use switchcost_record::{Band, Case, Plan, Refusal};
 
 use crate::measurement::deciding::hands_over_across_cpus;
-use crate::measurement::findings::{CaseFinding, Flag, FlagName, Shared, Source};
+use crate::measurement::findings::{CaseFinding, Flag, FlagName, Source};
 use crate::measurement::judged::Judged;
 use crate::measurement::reload::unsettled_flag;
 use crate::measurement::stop::precision;
@@ -192,8 +192,8 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     };
     let wanted = precision(plan);
     // On a shared core more time would not help.
-    let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_in_costs);
-    let is_wide = reached > wanted && cost.is_distinguishable_from_zero() && !is_of_sharing;
+    let is_wide =
+        reached > wanted && cost.is_distinguishable_from_zero() && !found.is_of_shared_core();
     let remedy = match own {
         Some(runs) if runs.least_half_width >= wanted => format!(
             "{} earlier runs of this machine differ by so much that +-{:.2} % is the least that can be reached",
@@ -224,7 +224,7 @@ fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     let shared = found
         .shared
         .as_ref()
-        .filter(|shared| shared.is_in_costs() && shared.share > SHARED_USUAL)?;
+        .filter(|shared| !shared.is_left_out && shared.share > SHARED_USUAL)?;
     let detail = format!(
         "in {:.0} % of the cycles this core was shared with another hardware thread, and there are too few others for a cost on an \
          unshared core: the cost is from all cycles, and its interval extends down to what it may be without sharing; {}run it \

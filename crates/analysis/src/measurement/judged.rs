@@ -73,9 +73,11 @@ pub(crate) struct Judged<'a> {
     /// Windows of cycles that were not disturbed.
     pub(crate) windows: Vec<&'a Cycles>,
     /// All windows of cycles.
-    all_windows: Vec<&'a Cycles>,
+    pub(crate) all_windows: Vec<&'a Cycles>,
     pub(crate) excluded: Excluded,
-    quota: Option<&'a CpuQuota>,
+    /// CPU quota of the run's control group.
+    pub(crate) quota: Option<&'a CpuQuota>,
+    /// Advice that the command line leaves open.
     pub(crate) remedies: Remedies,
 }
 
@@ -103,7 +105,6 @@ impl<'a> Judged<'a> {
                 *excluded.by_reason.entry(reason).or_default() += 1;
             }
         }
-        let remedies = Remedies::default();
         Judged {
             case,
             rate,
@@ -112,20 +113,8 @@ impl<'a> Judged<'a> {
             all_windows,
             excluded,
             quota: None,
-            remedies,
+            remedies: Remedies::default(),
         }
-    }
-
-    /// Adds the advice that the command line leaves open.
-    pub(crate) fn with(mut self, remedies: Remedies) -> Self {
-        self.remedies = remedies;
-        self
-    }
-
-    /// Adds the CPU quota of the run's control group.
-    pub(crate) fn under(mut self, quota: Option<&'a CpuQuota>) -> Self {
-        self.quota = quota;
-        self
     }
 
     /// Returns the CPU quota if it limited the tasks of this case.

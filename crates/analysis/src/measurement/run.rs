@@ -44,9 +44,11 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
             std::mem::take(&mut samples[index]),
             std::mem::take(&mut cycles[index]),
         );
-        let judged = Judged::new(case, rate, samples, cycles)
-            .under(record.header.host.cpu_quota.as_ref())
-            .with(Remedies::new(case, &header.controls));
+        let judged = Judged {
+            quota: header.host.cpu_quota.as_ref(),
+            remedies: Remedies::new(case, &header.controls),
+            ..Judged::new(case, rate, samples, cycles)
+        };
         find(&run, index, &judged, &refusals[index])
     });
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();

@@ -1,11 +1,11 @@
 //! Widens an interval so that it holds for the machine, not only for the half minute of the run.
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use switchcost_record::{Case, CostName, EarlierCase, Header};
 
 use crate::measurement::deciding::hands_over_across_cpus;
 use crate::measurement::findings::{BetweenRuns, Source};
 use crate::statistics::Estimate;
+use crate::statistics::quantiles::{normal, student};
 
 /// Assumed standard deviation between runs of one machine, relative to the cost, if no records show it. Calibrated on shared virtual
 /// machines, where it was 0.5 to 2.6 % (`docs/method/statistics.md`).
@@ -195,18 +195,6 @@ pub(crate) fn earlier_of(header: &Header, case: usize) -> Option<&EarlierCase> {
         .find(|earlier| earlier.case as usize == case)
 }
 
-/// Returns the two-sided quantile of the normal distribution.
-fn normal(confidence: f64) -> f64 {
-    Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
-}
-
-/// Returns the two-sided quantile of Student's distribution; `None` if it cannot be computed.
-pub(crate) fn student(freedom: f64, confidence: f64) -> Option<f64> {
-    StudentsT::new(0.0, 1.0, freedom)
-        .ok()
-        .map(|student| student.inverse_cdf(0.5 + confidence / 2.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,6 +205,34 @@ mod tests {
     use crate::testing::{FakeCase, normal as drawn};
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
+
+    fn found(values: &[f64]) -> Estimate {
+        estimate(values, 0.9).expect("enough")
+    }
+
+    fn found_in(runs: &[Vec<f64>]) -> Vec<Estimate> {
+        runs.iter().map(|values| found(values)).collect()
+    }
+
+    fn covers(found: &Estimate, truth: f64) -> bool {
+        found.low <= truth && truth <= found.high
+    }
+
+    /// Returns the median of the runs' costs.
+    fn middle(runs: &[Estimate]) -> f64 {
+        let mut costs: Vec<f64> = runs.iter().map(|run| run.estimate).collect();
+        median(&mut costs).expect("runs")
+    }
+
+    /// Parses one line of samples: two conditions, and the values.
+    fn parsed(line: &'static str) -> ([&'static str; 2], Vec<f64>) {
+        let [first, second, values] = line.split(',').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let values = values.split(' ');
+        let values = values.map(|value| value.parse().expect("a number"));
+        ([first, second], values.collect())
+    }
 
     /// The quantiles are checked far in the tail, where one of many comparisons is judged, against
     /// the incomplete beta function to 30 digits (mpmath).
@@ -251,15 +267,14 @@ mod tests {
             (30, 0.01, 0.1),
         ] {
             let trials = 1_000;
-            let covers = (0..trials).filter(|_| {
+            let covered = (0..trials).filter(|_| {
                 let run = 100.0 * (1.0 + between * drawn(&mut random));
                 let values: Vec<f64> = (0..n)
                     .map(|_| run * (1.0 + within * drawn(&mut random)))
                     .collect();
-                let found = estimate(&values, 0.9).expect("enough").across_runs();
-                found.low <= 100.0 && 100.0 <= found.high
+                covers(&found(&values).across_runs(), 100.0)
             });
-            let share = covers.count() as f64 / f64::from(trials);
+            let share = covered.count() as f64 / f64::from(trials);
             assert!(
                 share > 0.88,
                 "{n} repetitions, {between} and {within}: {share}"
@@ -280,15 +295,13 @@ mod tests {
             let values: Vec<f64> = (0..12)
                 .map(|_| run * (1.0 + 0.02 * drawn(&mut random)))
                 .collect();
-            let own = estimate(&values, 0.9).expect("enough");
-            let covers = |case: &FakeCase| {
-                let found = own
-                    .clone()
-                    .across(&RunsDiffer::assumed(&case.case, CostName::Handoff));
-                u32::from(found.low <= 12_500.0 && 12_500.0 <= found.high)
+            let own = found(&values);
+            let is_covered = |case: &FakeCase| {
+                let runs = RunsDiffer::assumed(&case.case, CostName::Handoff);
+                u32::from(covers(&own.clone().across(&runs), 12_500.0))
             };
-            on_one += covers(&FakeCase::pipe());
-            across += covers(&FakeCase::pipe().across_cpus());
+            on_one += is_covered(&FakeCase::pipe());
+            across += is_covered(&FakeCase::pipe().across_cpus());
         }
         let share = |covers: u32| f64::from(covers) / f64::from(trials);
         assert!(
@@ -354,7 +367,7 @@ mod tests {
     #[test]
     fn what_this_run_alone_shows_stands_beside_it() {
         let values: Vec<f64> = (0..20).map(|n| 100.0 + f64::from(n) / 100.0).collect();
-        let own = estimate(&values, 0.9).expect("enough");
+        let own = found(&values);
         let found = own.clone().across_runs();
         assert_eq!(
             (found.estimate, found.within_run),
@@ -376,13 +389,7 @@ mod tests {
     fn recorded() -> BTreeMap<(&'static str, &'static str), Vec<Vec<f64>>> {
         let mut groups: BTreeMap<_, Vec<Vec<f64>>> = BTreeMap::new();
         for line in RECORDED.lines().skip(1) {
-            let [side, size, values] = line.split(',').collect::<Vec<_>>()[..] else {
-                panic!("{line}")
-            };
-            let values = values
-                .split(' ')
-                .map(|value| value.parse().expect("a number"))
-                .collect();
+            let ([side, size], values) = parsed(line);
             groups.entry((side, size)).or_default().push(values);
         }
         groups
@@ -397,32 +404,26 @@ mod tests {
         let mut random = ChaCha8Rng::seed_from_u64(10);
         let (mut all, mut within) = (Vec::new(), Vec::new());
         for (conditions, runs) in recorded() {
-            let found: Vec<Estimate> = runs
-                .iter()
-                .map(|values| estimate(values, 0.9).expect("enough").across_runs())
+            let found: Vec<Estimate> = found_in(&runs)
+                .into_iter()
+                .map(Estimate::across_runs)
                 .collect();
-            let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>())
-                .expect("runs");
-            let covers = found
-                .iter()
-                .filter(|run| run.low <= truth && truth <= run.high)
-                .count();
+            let truth = middle(&found);
+            let covered = found.iter().filter(|run| covers(run, truth)).count();
             assert!(
-                covers * 10 >= runs.len() * 8,
-                "{conditions:?}: {covers} of {}",
+                covered * 10 >= runs.len() * 8,
+                "{conditions:?}: {covered} of {}",
                 runs.len()
             );
-            all.push(covers as f64 / runs.len() as f64);
+            all.push(covered as f64 / runs.len() as f64);
             for (values, own) in runs.iter().zip(&found) {
-                let covers = (0..TRIALS).filter(|_| {
+                let covered = (0..TRIALS).filter(|_| {
                     let drawn =
                         (0..values.len()).map(|_| values[random.random_range(0..values.len())]);
-                    let (low, high) = estimate(&drawn.collect::<Vec<_>>(), 0.9)
-                        .expect("enough")
-                        .within_run;
+                    let (low, high) = self::found(&drawn.collect::<Vec<_>>()).within_run;
                     low <= own.estimate && own.estimate <= high
                 });
-                within.push(covers.count() as f64 / f64::from(TRIALS));
+                within.push(covered.count() as f64 / f64::from(TRIALS));
             }
         }
         let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
@@ -433,19 +434,17 @@ mod tests {
     /// Makes a run of which only the interval and the variation within the run are known.
     fn run(cost: f64, within: f64) -> Estimate {
         let half = normal(0.9) * within * cost;
-        let ends = (cost - half, cost + half);
-        let (t90, sd, method) = (None, 0.0, "made up");
-        let (low, high) = ends;
+        let (low, high) = (cost - half, cost + half);
         Estimate {
             estimate: cost,
             low,
             high,
-            within_run: ends,
+            within_run: (low, high),
             n: 8,
             confidence: 0.9,
-            method,
-            t90,
-            sd,
+            method: "made up",
+            t90: None,
+            sd: 0.0,
         }
     }
 
@@ -491,7 +490,7 @@ mod tests {
             let holds = (0..HOSTS).filter(|_| {
                 let logs: Vec<f64> = (0..runs).map(|_| log(within)).collect();
                 let found = run(100.0 * log(own).exp(), own).across(&shown_by(&logs, within));
-                found.low <= 100.0 && 100.0 <= found.high
+                covers(&found, 100.0)
             });
             let share = holds.count() as f64 / f64::from(HOSTS);
             assert!(
@@ -504,14 +503,13 @@ mod tests {
     #[test]
     fn what_own_runs_show_is_not_gone_below_and_what_too_few_show_only_widens() {
         let half = |runs: f64, between: f64, within: f64| {
-            RunsDiffer {
+            let differ = RunsDiffer {
                 runs,
-                repetitions: 8.0,
                 between,
                 within,
                 ..RunsDiffer::new(ASSUMED_RUN_SPREAD)
-            }
-            .least_half_width(0.9)
+            };
+            differ.least_half_width(0.9)
         };
         let assumed = RunsDiffer::new(ASSUMED_RUN_SPREAD).least_half_width(0.9);
         // Student's quantile of six degrees of freedom is 1.943; of nineteen, 1.729.
@@ -555,13 +553,9 @@ mod tests {
             let mut random = ChaCha8Rng::seed_from_u64(earlier as u64);
             let mut shares = Vec::new();
             for (conditions, runs) in recorded() {
-                let found: Vec<Estimate> = runs
-                    .iter()
-                    .map(|values| estimate(values, 0.9).expect("enough"))
-                    .collect();
-                let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>())
-                    .expect("runs");
-                let (mut covers, mut widths, mut trials) = (0, Vec::new(), 0);
+                let found = found_in(&runs);
+                let truth = middle(&found);
+                let (mut covered, mut widths, mut trials) = (0, Vec::new(), 0);
                 for (held_back, new) in found.iter().enumerate() {
                     let others: Vec<&Estimate> = found
                         .iter()
@@ -577,12 +571,9 @@ mod tests {
                         );
                         let chosen: Vec<&Estimate> = chosen.iter().map(|at| others[at]).collect();
                         let logs: Vec<f64> = chosen.iter().map(|run| run.estimate.ln()).collect();
-                        let within = chosen.iter().map(|run| {
-                            let freedom = run.n as f64 - 1.0;
-                            (run.relative_half_width_within_run()
-                                / student(freedom, run.confidence).expect("one"))
-                            .powi(2)
-                        });
+                        let within = chosen
+                            .iter()
+                            .map(|run| run.log_variance_within_run().expect("one"));
                         let within = (within.sum::<f64>() / chosen.len() as f64).sqrt();
                         let repetitions = chosen.iter().map(|run| run.n).sum::<usize>() as f64
                             / chosen.len() as f64;
@@ -591,13 +582,13 @@ mod tests {
                             ..shown_by(&logs, within)
                         };
                         let new = (*new).clone().across(&differ);
-                        covers += usize::from(new.low <= truth && truth <= new.high);
+                        covered += usize::from(covers(&new, truth));
                         widths.push(new.relative_half_width());
                         trials += 1;
                     }
                 }
                 let width = median(&mut widths).expect("some");
-                shares.push((covers as f64 / trials as f64, width, conditions));
+                shares.push((covered as f64 / trials as f64, width, conditions));
             }
             shares.sort_by(|a, b| a.0.total_cmp(&b.0));
             let mean = shares.iter().map(|share| share.0).sum::<f64>() / shares.len() as f64;
@@ -611,12 +602,8 @@ mod tests {
     /// Returns the share of runs of one condition whose interval, with this number of independent
     /// repetitions, covers the median of all.
     fn covered(runs: &[Vec<f64>], independent: f64) -> f64 {
-        let found: Vec<Estimate> = runs
-            .iter()
-            .map(|values| estimate(values, 0.9).expect("enough"))
-            .collect();
-        let truth =
-            median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>()).expect("runs");
+        let found = found_in(runs);
+        let truth = middle(&found);
         let spread = student(FREEDOM, 0.9).expect("a quantile") * ASSUMED_RUN_SPREAD;
         let covers = found.iter().filter(|run| {
             let repetitions = (run.n as f64 / independent).max(1.0).sqrt();
@@ -667,17 +654,8 @@ mod tests {
     fn ratios_of_cases_of_one_run_cover_on_recorded_noise() {
         let mut runs: BTreeMap<&str, BTreeMap<&str, Estimate>> = BTreeMap::new();
         for line in CASES_OF_A_RUN.lines().skip(1) {
-            let [run, case, values] = line.split(',').collect::<Vec<_>>()[..] else {
-                panic!("{line}")
-            };
-            let values: Vec<f64> = values
-                .split(' ')
-                .map(|value| value.parse().expect("a number"))
-                .collect();
-            let found = estimate(&values, 0.9)
-                .expect("enough")
-                .across_runs()
-                .estimate_within_run();
+            let ([run, case], values) = parsed(line);
+            let found = found(&values).across_runs().estimate_within_run();
             runs.entry(run).or_default().insert(case, found);
         }
         let cases: Vec<&str> = runs

@@ -6,7 +6,8 @@
 //! integral of a ratio, so each batch is left out once (the jackknife: Miller 1974, "The jackknife:
 //! a review", Biometrika 61). For a mean, the jackknife equals the method of batch means.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::statistics::estimate::mean_and_sd;
+use crate::statistics::quantiles::student;
 
 /// Least number of batches for an interval.
 pub(crate) const MIN_BATCHES: usize = 20;
@@ -32,7 +33,7 @@ pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<
 
 /// Returns Student's interval around the mean of independent values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
-    let (mean, sd) = crate::statistics::estimate::mean_and_sd(values);
+    let (mean, sd) = mean_and_sd(values);
     around(
         mean,
         sd / (values.len() as f64).sqrt(),
@@ -43,8 +44,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
 
 /// Returns Student's interval from a standard error that has `n` - 1 degrees of freedom.
 fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
-    let student = StudentsT::new(0.0, 1.0, n.checked_sub(1)? as f64).ok()?;
-    let half = student.inverse_cdf(f64::midpoint(1.0, confidence)) * error;
+    let half = student(n.checked_sub(1)? as f64, confidence)? * error;
     half.is_finite()
         .then_some((estimate - half, estimate + half))
 }

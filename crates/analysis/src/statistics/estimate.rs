@@ -4,9 +4,9 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::statistics::order_statistics::median_of_sorted;
+use crate::statistics::quantiles::student;
 use crate::statistics::signed_rank::{critical_rank, smallest_n};
 
 /// A quantity with its interval.
@@ -76,6 +76,13 @@ impl Estimate {
     /// Returns half the interval's length relative to the estimate.
     pub fn relative_half_width(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.estimate.abs()
+    }
+
+    /// Returns the variance of the estimate's logarithm that is due to variation within the run.
+    pub(crate) fn log_variance_within_run(&self) -> Option<f64> {
+        let freedom = (self.n as f64 - 1.0).max(1.0);
+        let deviation = self.relative_half_width_within_run() / student(freedom, self.confidence)?;
+        Some(deviation.powi(2))
     }
 
     /// Returns half the length of the interval within this run, relative to the estimate.
@@ -160,8 +167,7 @@ pub(crate) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
 /// Returns Student's interval of the mean at 90 %, which Li, Ding and Shen 2007 print in their
 /// tables 1 and 2.
 fn t_interval(mean: f64, sd: f64, n: usize) -> Option<(f64, f64)> {
-    let student = StudentsT::new(0.0, 1.0, n.checked_sub(1)? as f64).ok()?;
-    let half = student.inverse_cdf(0.95) * sd / (n as f64).sqrt();
+    let half = student(n.checked_sub(1)? as f64, 0.9)? * sd / (n as f64).sqrt();
     Some((mean - half, mean + half))
 }
 

@@ -1,6 +1,7 @@
 //! Interval of the ratio of two sides, from the spread of the records on each side.
 
 use super::numbers::{Key, Number};
+use crate::compare::candidate::{SIDES, both};
 use crate::compare::ratio::{LogCost, LogRatio, Part};
 use crate::compare::{Cost, Outcome, Quantity, Request, Who};
 use crate::measurement::run_spread::FREEDOM;
@@ -22,51 +23,34 @@ type Side = [Option<Number>];
 /// Returns the ratio of new to base, or why there is none.
 pub(super) fn ratio(
     key: &Key,
-    base: &Side,
-    new: &Side,
+    sides: &[Vec<Option<Number>>; 2],
     given: Option<f64>,
 ) -> Result<LogRatio, Outcome> {
-    let reasons: Vec<String> = [("base", base), ("new", new)]
-        .into_iter()
-        .filter_map(|(name, side)| missing(key, side, name))
-        .collect();
-    if !reasons.is_empty() {
-        return Err(Outcome::NotComparable {
-            why: reasons.join("; "),
-        });
-    }
-    let [of_base, of_new] = [base, new].map(|side| logarithm(side, given));
-    let (Some(of_base), Some(of_new)) = (of_base, of_new) else {
-        let log = |side: &Side| mean_and_sd(&logs(side)).0;
+    both([0, 1].map(|side| complete(key, &sides[side], SIDES[side])))
+        .map_err(Outcome::not_comparable)?;
+    let [Some(base), Some(new)] = sides.each_ref().map(|side| logarithm(side, given)) else {
+        let [base, new] = sides.each_ref().map(|side| mean_and_sd(&logs(side)).0);
         return Err(Outcome::NotJudged {
-            ratio: (log(new) - log(base)).exp(),
+            ratio: (new - base).exp(),
             why: NO_SPREAD.to_owned(),
         });
     };
     let factor = if is_end_of_bucket(key.quantity) {
         BUCKET
     } else {
-        within(base) * within(new)
+        within(&sides[0]) * within(&sides[1])
     };
-    Ok(LogRatio::between(&of_base, &of_new).known_within(factor))
+    Ok(LogRatio::between(&[base, new]).known_within(factor))
 }
 
 /// Returns the number of a side for display: the geometric mean, or the plain mean if some number
 /// is 0.
 pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost> {
-    let values: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
-    if values.is_empty() {
-        return None;
-    }
-    if values.iter().any(|value| *value <= 0.0) {
-        let value = values.iter().sum::<f64>() / values.len() as f64;
-        return Some(Cost {
-            value,
-            interval: None,
-            records: values.len(),
-        });
-    }
     let known: Vec<Option<Number>> = side.iter().copied().filter(Option::is_some).collect();
+    let values: Vec<f64> = known.iter().flatten().map(|number| number.value).collect();
+    if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
+        return Cost::plain_mean(&values);
+    }
     let factor = within(&known);
     let Some(cost) = logarithm(&known, request.run_spread) else {
         let value = mean_and_sd(&logs(&known)).0.exp();
@@ -113,22 +97,16 @@ fn logs(side: &Side) -> Vec<f64> {
 /// Returns the mean of numbers above 0 with its variance; `None` if nothing shows the variance.
 fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     let logs = logs(side);
-    let records = logs.len();
-    let (mean, sd) = mean_and_sd(&logs);
-    let (spread, freedom) = match given {
-        Some(share) => (share, FREEDOM),
-        None if records < FEWEST => return None,
-        None => (sd, records as f64 - 1.0),
-    };
-    let variance = (spread * spread).max(chance_variance(side));
-    Some(LogCost::new(
-        mean,
-        Part {
-            variance: variance / records as f64,
-            freedom,
+    let of_one = match given {
+        Some(share) => Part {
+            variance: share * share,
+            freedom: FREEDOM,
         },
-        records,
-    ))
+        None if logs.len() < FEWEST => return None,
+        None => Part::of_one(&logs),
+    };
+    let variance = of_one.variance.max(chance_variance(side));
+    Some(LogCost::new(&logs, Part { variance, ..of_one }))
 }
 
 /// Returns the least variance of a record's number: that of events at random times.
@@ -141,22 +119,22 @@ fn chance_variance(side: &Side) -> f64 {
     (of_events / side.len().max(1) as f64).max(LEAST * LEAST)
 }
 
-/// Returns why a side has no number above 0 in some record.
-fn missing(key: &Key, side: &Side, name: &str) -> Option<String> {
+/// Checks that a side has a number above 0 in each record.
+fn complete(key: &Key, side: &Side, name: &str) -> Result<(), String> {
     let known: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
     let zeros = known.iter().filter(|value| **value <= 0.0).count();
-    match (known.len(), zeros) {
-        (0, _) => Some(describe_missing(key, name)),
-        (count, _) if count < side.len() => Some(format!(
+    Err(match (known.len(), zeros) {
+        (0, _) => describe_missing(key, name),
+        (count, _) if count < side.len() => format!(
             "only {count} of {} {name} records have a number, and all of them are needed",
             side.len()
-        )),
-        (_, 0) => None,
-        (1, _) => Some(format!("the {name} number is 0, so it has no ratio")),
-        (all, zeros) => Some(format!(
-            "the {name} number is 0 in {zeros} of {all} records, so it has no ratio"
-        )),
-    }
+        ),
+        (_, 0) => return Ok(()),
+        (1, _) => format!("the {name} number is 0, so it has no ratio"),
+        (all, zeros) => {
+            format!("the {name} number is 0 in {zeros} of {all} records, so it has no ratio")
+        }
+    })
 }
 
 fn describe_missing(key: &Key, name: &str) -> String {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchcost_record::observation::{Calibration, Lost, Observation, Source};
 
 use crate::compare::{Quantity, Who};
+use crate::lists::saturating_sum;
 use crate::observation::{Findings, ProcessFinding, Range, analyse};
 
 /// Quantities of all observed tasks.
@@ -62,13 +63,20 @@ pub(super) struct Number {
 }
 
 impl Number {
+    fn new(value: f64, events: Option<u64>) -> Number {
+        Number {
+            value,
+            events,
+            within: 1.0,
+        }
+    }
+
     /// Returns the geometric mean of a range whose ends are above 0, known within the range.
     pub(super) fn between(range: Range) -> Option<Number> {
         let has_ends = range.low > 0.0 && range.is_bounded();
         has_ends.then(|| Number {
-            value: (range.low * range.high).sqrt(),
-            events: None,
             within: (range.high / range.low).sqrt(),
+            ..Number::new((range.low * range.high).sqrt(), None)
         })
     }
 }
@@ -78,8 +86,10 @@ pub(super) struct Record {
     findings: Findings,
     source: Source,
     throttled: Number,
-    has_lost: bool,
-    caches_by: Option<String>,
+    /// Whether so many events were lost that the numbers are affected.
+    pub(super) has_lost: bool,
+    /// Source of the cost of cold caches.
+    pub(super) caches_by: Option<String>,
 }
 
 impl Record {
@@ -92,23 +102,13 @@ impl Record {
                 ..observation.clone()
             }),
         };
-        let has_lost = has_lost(&observation.lost, findings.all.switches);
         Record {
             source: observation.source,
             throttled: throttled(observation),
-            has_lost,
+            has_lost: has_lost(&observation.lost, findings.all.switches),
             caches_by: caches_by(observation, &findings),
             findings,
         }
-    }
-
-    /// Returns the source of the cost of cold caches.
-    pub(super) fn caches_by(&self) -> Option<&str> {
-        self.caches_by.as_deref()
-    }
-
-    pub(super) fn has_lost(&self) -> bool {
-        self.has_lost
     }
 
     /// Returns the number, if it was counted.
@@ -136,14 +136,11 @@ impl Record {
             .neighbours
             .iter()
             .filter(|neighbour| neighbour.other == name);
-        let preempted = of_name.fold(0u64, |sum, neighbour| {
-            sum.saturating_add(neighbour.preempted)
-        });
-        Number {
-            value: preempted as f64 / self.findings.seconds.max(f64::MIN_POSITIVE),
-            events: Some(preempted),
-            within: 1.0,
-        }
+        let preempted = saturating_sum(of_name.map(|neighbour| neighbour.preempted));
+        Number::new(
+            preempted as f64 / self.findings.seconds.max(f64::MIN_POSITIVE),
+            Some(preempted),
+        )
     }
 }
 
@@ -167,88 +164,61 @@ fn caches_by(observation: &Observation, findings: &Findings) -> Option<String> {
 }
 
 fn throttled(observation: &Observation) -> Number {
-    let times = observation
-        .throttled
-        .iter()
-        .fold(0u64, |sum, group| sum.saturating_add(group.times));
+    let times = saturating_sum(observation.throttled.iter().map(|group| group.times));
     let ns: f64 = observation
         .throttled
         .iter()
         .map(|group| group.throttled_ns.0 as f64)
         .sum();
-    Number {
-        value: ns / observation.window_ns.0.max(1) as f64,
-        events: Some(times),
-        within: 1.0,
-    }
+    Number::new(ns / observation.window_ns.0.max(1) as f64, Some(times))
 }
 
 fn task_number(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
-    let counted = |value: f64, events: u64| Number {
-        value,
-        events: Some(events),
-        within: 1.0,
-    };
-    let switches = |value: f64| counted(value, found.switches);
-    let time = |value: f64| Number {
-        value,
-        events: None,
-        within: 1.0,
-    };
+    let of_switches = |value: f64| Number::new(value, Some(found.switches));
     match quantity {
-        Quantity::Switches => Some(switches(found.per_second)),
-        Quantity::Involuntary => {
-            (found.switches > 0).then(|| counted(found.involuntary_share, found.involuntary))
-        }
-        Quantity::DirectShare => Some(switches(found.direct_ns?.likely? / found.cpu_ns?)),
-        Quantity::CostShare => Some(switches(found.share?.likely?)),
+        Quantity::Switches => Some(of_switches(found.per_second)),
+        Quantity::Involuntary => (found.switches > 0)
+            .then(|| Number::new(found.involuntary_share, Some(found.involuntary))),
+        Quantity::DirectShare => Some(of_switches(found.direct_ns?.likely? / found.cpu_ns?)),
+        Quantity::CostShare => Some(of_switches(found.share?.likely?)),
         Quantity::ColdShare => Number::between(found.indirect_share?),
-        Quantity::WaitP50 => Some(time(found.wait?.p50_ns?)),
-        Quantity::WaitP99 => Some(time(found.wait?.p99_ns?)),
+        Quantity::WaitP50 => Some(Number::new(found.wait?.p50_ns?, None)),
+        Quantity::WaitP99 => Some(Number::new(found.wait?.p99_ns?, None)),
         _ => None,
     }
 }
 
 /// Returns the keys of all numbers that are above 0 in any record: of all tasks, of the names with
 /// most switches, and of the tasks that preempted most.
-pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
-    let mut keys: Vec<Key> = OF_ALL
-        .map(|quantity| Key {
-            who: Who::All,
-            quantity,
-        })
-        .to_vec();
-    for (name, is_on_both) in names(base, new) {
+pub(super) fn keys(sides: &[Vec<Record>; 2]) -> Vec<Key> {
+    let key = |who: Who, quantity: Quantity| Key { who, quantity };
+    let mut keys: Vec<Key> = OF_ALL.map(|quantity| key(Who::All, quantity)).to_vec();
+    for (name, is_on_both) in names(sides) {
         // A name that only one side has is reported once.
         let quantities = if is_on_both {
             &OF_NAME[..]
         } else {
             &OF_NAME[..1]
         };
-        keys.extend(quantities.iter().map(|quantity| Key {
-            who: Who::Name(name.clone()),
-            quantity: *quantity,
-        }));
+        let of_name = |quantity: &Quantity| key(Who::Name(name.clone()), *quantity);
+        keys.extend(quantities.iter().map(of_name));
     }
-    let neighbours = neighbours(base, new).into_iter().map(Who::Neighbour);
-    keys.extend(neighbours.map(|who| Key {
-        who,
-        quantity: Quantity::Preemptions,
-    }));
-    let is_any = |key: &Key| {
-        base.iter()
-            .chain(new)
-            .filter_map(|record| record.number(key))
-            .any(|number| number.value > 0.0)
-    };
-    keys.retain(is_any);
+    let neighbours = neighbours(sides).into_iter().map(Who::Neighbour);
+    keys.extend(neighbours.map(|who| key(who, Quantity::Preemptions)));
+    keys.retain(|key| {
+        let numbers = sides
+            .iter()
+            .flatten()
+            .filter_map(|record| record.number(key));
+        numbers.map(|number| number.value).any(|value| value > 0.0)
+    });
     keys
 }
 
 /// Returns the names, those with most switches first, and whether every record has the name.
-fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
+fn names(sides: &[Vec<Record>; 2]) -> Vec<(String, bool)> {
     let mut names: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
-    for side in [base, new] {
+    for side in sides {
         let all: f64 = side
             .iter()
             .map(|record| record.findings.all.per_second)
@@ -265,7 +235,7 @@ fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
         .collect();
     names.sort_by(|(_, (a, _)), (_, (b, _))| b.total_cmp(a));
     names.truncate(MOST_NAMES);
-    let records = base.len() + new.len();
+    let records = sides.iter().flatten().count();
     names
         .into_iter()
         .map(|(name, (_, count))| (name.to_owned(), count == records))
@@ -273,9 +243,9 @@ fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
 }
 
 /// Returns the names of the tasks that preempted most.
-fn neighbours(base: &[Record], new: &[Record]) -> Vec<String> {
+fn neighbours(sides: &[Vec<Record>; 2]) -> Vec<String> {
     let mut names: BTreeMap<&str, f64> = BTreeMap::new();
-    for record in base.iter().chain(new) {
+    for record in sides.iter().flatten() {
         for neighbour in &record.findings.neighbours {
             *names.entry(&neighbour.other).or_default() +=
                 neighbour.preempted as f64 / record.findings.seconds.max(f64::MIN_POSITIVE);

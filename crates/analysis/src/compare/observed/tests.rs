@@ -9,7 +9,7 @@ use switchcost_record::observation::{
 use switchcost_units::{Bytes, Nanos};
 
 use super::*;
-use crate::compare::{Change, Quantity, Ratio, Who};
+use crate::compare::{Change, Outcome, Quantity, Ratio, Who};
 use crate::observation::Range;
 use crate::testing::{self, normal};
 
@@ -28,6 +28,12 @@ const USUAL: Made = Made {
     involuntary: 1_000.0,
     run_ns: 1e9,
     bucket: 7,
+};
+
+const HALVED: Made = Made {
+    voluntary: 4_500.0,
+    involuntary: 500.0,
+    ..USUAL
 };
 
 fn named(name: &str, made: Made) -> Tasks {
@@ -96,18 +102,18 @@ fn runs(
     (0..count).map(|_| run()).collect()
 }
 
+/// Makes records of one program alone.
+fn servers(random: &mut ChaCha8Rng, count: usize, spread: f64, made: Made) -> Vec<Observation> {
+    runs(random, count, spread, &[("server", made)])
+}
+
 fn judged(base: &[Observation], new: &[Observation]) -> Comparison {
     judged_with(base, new, Request::default())
 }
 
 fn judged_with(base: &[Observation], new: &[Observation], request: Request<'_>) -> Comparison {
-    let side = |side: &[Observation]| -> Vec<Observation> { side.to_vec() };
-    let (base, new) = (side(base), side(new));
-    compare_observations(
-        &base.iter().collect::<Vec<_>>(),
-        &new.iter().collect::<Vec<_>>(),
-        request,
-    )
+    let [base, new] = [base, new].map(|side| side.iter().collect::<Vec<_>>());
+    compare_observations(&base, &new, request)
 }
 
 fn pair<'a>(comparison: &'a Comparison, who: &Who, quantity: Quantity) -> &'a Pair {
@@ -138,11 +144,6 @@ fn why<'a>(comparison: &'a Comparison, who: &Who, quantity: Quantity) -> &'a str
 #[test]
 fn a_known_ratio_is_found_for_all_and_for_the_name_that_changed() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    let halved = Made {
-        voluntary: 4_500.0,
-        involuntary: 500.0,
-        ..USUAL
-    };
     let base = runs(
         &mut random,
         5,
@@ -153,7 +154,7 @@ fn a_known_ratio_is_found_for_all_and_for_the_name_that_changed() {
         &mut random,
         5,
         0.02,
-        &[("server", halved), ("logger", USUAL)],
+        &[("server", HALVED), ("logger", USUAL)],
     );
     let comparison = judged(&base, &new);
     for (who, expected, change) in [
@@ -225,8 +226,8 @@ fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
         ..USUAL
     };
     for (of_base, of_new) in [(1, 1), (2, 5), (5, 2)] {
-        let base = runs(&mut random, of_base, 0.0, &[("server", USUAL)]);
-        let new = runs(&mut random, of_new, 0.0, &[("server", twice)]);
+        let base = servers(&mut random, of_base, 0.0, USUAL);
+        let new = servers(&mut random, of_new, 0.0, twice);
         let comparison = judged(&base, &new);
         assert_eq!(comparison.compared, 0);
         let pair = pair(&comparison, &Who::All, Quantity::Switches);
@@ -239,8 +240,8 @@ fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
     }
     // A known spread can be given with `--run-spread`.
     let (base, new) = (
-        runs(&mut random, 1, 0.0, &[("server", USUAL)]),
-        runs(&mut random, 1, 0.0, &[("server", twice)]),
+        servers(&mut random, 1, 0.0, USUAL),
+        servers(&mut random, 1, 0.0, twice),
     );
     for (share, expected) in [(0.05, Change::Slower), (0.5, Change::NoDifferenceShown)] {
         let comparison = judged_with(
@@ -296,8 +297,8 @@ fn waits_in_neighbouring_buckets_may_be_the_same() {
 #[test]
 fn both_sides_are_priced_alike_where_they_are_of_one_machine() {
     let mut random = ChaCha8Rng::seed_from_u64(4);
-    let base = runs(&mut random, 3, 0.01, &[("server", USUAL)]);
-    let mut new = runs(&mut random, 3, 0.01, &[("server", USUAL)]);
+    let base = servers(&mut random, 3, 0.01, USUAL);
+    let mut new = servers(&mut random, 3, 0.01, USUAL);
     for record in &mut new {
         record.calibration = Some(calibration(2_000.0, "2026-01-02T00:00:00Z"));
     }
@@ -425,7 +426,7 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
             })
             .collect()
     };
-    let mut of = |times| preempted(runs(&mut random, 3, 0.01, &[("server", USUAL)]), times);
+    let mut of = |times| preempted(servers(&mut random, 3, 0.01, USUAL), times);
     let (base, mut new) = (of(10_000), of(1_000));
     let batch = Who::Neighbour("batch".to_owned());
     let comparison = judged(&base, &new);
@@ -455,14 +456,9 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
 #[test]
 fn what_was_counted_in_different_ways_is_not_compared() {
     let mut random = ChaCha8Rng::seed_from_u64(8);
-    let halved = Made {
-        voluntary: 4_500.0,
-        involuntary: 500.0,
-        ..USUAL
-    };
     for records in [1, 4] {
-        let base = runs(&mut random, records, 0.01, &[("server", USUAL)]);
-        let mut new = runs(&mut random, records, 0.01, &[("server", halved)]);
+        let base = servers(&mut random, records, 0.01, USUAL);
+        let mut new = servers(&mut random, records, 0.01, HALVED);
         new[0].source = Source::Perf;
         let comparison = judged(&base, &new);
         assert_eq!(comparison.compared, 0);
@@ -483,7 +479,7 @@ fn what_was_counted_in_different_ways_is_not_compared() {
 #[test]
 fn caches_that_are_priced_in_different_ways_are_not_compared() {
     let mut random = ChaCha8Rng::seed_from_u64(10);
-    let mut side = || runs(&mut random, 3, 0.01, &[("server", USUAL)]);
+    let mut side = || servers(&mut random, 3, 0.01, USUAL);
     let (mut base, mut new) = (side(), side());
     let cost = Cost {
         ns: 1_200.0,
@@ -543,14 +539,16 @@ fn what_cold_caches_cost_differs_only_if_the_ranges_do_not_overlap() {
             who: Who::All,
             quantity: Quantity::ColdShare,
         };
-        let side = |range| vec![numbers::Number::between(range); 3];
-        let ratio = intervals::ratio(&key, &side(base), &side(new), None).map_err(|outcome| {
-            let Outcome::NotComparable { why } = outcome else {
-                panic!("{outcome:?}");
-            };
-            why
-        })?;
-        Ok(ratio.judge(0.9).expect("an interval").1)
+        let sides = [base, new].map(|range| vec![Number::between(range); 3]);
+        let outcome = match intervals::ratio(&key, &sides, None) {
+            Ok(ratio) => ratio.judge(0.9),
+            Err(outcome) => outcome,
+        };
+        match outcome {
+            Outcome::Compared { verdict, .. } => Ok(verdict),
+            Outcome::NotComparable { why } => Err(why),
+            Outcome::NotJudged { .. } => panic!("{outcome:?}"),
+        }
     };
     let (low, middle, high) = (range(0.01, 0.02), range(0.018, 0.05), range(0.04, 0.06));
     assert_eq!(change(low, high), Ok(Change::Slower));
@@ -567,7 +565,7 @@ fn what_cold_caches_cost_differs_only_if_the_ranges_do_not_overlap() {
 #[test]
 fn a_record_that_lost_many_of_the_kernels_records_is_suspect() {
     let mut random = ChaCha8Rng::seed_from_u64(9);
-    let mut side = || runs(&mut random, 3, 0.01, &[("server", USUAL)]);
+    let mut side = || servers(&mut random, 3, 0.01, USUAL);
     let (base, mut new) = (side(), side());
     new[1].lost.records = 2_000;
     let comparison = judged(&base, &new);

@@ -7,8 +7,10 @@ use switchcost_design::result::{GuestFacts, Simulation};
 
 use super::traces::{Relation, TraceKey};
 use super::{Curve, Simulated};
-use crate::compare::Difference;
-use crate::compare::environment::{Facts, different};
+use crate::compare::candidate::SIDES;
+use crate::compare::environment::{Facts, different, named};
+use crate::compare::{Difference, Part, Place, Subject};
+use crate::lists::distinct;
 use crate::simulation::{DesignFinding, Group};
 
 /// Finding of one design in one record.
@@ -27,41 +29,33 @@ pub(super) struct Record<'a> {
 /// A design on both sides; `None` on a side without it.
 #[derive(Debug)]
 pub(super) struct Matched<'a> {
-    pub(super) base_name: Option<&'a str>,
-    pub(super) new_name: Option<&'a str>,
-    pub(super) base: Vec<Record<'a>>,
-    pub(super) new: Vec<Record<'a>>,
+    names: [Option<&'a str>; 2],
+    pub(super) sides: [Vec<Record<'a>>; 2],
 }
 
 /// Matches all designs of either side by name, or the only design of each side whatever its name.
-pub(super) fn matched<'a>(base: &[Simulated<'a>], new: &[Simulated<'a>]) -> Vec<Matched<'a>> {
-    let (base_names, new_names) = (names(base), names(new));
-    let pair = |base_name: Option<&'a str>, new_name: Option<&'a str>| Matched {
-        base: base_name.map_or_else(Vec::new, |name| records(base, name)),
-        new: new_name.map_or_else(Vec::new, |name| records(new, name)),
-        base_name,
-        new_name,
+pub(super) fn matched<'a>(sides: [&[Simulated<'a>]; 2]) -> Vec<Matched<'a>> {
+    let pair = |names: [Option<&'a str>; 2]| Matched {
+        names,
+        sides: [0, 1]
+            .map(|side| names[side].map_or_else(Vec::new, |name| records(sides[side], name))),
     };
-    if let ([base_name], [new_name]) = (&base_names[..], &new_names[..]) {
-        return vec![pair(Some(base_name), Some(new_name))];
+    let [base, new] = sides.map(names);
+    if let ([base], [new]) = (&base[..], &new[..]) {
+        return vec![pair([Some(base), Some(new)])];
     }
-    let of_base = base_names
+    let of_base = base
         .iter()
-        .map(|name| pair(Some(name), new_names.contains(name).then_some(name)));
-    let only_new = new_names.iter().filter(|name| !base_names.contains(name));
+        .map(|name| pair([Some(name), new.contains(name).then_some(name)]));
+    let only_new = new.iter().filter(|name| !base.contains(name));
     of_base
-        .chain(only_new.map(|name| pair(None, Some(name))))
+        .chain(only_new.map(|name| pair([None, Some(name)])))
         .collect()
 }
 
 fn names<'a>(side: &[Simulated<'a>]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for result in side.iter().flat_map(|(head, _)| &head.designs) {
-        if !names.contains(&result.design.name.as_str()) {
-            names.push(&result.design.name);
-        }
-    }
-    names
+    let results = side.iter().flat_map(|(head, _)| &head.designs);
+    distinct(results.map(|result| result.design.name.as_str()))
 }
 
 fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
@@ -83,24 +77,36 @@ fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
 }
 
 impl<'a> Matched<'a> {
+    /// Returns the subject of a number of this design.
+    pub(super) fn subject(&self, part: Part) -> Subject {
+        let [base_design, new_design] = self.names.map(|name| name.map(str::to_owned));
+        Subject::Simulated(Place {
+            base_design,
+            new_design,
+            part,
+        })
+    }
+
+    fn slices(&self) -> [&[Record<'a>]; 2] {
+        self.sides.each_ref().map(Vec::as_slice)
+    }
+
     /// Returns the relation of the two sides' traces; `None` if the designs cannot be paired.
     pub(super) fn relation(&self) -> Option<Relation> {
-        let are_there = !self.base.is_empty() && !self.new.is_empty();
-        let traces = |side: &[Record<'a>]| {
-            side.iter()
-                .map(|record| record.trace.clone())
-                .collect::<Vec<_>>()
-        };
-        (are_there && self.mixed_side().is_none())
-            .then(|| Relation::new(&traces(&self.base), &traces(&self.new)))
+        let are_there = self.sides.iter().all(|side| !side.is_empty());
+        (are_there && self.mixed_side().is_none()).then(|| {
+            Relation::new(self.slices().map(|side| -> Vec<&TraceKey<'_>> {
+                side.iter().map(|record| &record.trace).collect()
+            }))
+        })
     }
 
     pub(super) fn unavailable_because(&self) -> String {
         if let Some(side) = self.mixed_side() {
             return format!("the {side} records mean different designs by this name");
         }
-        let side = if self.base.is_empty() { "base" } else { "new" };
-        format!("the {side} side has no such design")
+        let side = usize::from(!self.sides[0].is_empty());
+        format!("the {} side has no such design", SIDES[side])
     }
 
     /// Returns the side whose records have different designs under one name, which are no
@@ -110,62 +116,47 @@ impl<'a> Matched<'a> {
             side.iter()
                 .any(|record| !is_same(record.design, side[0].design))
         };
-        [("base", &self.base), ("new", &self.new)]
-            .into_iter()
-            .find(|(_, side)| is_mixed(side))
-            .map(|(name, _)| name)
+        let mixed = self.slices().iter().position(|side| is_mixed(side))?;
+        Some(SIDES[mixed])
     }
 
     /// Returns the differences of the designs: the name first, then every field.
     pub(super) fn differences(&self) -> Vec<Difference> {
-        let (Some(base_name), Some(new_name)) = (self.base_name, self.new_name) else {
+        let [Some(base), Some(new)] = self.names else {
             return Vec::new();
         };
-        let is_renamed = base_name != new_name;
-        let named = |name: &str| (is_renamed).then(|| ("design".to_owned(), name.to_owned()));
-        let title = if is_renamed {
-            "design".to_owned()
-        } else {
-            format!("design {base_name}")
-        };
-        let of_record = |record: &Record<'a>, name: &str| -> Facts {
-            named(name)
-                .into_iter()
-                .chain(fields(record.design, &title))
-                .collect()
-        };
-        let of = |side: &[Record<'a>], name: &str| {
-            side.iter()
-                .map(|record| of_record(record, name))
-                .collect::<Vec<_>>()
-        };
-        different(&of(&self.base, base_name), &of(&self.new, new_name))
+        different(self.slices(), |record| {
+            if base == new {
+                return fields(record.design, &format!("design {base}"));
+            }
+            let name = named([("design", record.design.name.clone())]);
+            [name, fields(record.design, "design")].concat()
+        })
     }
 
     /// Returns a difference if first touches are included in the costs of one side only.
     pub(super) fn first_touches(&self) -> Vec<Difference> {
-        let (Some(name), Some(_)) = (self.base_name, self.new_name) else {
+        let [Some(name), Some(_)] = self.names else {
             return Vec::new();
         };
-        let of_record = |record: &Record<'a>| -> Facts {
-            let reported = if record.finding.first_touch_cycles.is_some() {
-                "separate"
-            } else {
-                "in the cost, as a gain"
+        different(self.slices(), |record| {
+            let reported = match record.finding.first_touch_cycles {
+                Some(_) => "separate",
+                None => "in the cost, as a gain",
             };
             vec![(format!("first touches on {name}"), reported.to_owned())]
-        };
-        let of = |side: &[Record<'a>]| side.iter().map(of_record).collect::<Vec<_>>();
-        different(&of(&self.base), &of(&self.new))
+        })
     }
 
     pub(super) fn curve(&self) -> Option<Curve> {
-        let lines = |side: &[Record<'a>]| side.iter().map(|record| line(record.finding)).collect();
+        let [base, new] = self
+            .slices()
+            .map(|side| side.iter().map(|record| line(record.finding)).collect());
         Some(Curve {
-            base_design: self.base_name?.to_owned(),
-            new_design: self.new_name?.to_owned(),
-            base: lines(&self.base),
-            new: lines(&self.new),
+            base_design: self.names[0]?.to_owned(),
+            new_design: self.names[1]?.to_owned(),
+            base,
+            new,
         })
     }
 }
@@ -250,18 +241,9 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// Returns environment differences between the two sides. The simulating machine is left out,
-/// because a trace gives the same numbers on any machine.
-pub(super) fn facts(base: &[Simulated<'_>], new: &[Simulated<'_>]) -> Vec<Difference> {
-    let of = |side: &[Simulated<'_>]| {
-        side.iter()
-            .map(|(head, _)| facts_of(head))
-            .collect::<Vec<Facts>>()
-    };
-    different(&of(base), &of(new))
-}
-
-fn facts_of(head: &Simulation) -> Facts {
+/// Returns the facts of a simulation's environment. The simulating machine is left out, because a
+/// trace gives the same numbers on any machine.
+pub(super) fn facts(head: &Simulation) -> Facts {
     let trace = &head.trace;
     let commands: Vec<String> = trace.commands.iter().map(|words| words.join(" ")).collect();
     let workload = if commands.is_empty() {
@@ -272,32 +254,25 @@ fn facts_of(head: &Simulation) -> Facts {
     let quantum = trace
         .quantum_instructions
         .map_or("none".to_owned(), |quantum| quantum.to_string());
-    let facts = vec![
-        ("workload".to_owned(), workload),
-        ("order of tasks".to_owned(), trace.order.clone()),
-        ("quantum in instructions".to_owned(), quantum),
+    let whole = trace
+        .incomplete
+        .as_ref()
+        .map_or("yes".to_owned(), |why| format!("no: {why}"));
+    let facts = named([
+        ("workload", workload),
+        ("order of tasks", trace.order.clone()),
+        ("quantum in instructions", quantum),
+        ("whole trace simulated", whole),
         (
-            "whole trace simulated".to_owned(),
-            trace
-                .incomplete
-                .clone()
-                .map_or("yes".to_owned(), |why| format!("no: {why}")),
-        ),
-        (
-            "instructions in an interval".to_owned(),
+            "instructions in an interval",
             head.interval_instructions.to_string(),
         ),
-        ("intervals recorded".to_owned(), head.intervals.to_string()),
-        (
-            "private hierarchies by".to_owned(),
-            head.private_by.to_string(),
-        ),
-        ("switchcost".to_owned(), head.program_version.clone()),
-    ];
-    facts
-        .into_iter()
-        .chain(trace.guest.iter().flat_map(guest_facts))
-        .collect()
+        ("intervals recorded", head.intervals.to_string()),
+        ("private hierarchies by", head.private_by.to_string()),
+        ("switchcost", head.program_version.clone()),
+    ]);
+    let guest = trace.guest.as_ref().map(guest_facts);
+    [facts, guest.unwrap_or_default()].concat()
 }
 
 /// Returns the facts of a guest. If words on the kernel command line contradict each other
@@ -306,14 +281,14 @@ fn guest_facts(guest: &GuestFacts) -> Facts {
     let slice = guest
         .slice_ns
         .map_or("its scheduler's".to_owned(), |ns| format!("{ns} ns"));
-    let mut facts = vec![
-        ("kernel of the guest".to_owned(), guest.kernel.clone()),
-        ("slice of the guest".to_owned(), slice),
+    let mut facts = named([
+        ("kernel of the guest", guest.kernel.clone()),
+        ("slice of the guest", slice),
         (
-            "instructions a second of the guest".to_owned(),
+            "instructions a second of the guest",
             guest.instructions_per_second.to_string(),
         ),
-    ];
+    ]);
     let words = guest.command_line.split_whitespace().rev();
     facts.extend(words.map(|word| {
         let (name, value) = word.split_once('=').unwrap_or((word, "given"));

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use super::designs::{Matched, Record};
 use super::functions;
 use super::traces::Relation;
-use super::undecided_pair;
 use crate::FlagName;
-use crate::compare::candidate::{Candidate, Suspects};
+use crate::compare::candidate::{Candidate, SIDES, both};
 use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
 use crate::compare::{Cost, Outcome, Part, Quantity, Request};
-use crate::simulation::{self, FunctionFinding, FunctionMisses, Group, KernelFills, KernelFinding};
+use crate::lists::distinct;
+use crate::simulation::{self, FunctionFinding, Group, KernelFinding};
 
 /// Reason for a missing interval of misses, which are counted over the whole trace.
 const NO_MISSES_BY_SWITCH: &str =
@@ -46,63 +46,43 @@ type Numbers<'a> = Vec<Option<&'a simulation::Cost>>;
 /// Returns every number that either side has, in the order of the base and then of the new side.
 pub(super) fn candidates(
     matched: &Matched<'_>,
-    relation: Relation,
+    relation: &Relation,
     request: Request<'_>,
 ) -> Vec<Candidate> {
-    let of = |side: &[Record<'_>]| side.iter().map(numbers).collect::<Vec<Vec<Number>>>();
-    let (base, new) = (of(&matched.base), of(&matched.new));
-    let mut keys: Vec<(&Part, Quantity)> = Vec::new();
-    for (part, quantity, _) in base.iter().chain(&new).flatten() {
-        if !keys.contains(&(part, *quantity)) {
-            keys.push((part, *quantity));
-        }
-    }
+    let all = matched
+        .sides
+        .each_ref()
+        .map(|side| -> Vec<Vec<Number>> { side.iter().map(numbers).collect() });
+    let numbers = all.iter().flatten().flatten();
+    let mut keys = distinct(numbers.map(|(part, quantity, _)| (part, *quantity)));
     let large = large_functions(matched);
     keys.retain(|(part, _)| match part {
         Part::Function(function) | Part::FunctionLevel { function, .. } => large.contains(function),
         _ => true,
     });
     let candidate = |(part, quantity): (&Part, Quantity)| {
-        let (base, new) = (select(&base, part, quantity), select(&new, part, quantity));
-        let sides = [("base", &base), ("new", &new)];
-        let judged =
-            missing(&sides, part).map_or_else(|| judge(quantity, &base, &new, &relation), Err);
-        let is_open = judged.is_err();
-        let why = judged.as_ref().err().cloned().unwrap_or_default();
-        let mut candidate = undecided_pair(matched, part.clone(), quantity, why);
-        candidate.pair.base = cost(&base, request.confidence);
-        candidate.pair.new = cost(&new, request.confidence);
-        candidate.suspects = suspects(matched, quantity);
-        candidate.ratio = judged.ok();
-        if let (Some(why), Some(ratio)) =
-            (exactness_reason(quantity), counted(&base, &new, &relation))
-            && is_open
-        {
-            candidate.pair.outcome = Outcome::NotJudged {
-                ratio,
-                why: why.to_owned(),
-            };
+        let sides = all.each_ref().map(|side| select(side, part, quantity));
+        Candidate {
+            subject: matched.subject(part.clone()),
+            new_case: None,
+            quantity,
+            costs: sides.each_ref().map(|side| cost(side, request.confidence)),
+            ratio: judge(part, quantity, &sides, relation),
+            suspects: suspects(matched, quantity),
         }
-        candidate
     };
     keys.into_iter().map(candidate).collect()
 }
 
 /// Returns the records in which the number is suspect. A part of a trace has its own misses and
 /// cycles, but not all of the trace's switches.
-fn suspects(matched: &Matched<'_>, quantity: Quantity) -> Suspects {
+fn suspects(matched: &Matched<'_>, quantity: Quantity) -> [Vec<usize>; 2] {
     let is_one =
         |record: &&Record<'_>| record.has_notes || is_suspect(record) && !is_counted(quantity);
-    let places = |side: &[Record<'_>]| {
-        side.iter()
-            .filter(is_one)
-            .map(|record| record.place)
-            .collect()
-    };
-    Suspects {
-        base: places(&matched.base),
-        new: places(&matched.new),
-    }
+    matched.sides.each_ref().map(|side| {
+        let suspect = side.iter().filter(is_one);
+        suspect.map(|record| record.place).collect()
+    })
 }
 
 fn is_suspect(record: &Record<'_>) -> bool {
@@ -116,65 +96,43 @@ fn is_suspect(record: &Record<'_>) -> bool {
 
 fn numbers(record: &Record<'_>) -> Vec<Number> {
     let finding = record.finding;
+    let of_all = |quantity, cost: &simulation::Cost| (Part::All, quantity, cost.clone());
     let mut numbers = vec![
-        (
-            Part::All,
-            Quantity::AverageCost,
-            finding.average_cost_cycles.clone(),
-        ),
-        (
-            Part::All,
-            Quantity::Overhead,
-            finding.overhead_share.clone(),
-        ),
-        (
-            Part::All,
-            Quantity::CyclesPerInstruction,
-            finding.cpi.clone(),
-        ),
+        of_all(Quantity::AverageCost, &finding.average_cost_cycles),
+        of_all(Quantity::Overhead, &finding.overhead_share),
+        of_all(Quantity::CyclesPerInstruction, &finding.cpi),
     ];
-    let cycles = finding.hierarchies.shared.cycles as f64;
-    let in_all = |estimate| simulation::Cost {
-        estimate: Some(estimate),
-        ..Default::default()
-    };
-    numbers.push((Part::All, Quantity::Cycles, in_all(cycles)));
-    numbers.extend(finding.cycle_ns.map(|[short, long]| {
-        (
-            Part::All,
-            Quantity::Time,
-            in_all(cycles * (short * long).sqrt()),
+    let shared = &finding.hierarchies.shared;
+    let cycles = shared.cycles as f64;
+    let counted = |quantity, cycles| {
+        of_all(
+            quantity,
+            &simulation::Cost::without_interval(cycles, AS_CPI),
         )
-    }));
-    numbers.extend(finding.groups.iter().filter_map(|group| {
+    };
+    numbers.push(counted(Quantity::Cycles, cycles));
+    let time = finding
+        .cycle_ns
+        .map(|[short, long]| cycles * (short * long).sqrt());
+    numbers.extend(time.map(|time| counted(Quantity::Time, time)));
+    for group in &finding.groups {
         let part = match &group.group {
             Group::Class(name) => Part::Class((*name).to_owned()),
             Group::Cause(name) => Part::Cause(name.clone()),
-            Group::All | Group::EndClass(_) | Group::Tasks(_) => return None,
+            Group::All | Group::EndClass(_) | Group::Tasks(_) => continue,
         };
-        Some((part, Quantity::AverageCost, group.cost_cycles.clone()))
-    }));
+        numbers.push((part, Quantity::AverageCost, group.cost_cycles.clone()));
+    }
     numbers.extend(finding.processes.iter().map(|process| {
-        (
-            Part::Program(process.name.clone()),
-            Quantity::ExcessPerSwitch,
-            process.excess.clone(),
-        )
+        let part = Part::Program(process.name.clone());
+        (part, Quantity::ExcessPerSwitch, process.excess.clone())
     }));
-    let shared = &finding.hierarchies.shared;
     let instructions = finding.instructions.max(1) as f64;
     numbers.extend(shared.levels.iter().chain(&shared.tlbs).map(|level| {
-        let estimate = Some(level.misses() as f64 / instructions);
-        let misses = simulation::Cost {
-            estimate,
-            why: Some(NO_MISSES_BY_SWITCH.to_owned()),
-            ..Default::default()
-        };
-        (
-            Part::Level(level.name.clone()),
-            Quantity::MissesPerInstruction,
-            misses,
-        )
+        let misses = level.misses() as f64 / instructions;
+        let misses = simulation::Cost::without_interval(misses, NO_MISSES_BY_SWITCH);
+        let part = Part::Level(level.name.clone());
+        (part, Quantity::MissesPerInstruction, misses)
     }));
     numbers.extend(finding.kernel.iter().flat_map(kernel_numbers));
     numbers
@@ -192,67 +150,44 @@ fn kernel_numbers(kernel: &KernelFinding) -> Vec<Number> {
         number(Quantity::CallInstructions, &kernel.instructions_per_call),
         number(Quantity::CallCycles, &kernel.cycles_per_call),
     ];
-    let of_level = |fills: &KernelFills| {
-        (
-            Part::Level(fills.level.clone()),
-            Quantity::KernelMisses,
-            fills.fills.clone(),
-        )
-    };
-    numbers.extend(kernel.fills_per_switch.iter().map(of_level));
-    numbers.extend(
-        functions::functions_by_source(&kernel.functions)
-            .iter()
-            .flat_map(function_numbers),
-    );
+    numbers.extend(kernel.fills_per_switch.iter().map(|of| {
+        let part = Part::Level(of.level.clone());
+        (part, Quantity::KernelMisses, of.fills.clone())
+    }));
+    for function in functions::functions_by_source(&kernel.functions) {
+        let counted =
+            |number: f64| simulation::Cost::without_interval(number, NO_FUNCTIONS_BY_SWITCH);
+        numbers.push((
+            Part::Function(function.function.clone()),
+            Quantity::KernelInstructions,
+            counted(function.instructions_per_switch),
+        ));
+        numbers.extend(function.misses_per_switch.iter().map(|of| {
+            let part = Part::FunctionLevel {
+                function: function.function.clone(),
+                level: of.level.clone(),
+            };
+            (part, Quantity::KernelMisses, counted(of.misses))
+        }));
+    }
     numbers
-}
-
-fn function_numbers(function: &FunctionFinding) -> Vec<Number> {
-    let counted = |number: f64| simulation::Cost {
-        estimate: Some(number),
-        why: Some(NO_FUNCTIONS_BY_SWITCH.to_owned()),
-        ..Default::default()
-    };
-    let name = || function.function.clone();
-    let instructions = (
-        Part::Function(name()),
-        Quantity::KernelInstructions,
-        counted(function.instructions_per_switch),
-    );
-    let of_level = |of: &FunctionMisses| {
-        let part = Part::FunctionLevel {
-            function: name(),
-            level: of.level.clone(),
-        };
-        (part, Quantity::KernelMisses, counted(of.misses))
-    };
-    std::iter::once(instructions)
-        .chain(function.misses_per_switch.iter().map(of_level))
-        .collect()
 }
 
 /// Returns the functions that execute a certain share of the kernel's instructions in some record
 /// of either side.
-pub(super) fn large_functions(matched: &Matched<'_>) -> HashSet<String> {
-    let of_record = |record: &Record<'_>| {
-        let kernel = record.finding.kernel.iter();
-        let functions = kernel
-            .flat_map(|kernel| functions::functions_by_source(&kernel.functions))
-            .collect::<Vec<_>>();
-        let all: f64 = functions
-            .iter()
-            .map(|function| function.instructions_per_switch)
-            .sum();
-        functions
-            .into_iter()
-            .filter(move |function| function.instructions_per_switch >= LEAST_SHARE * all)
-    };
-    let records = matched.base.iter().chain(&matched.new);
-    records
-        .flat_map(of_record)
-        .map(|function| function.function)
-        .collect()
+fn large_functions(matched: &Matched<'_>) -> HashSet<String> {
+    let mut large = HashSet::new();
+    for record in matched.sides.iter().flatten() {
+        if let Some(kernel) = &record.finding.kernel {
+            let functions = functions::functions_by_source(&kernel.functions);
+            let executed = |function: &FunctionFinding| function.instructions_per_switch;
+            let all: f64 = functions.iter().map(executed).sum();
+            let of_record = functions.into_iter();
+            let of_record = of_record.filter(|function| executed(function) >= LEAST_SHARE * all);
+            large.extend(of_record.map(|function| function.function));
+        }
+    }
+    large
 }
 
 fn select<'a>(side: &'a [Vec<Number>], part: &Part, quantity: Quantity) -> Numbers<'a> {
@@ -265,8 +200,8 @@ fn select<'a>(side: &'a [Vec<Number>], part: &Part, quantity: Quantity) -> Numbe
     side.iter().map(of_record).collect()
 }
 
-/// Returns why there is nothing to compare, if a side has no number above 0.
-fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
+/// Checks that a side has a number, and that all its numbers are above 0.
+fn positive(numbers: &Numbers<'_>, name: &str, part: &Part) -> Result<(), String> {
     let what = match part {
         Part::All => "number",
         Part::Class(_) => "class of switches",
@@ -276,28 +211,26 @@ fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
         Part::Kernel => "kernel in its traces",
         Part::Function(_) | Part::FunctionLevel { .. } => "function among those that execute most",
     };
-    let reasons = sides.iter().filter_map(|(name, numbers)| {
-        if numbers.iter().all(Option::is_none) {
-            return Some(format!("the {name} side has no such {what}"));
-        }
-        let estimates: Vec<f64> = numbers
-            .iter()
-            .flatten()
-            .filter_map(|cost| cost.estimate)
-            .collect();
-        if estimates.is_empty() {
-            let why = numbers
-                .iter()
-                .flatten()
-                .find_map(|cost| cost.why.clone())
-                .unwrap_or_default();
-            return Some(format!("not available in the {name} record: {why}"));
-        }
-        let is_price = estimates.iter().all(|estimate| *estimate > 0.0);
-        (!is_price).then(|| format!("the {name} number is not above 0, so it has no ratio"))
-    });
-    let reasons: Vec<String> = reasons.collect();
-    (!reasons.is_empty()).then(|| reasons.join("; "))
+    if numbers.iter().all(Option::is_none) {
+        return Err(format!("the {name} side has no such {what}"));
+    }
+    let estimates = estimates(numbers);
+    if estimates.is_empty() {
+        let mut reasons = numbers.iter().flatten().filter_map(|cost| cost.why.clone());
+        let why = reasons.next().unwrap_or_default();
+        return Err(format!("not available in the {name} record: {why}"));
+    }
+    if !estimates.iter().all(|estimate| *estimate > 0.0) {
+        return Err(format!(
+            "the {name} number is not above 0, so it has no ratio"
+        ));
+    }
+    Ok(())
+}
+
+fn estimates(numbers: &Numbers<'_>) -> Vec<f64> {
+    let known = numbers.iter().flatten();
+    known.filter_map(|cost| cost.estimate).collect()
 }
 
 /// Whether a number is counted over the whole trace, whatever its switches.
@@ -316,7 +249,7 @@ fn exactness_reason(quantity: Quantity) -> Option<&'static str> {
 }
 
 /// Returns the ratio of numbers counted on the same traces; `None` if a side counted nothing.
-fn counted(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Option<f64> {
+fn counted([base, new]: &[Numbers<'_>; 2], relation: &Relation) -> Option<f64> {
     let Relation::Same(partners) = relation else {
         return None;
     };
@@ -328,23 +261,39 @@ fn counted(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Option
     Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
 
+/// Returns the ratio of new to base, or why it has no interval.
 fn judge(
+    part: &Part,
     quantity: Quantity,
-    base: &Numbers<'_>,
-    new: &Numbers<'_>,
+    sides: &[Numbers<'_>; 2],
     relation: &Relation,
-) -> Result<LogRatio, String> {
-    match relation {
-        _ if !quantity.is_cycles_in_all() => ratio(base, new, relation),
-        Relation::Same(_) => Err(AS_CPI.to_owned()),
-        Relation::Others { .. } | Relation::Overlapping => Err(OTHER_WORK.to_owned()),
-    }
+) -> Result<LogRatio, Outcome> {
+    let judged =
+        both([0, 1].map(|side| positive(&sides[side], SIDES[side], part))).and_then(|_| {
+            match relation {
+                _ if !quantity.is_cycles_in_all() => ratio(sides, relation),
+                Relation::Same(_) => Err(AS_CPI.to_owned()),
+                Relation::Others { .. } | Relation::Overlapping => Err(OTHER_WORK.to_owned()),
+            }
+        });
+    judged.map_err(
+        |why| match exactness_reason(quantity).zip(counted(sides, relation)) {
+            Some((why, ratio)) => Outcome::NotJudged {
+                ratio,
+                why: why.to_owned(),
+            },
+            None => Outcome::not_comparable(why),
+        },
+    )
 }
 
-fn ratio(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<LogRatio, String> {
+fn ratio(sides: &[Numbers<'_>; 2], relation: &Relation) -> Result<LogRatio, String> {
     match relation {
-        Relation::Same(partners) => paired_ratio(base, new, partners),
-        Relation::Others { .. } => Ok(LogRatio::between(&side_cost(base, "base")?, &side_cost(new, "new")?)),
+        Relation::Same(partners) => paired_ratio(sides, partners),
+        Relation::Others { .. } => {
+            let [base, new] = [0, 1].map(|side| side_cost(&sides[side], SIDES[side]));
+            Ok(LogRatio::between(&[base?, new?]))
+        }
         Relation::Overlapping => Err(
             "some traces are on both sides and some are not; give the same traces to both sides, or each side its own"
                 .to_owned(),
@@ -353,56 +302,46 @@ fn ratio(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<L
 }
 
 /// Returns the ratio by pairs of traces, in which chance common to both sides cancels.
-fn paired_ratio<'a>(
-    base: &Numbers<'a>,
-    new: &Numbers<'a>,
-    partners: &[usize],
-) -> Result<LogRatio, String> {
-    let partner = |(base, partner): (&Option<&'a simulation::Cost>, &usize)| {
-        let (base, new) = ((*base)?, new[*partner]?);
-        Some(((base, base.estimate?), (new, new.estimate?)))
-    };
-    let both: Vec<_> = base.iter().zip(partners).filter_map(partner).collect();
+fn paired_ratio([base, new]: &[Numbers<'_>; 2], partners: &[usize]) -> Result<LogRatio, String> {
+    let traces = base.iter().zip(partners);
+    let both: Vec<_> = traces
+        .filter_map(|(base, partner)| {
+            let (base, new) = ((*base)?, new[*partner]?);
+            Some(((base, new), (base.estimate?, new.estimate?)))
+        })
+        .collect();
     match &both[..] {
         [] => Err("no trace has it on both sides".to_owned()),
         [_] if partners.len() > 1 => Err(format!(
             "only 1 of {} traces has it on both sides, 2 are needed",
             partners.len()
         )),
-        [((base, _), (new, _))] => {
-            let (base, new) = (batches(base, "base")?, batches(new, "new")?);
-            LogRatio::from_batches(base, new).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
+        [((base, new), _)] => {
+            let sides = [batches(base, SIDES[0])?, batches(new, SIDES[1])?];
+            LogRatio::from_batches(sides).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
         }
         several => {
-            let values: Vec<(f64, f64)> = several
-                .iter()
-                .map(|((_, base), (_, new))| (*base, *new))
-                .collect();
+            let values: Vec<(f64, f64)> = several.iter().map(|(_, values)| *values).collect();
             Ok(LogRatio::paired(&values))
         }
     }
 }
 
 fn side_cost(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
-    let known: Vec<&simulation::Cost> = numbers
-        .iter()
-        .flatten()
-        .copied()
-        .filter(|cost| cost.estimate.is_some())
-        .collect();
-    match known[..] {
+    match known(numbers)[..] {
         [_] if numbers.len() > 1 => Err(only_one_of(numbers.len(), name)),
         [one] => {
             let (value, left) = batches(one, name)?;
             LogCost::from_batches(value, left).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
         }
-        _ => Ok(LogCost::cost_of_values(
-            &known
-                .iter()
-                .filter_map(|cost| cost.estimate)
-                .collect::<Vec<f64>>(),
-        )),
+        _ => Ok(LogCost::cost_of_values(&estimates(numbers))),
     }
+}
+
+/// Returns the numbers that have an estimate.
+fn known<'a>(numbers: &Numbers<'a>) -> Vec<&'a simulation::Cost> {
+    let numbers = numbers.iter().flatten().copied();
+    numbers.filter(|cost| cost.estimate.is_some()).collect()
 }
 
 /// Returns a number with its values with each batch left out once (jackknife).
@@ -417,31 +356,19 @@ fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]
 }
 
 /// Returns the number of a side for display: with one record its own interval, with several that of
-/// their mean.
+/// their mean. A mean of logarithms needs numbers above 0; without them the plain mean is shown,
+/// without an interval.
 fn cost(numbers: &Numbers<'_>, confidence: f64) -> Option<Cost> {
-    let known: Vec<&simulation::Cost> = numbers
-        .iter()
-        .flatten()
-        .copied()
-        .filter(|cost| cost.estimate.is_some())
-        .collect();
-    let values: Vec<f64> = known.iter().filter_map(|cost| cost.estimate).collect();
-    match known[..] {
-        [] => None,
+    let values = estimates(numbers);
+    match known(numbers)[..] {
         [one] => Some(Cost {
             value: one.estimate?,
             interval: one.low.zip(one.high),
             records: 1,
         }),
-        // A mean of logarithms needs numbers above 0; without them the plain mean is shown, without an interval.
-        _ if values.iter().any(|value| *value <= 0.0) => {
-            let value = values.iter().sum::<f64>() / values.len() as f64;
-            Some(Cost {
-                value,
-                interval: None,
-                records: values.len(),
-            })
+        [_, ..] if !values.iter().any(|value| *value <= 0.0) => {
+            Some(LogCost::cost_of_values(&values).cost(confidence))
         }
-        _ => Some(LogCost::cost_of_values(&values).cost(confidence)),
+        _ => Cost::plain_mean(&values),
     }
 }

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use switchcost_units::Bytes;
 
 use super::*;
-use crate::compare::{Change, Difference, Ratio};
+use crate::compare::{Change, Difference, Pair, Ratio, Subject};
 use crate::simulation::testing::{QUANTUM, READ, Run, counts};
 use crate::simulation::{Cost as Number, Findings, FunctionFinding, FunctionMisses, KernelFinding};
 use crate::testing::normal;
@@ -79,6 +79,10 @@ fn why(pair: &Pair) -> &str {
         Outcome::NotComparable { why } => why,
         Outcome::Compared { .. } | Outcome::NotJudged { .. } => panic!("compared: {pair:?}"),
     }
+}
+
+fn level(name: &str) -> Part {
+    Part::Level(name.to_owned())
 }
 
 fn main(comparison: &Comparison) -> &Pair {
@@ -209,10 +213,7 @@ fn every_number_of_a_design_is_compared_where_there_are_several_traces() {
             Quantity::AverageCost,
         ),
         (Part::Program("long".to_owned()), Quantity::ExcessPerSwitch),
-        (
-            Part::Level("L1D".to_owned()),
-            Quantity::MissesPerInstruction,
-        ),
+        (level("L1D"), Quantity::MissesPerInstruction),
     ] {
         let (found, verdict) = ratio(find(&comparison, &part, quantity));
         assert_eq!(verdict, Change::Slower, "{part:?} {found:?}");
@@ -228,11 +229,7 @@ fn every_number_of_a_design_is_compared_where_there_are_several_traces() {
         (overhead / expected - 1.0).abs() < 0.05,
         "{overhead}, need about {expected}"
     );
-    let same = find(
-        &comparison,
-        &Part::Level("L1I".to_owned()),
-        Quantity::MissesPerInstruction,
-    );
+    let same = find(&comparison, &level("L1I"), Quantity::MissesPerInstruction);
     assert_eq!(ratio(same).1, Change::NoDifferenceShown);
 }
 
@@ -253,10 +250,7 @@ fn what_is_counted_over_one_trace_has_an_exact_ratio_and_no_verdict() {
             other => panic!("{other:?}"),
         }
     };
-    let (misses, why) = exact(
-        Part::Level("L1D".to_owned()),
-        Quantity::MissesPerInstruction,
-    );
+    let (misses, why) = exact(level("L1D"), Quantity::MissesPerInstruction);
     assert!(
         (misses - 1.5).abs() < 1e-3 && why.contains("give records of several traces"),
         "{misses} {why}"

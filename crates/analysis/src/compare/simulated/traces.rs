@@ -49,7 +49,7 @@ pub(super) enum Relation {
 }
 
 impl Relation {
-    pub(super) fn new(base: &[TraceKey<'_>], new: &[TraceKey<'_>]) -> Self {
+    pub(super) fn new([base, new]: [Vec<&TraceKey<'_>>; 2]) -> Self {
         let partners: Vec<Option<usize>> = base
             .iter()
             .map(|key| new.iter().position(|other| other == key))

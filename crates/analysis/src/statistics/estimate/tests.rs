@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use statrs::distribution::ContinuousCDF;
 
 const SIX: [f64; 6] = [
     1677.667, 1757.8592, 1772.8203, 1734.6072, 1745.5827, 1723.2106,
