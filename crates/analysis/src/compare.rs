@@ -203,7 +203,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    fn not_comparable(why: impl Into<String>) -> Outcome {
+    fn incomparable(why: impl Into<String>) -> Outcome {
         Outcome::NotComparable { why: why.into() }
     }
 

@@ -45,7 +45,7 @@ pub use host::{
 pub use mechanism::{Band, Between, Family, Mechanism, SAME_CPU, Traits};
 pub use plan::{Case, Placement, Plan, Policy, Relation, Rounds, SwitchPlan};
 pub use printable::{
-    as_argument, bind_semicolons, is_printable, plain, printable, split_hint, without_error_numbers,
+    as_argument, bind_semicolons, is_printable, plain, printable, split_hint, strip_error_numbers,
 };
 pub use readers::Readers;
 pub use runtime::{Class, HandoffFacts, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp};

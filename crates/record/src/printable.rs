@@ -77,7 +77,7 @@ pub fn split_hint(text: &str) -> (String, Option<String>) {
 
 /// Removes the numbers of system errors, such as ` (os error 2)`, from the text; the errors' names
 /// remain.
-pub fn without_error_numbers(text: &str) -> String {
+pub fn strip_error_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let mut kept = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -116,10 +116,10 @@ mod tests {
     #[test]
     fn a_system_error_keeps_its_name_alone() {
         assert_eq!(
-            without_error_numbers("a: No such file or directory (os error 2); b"),
+            strip_error_numbers("a: No such file or directory (os error 2); b"),
             "a: No such file or directory; b"
         );
-        assert_eq!(without_error_numbers("no error"), "no error");
+        assert_eq!(strip_error_numbers("no error"), "no error");
     }
 
     #[test]

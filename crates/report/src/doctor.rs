@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_record::{Check, Fitness, Severity, without_error_numbers};
+use switchcost_record::{Check, Fitness, Severity, strip_error_numbers};
 
 use crate::entry::{Entry, Tone};
 use crate::for_programs::{Table, table_of_names};
@@ -57,7 +57,7 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
         } else {
             ""
         };
-        let found = without_error_numbers(&check.found);
+        let found = strip_error_numbers(&check.found);
         page.prose(&format!("{}{unfit}: {found}", check.name));
         let help = [
             ("fix for now", &check.fix),
@@ -80,7 +80,7 @@ fn grid(checks: &[&Check]) -> Grid {
     let mut grid = Grid::new(1).left(["check", "", "found", "wanted"]);
     for check in checks {
         let severity = Entry::new(check.severity.to_string(), tone(check.severity));
-        let found = without_error_numbers(&check.found);
+        let found = strip_error_numbers(&check.found);
         grid.row(entries![&check.name, severity, found, &check.wanted]);
     }
     grid

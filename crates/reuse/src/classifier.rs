@@ -101,7 +101,7 @@ impl Classifier {
     /// Classifies a load from an arbitrary place. The loads of a window take as long as its longest chain; the others overlap with those.
     fn scattered(&mut self, arrival: &Arrival, age: u32) -> Kind {
         let is_waited_for = match arrival.chain {
-            None => return self.without_chain(arrival, age),
+            None => return self.classify_unchained(arrival, age),
             // Lines that a first level holds have no part in the longest chain of others, which are requested far more rarely.
             Some(chain) if age < HOT => chain.is_at(arrival.at),
             Some(chain) => {
@@ -118,7 +118,7 @@ impl Classifier {
         }
     }
 
-    fn without_chain(&mut self, arrival: &Arrival, age: u32) -> Kind {
+    fn classify_unchained(&mut self, arrival: &Arrival, age: u32) -> Kind {
         if self.is_in_group(arrival.at, age) {
             Kind::Gathered
         } else {

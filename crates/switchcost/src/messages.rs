@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as MistakeKind};
 use switchcost_host::pause::Pause;
-use switchcost_record::{printable, split_hint, without_error_numbers};
+use switchcost_record::{printable, split_hint, strip_error_numbers};
 
 use crate::exit::Failure;
 use crate::terminal;
@@ -50,13 +50,13 @@ pub(crate) fn say_text(message: impl Display) {
     }
     write_stderr(&format!(
         "switchcost: {}\n",
-        printable(&without_error_numbers(&message.to_string()))
+        printable(&strip_error_numbers(&message.to_string()))
     ));
 }
 
 /// Prints an error and its hint.
 pub(crate) fn report(error: impl Display) {
-    let (wrong, hint) = split_hint(&without_error_numbers(&error.to_string()));
+    let (wrong, hint) = split_hint(&strip_error_numbers(&error.to_string()));
     print_error(&wrong, &hint.unwrap_or_default());
 }
 

@@ -9,7 +9,7 @@ use super::{Cost, Outcome, Pair, Quantity, Request, Subject};
 pub(super) const SIDES: [&str; 2] = ["base", "new"];
 
 /// Returns what both sides have, or why a side lacks it.
-pub(super) fn both<T>(sides: [Result<T, String>; 2]) -> Result<[T; 2], String> {
+pub(super) fn require_both<T>(sides: [Result<T, String>; 2]) -> Result<[T; 2], String> {
     match sides {
         [Ok(base), Ok(new)] => Ok([base, new]),
         sides => {
@@ -39,7 +39,7 @@ impl Candidate {
     pub(super) fn unless(mut self, why: Option<&str>) -> Candidate {
         let has_reason = matches!(self.ratio, Err(Outcome::NotComparable { .. }));
         if let Some(why) = why.filter(|_| !has_reason) {
-            self.ratio = Err(Outcome::not_comparable(why));
+            self.ratio = Err(Outcome::incomparable(why));
         }
         self
     }

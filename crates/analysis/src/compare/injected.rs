@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use switchcost_record::injection::{Injection, Service};
 use switchcost_units::{Bytes, Nanos};
 
-use super::candidate::{Candidate, SIDES, both, judge};
+use super::candidate::{Candidate, SIDES, judge, require_both};
 use super::environment::{Facts, different, host_facts, named};
 use super::ratio::{LogCost, LogRatio, Part};
 use super::{Basis, Comparison, Origin, Outcome, Quantity, Request, RunSpread, Subject};
@@ -98,9 +98,9 @@ fn candidate(key: Key, sides: &[Vec<Findings>; 2], request: Request<'_>) -> Cand
         new_case: None,
         quantity: key.quantity,
         costs: costs.each_ref().map(|cost| cost.as_ref().ok().map(known)),
-        ratio: both(costs)
+        ratio: require_both(costs)
             .map(|costs| LogRatio::between(&costs))
-            .map_err(Outcome::not_comparable),
+            .map_err(Outcome::incomparable),
         suspects: Default::default(),
     }
 }
@@ -141,8 +141,8 @@ fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
     let errors = costs.iter().map(|cost| own_error(cost).powi(2));
     let own = errors.sum::<f64>() / costs.len() as f64;
-    let shown = Part::of_one(&logs);
-    let of_one = match request.run_spread {
+    let shown = Part::from_values(&logs);
+    let single = match request.run_spread {
         None if costs.len() >= FEWEST => Part {
             variance: shown.variance.max(own),
             ..shown
@@ -152,7 +152,7 @@ fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
             freedom: FREEDOM,
         },
     };
-    LogCost::new(&logs, of_one)
+    LogCost::new(&logs, single)
 }
 
 /// Returns the standard error of a cost's logarithm, from the cost's interval.

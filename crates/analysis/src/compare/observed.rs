@@ -77,7 +77,7 @@ fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pai
 /// by a different time, up to a third of a short switch, and so changes how often and how long
 /// tasks run.
 fn counted_differently(all: &[&Observation]) -> Option<String> {
-    let ways = several_ways(all.iter().map(|record| record.source.to_string()))?;
+    let ways = list_ways(all.iter().map(|record| record.source.to_string()))?;
     Some(format!(
         "switches were counted in different ways ({ways}), which slow them differently; observe all in one way"
     ))
@@ -86,14 +86,14 @@ fn counted_differently(all: &[&Observation]) -> Option<String> {
 /// Whether cold caches were priced in different ways, which gives different costs even for the same
 /// program.
 fn caches_priced_differently<'a>(all: impl Iterator<Item = &'a Record>) -> Option<String> {
-    let ways = several_ways(all.filter_map(|record| record.caches_by.clone()))?;
+    let ways = list_ways(all.filter_map(|record| record.caches_by.clone()))?;
     Some(format!(
         "cold caches were priced in different ways ({ways}); observe all with the same knowledge"
     ))
 }
 
 /// Returns a list of the ways, if there are several.
-fn several_ways(ways: impl Iterator<Item = String>) -> Option<String> {
+fn list_ways(ways: impl Iterator<Item = String>) -> Option<String> {
     let ways: Vec<String> = ways.collect::<BTreeSet<String>>().into_iter().collect();
     (ways.len() > 1).then(|| ways.join(", "))
 }

@@ -2,7 +2,7 @@
 
 use switchcost_record::{Case, CostName, Mechanism};
 
-use super::candidate::{Candidate, SIDES, both, suspects};
+use super::candidate::{Candidate, SIDES, require_both, suspects};
 use super::spread::{self, Run};
 use super::switches::{self, ChangedSwitches};
 use super::{Analysed, Outcome, Quantity, RunSpread, Subject};
@@ -275,7 +275,7 @@ impl Matched<'_> {
 
     pub(super) fn candidate(&self, of: Quantity, confidence: f64, spread: RunSpread) -> Candidate {
         let earlier = self.earlier(of);
-        let (costs, ratio) = match both([0, 1].map(|side| self.side(side, of))) {
+        let (costs, ratio) = match require_both([0, 1].map(|side| self.side(side, of))) {
             Ok(sides) => {
                 let (costs, ratio) = spread::compared(&sides, &earlier, spread);
                 (costs.map(Some), Ok(ratio))
@@ -283,7 +283,7 @@ impl Matched<'_> {
             Err(why) => (
                 self.sides(of)
                     .map(|side| spread::alone(&side, &earlier, spread)),
-                Err(Outcome::not_comparable(why)),
+                Err(Outcome::incomparable(why)),
             ),
         };
         Candidate {

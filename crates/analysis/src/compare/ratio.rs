@@ -25,7 +25,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Returns the variance of one value that these values show.
-    pub(super) fn of_one(values: &[f64]) -> Part {
+    pub(super) fn from_values(values: &[f64]) -> Part {
         let (_, sd) = mean_and_sd(values);
         Part {
             variance: sd * sd,
@@ -34,7 +34,7 @@ impl Part {
     }
 
     /// Returns the variance of the mean of so many values, given the variance of one.
-    fn of_mean(self, values: usize) -> Part {
+    fn to_mean(self, values: usize) -> Part {
         Part {
             variance: self.variance / values as f64,
             ..self
@@ -51,11 +51,11 @@ pub(super) struct LogCost {
 }
 
 impl LogCost {
-    /// Creates the mean of the records' logarithms, of which each has the variance `of_one`.
-    pub(super) fn new(logs: &[f64], of_one: Part) -> LogCost {
+    /// Creates the mean of the records' logarithms, of which each has the variance `single`.
+    pub(super) fn new(logs: &[f64], single: Part) -> LogCost {
         LogCost {
             mean: mean_and_sd(logs).0,
-            part: of_one.of_mean(logs.len()),
+            part: single.to_mean(logs.len()),
             records: logs.len(),
         }
     }
@@ -64,7 +64,7 @@ impl LogCost {
     /// includes all errors.
     pub(super) fn cost_of_values(values: &[f64]) -> LogCost {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        LogCost::new(&logs, Part::of_one(&logs))
+        LogCost::new(&logs, Part::from_values(&logs))
     }
 
     /// Returns the logarithm of a cost from one value above 0, and from its values with each batch
@@ -123,7 +123,7 @@ impl LogRatio {
             .iter()
             .map(|(base, new)| new.ln() - base.ln())
             .collect();
-        let part = Part::of_one(&logs).of_mean(logs.len());
+        let part = Part::from_values(&logs).to_mean(logs.len());
         LogRatio::new(mean_and_sd(&logs).0, vec![part])
     }
 
@@ -153,12 +153,12 @@ impl LogRatio {
     /// narrow enough.
     pub(super) fn judge(&self, confidence: f64) -> Outcome {
         let Some(half) = half_width(&self.parts, confidence) else {
-            return Outcome::not_comparable("");
+            return Outcome::incomparable("");
         };
         let half = half + self.resolution;
         let (low, high) = ((self.mean - half).exp(), (self.mean + half).exp());
         if high / low > WIDEST {
-            return Outcome::not_comparable(NOT_KNOWN);
+            return Outcome::incomparable(NOT_KNOWN);
         }
         let verdict = match (low > 1.0, high < 1.0) {
             (true, _) => Change::Slower,

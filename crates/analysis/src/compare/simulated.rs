@@ -77,7 +77,7 @@ fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
             new_case: None,
             quantity: Quantity::AverageCost,
             costs: [None, None],
-            ratio: Err(Outcome::not_comparable(matched.unavailable_because())),
+            ratio: Err(Outcome::incomparable(matched.unavailable_because())),
             suspects: Default::default(),
         }],
     }

@@ -87,7 +87,7 @@ struct Group {
 
 impl Group {
     fn new(runs: &[Run]) -> Option<Group> {
-        let Part { variance, freedom } = Part::of_one(&logs(runs));
+        let Part { variance, freedom } = Part::from_values(&logs(runs));
         (freedom > 0.0).then(|| Group {
             between: variance,
             within: mean_within(runs),
@@ -133,18 +133,18 @@ pub(super) fn compared(
     earlier: &[Run],
     spread: RunSpread,
 ) -> ([LogCost; 2], LogRatio) {
-    let of_one = single_part(sides, earlier, spread);
+    let single = single_part(sides, earlier, spread);
     let costs = sides
         .each_ref()
-        .map(|side| LogCost::new(&logs(side), of_one));
-    let ratio = LogRatio::pooled(&costs, of_one.freedom);
+        .map(|side| LogCost::new(&logs(side), single));
+    let ratio = LogRatio::pooled(&costs, from_values.freedom);
     (costs, ratio)
 }
 
 /// Returns the cost of a side without a partner.
 pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<LogCost> {
-    let of_one = || single_part(&[side.to_vec()], earlier, spread);
-    (!side.is_empty()).then(|| LogCost::new(&logs(side), of_one()))
+    let single = || single_part(&[side.to_vec()], earlier, spread);
+    (!side.is_empty()).then(|| LogCost::new(&logs(side), from_values()))
 }
 
 #[cfg(test)]

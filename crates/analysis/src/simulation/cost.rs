@@ -82,7 +82,7 @@ pub(crate) fn cost(
         );
     };
     if batches.is_empty() {
-        return Cost::without_interval(estimate, SUMS_ONLY);
+        return Cost::estimate_only(estimate, SUMS_ONLY);
     }
     with_interval(
         estimate,
@@ -118,7 +118,7 @@ pub(crate) fn with_interval<T>(
     without: impl Fn(&T) -> Option<f64>,
     confidence: f64,
 ) -> Cost {
-    let why = |why: &str| Cost::without_interval(estimate, format!("no interval: {why}"));
+    let why = |why: &str| Cost::estimate_only(estimate, format!("no interval: {why}"));
     if segments < FEWEST_SEGMENTS {
         return why(&format!(
             "{FEWEST_SEGMENTS} time slices are needed, but the trace has {segments}; trace for longer"
@@ -137,7 +137,7 @@ pub(crate) fn with_interval<T>(
         None => why("the batches differ beyond any number"),
         Some(ends) => Cost {
             without_one: values,
-            ..Cost::with_interval(estimate, ends, confidence, used.len(), METHOD)
+            ..Cost::new(estimate, ends, confidence, used.len(), METHOD)
         },
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn cpi(context: &Context<'_>, sums: &DesignSums, cycles: u64, is_full
         return Cost::none("there is no instruction in the record");
     };
     if !is_full || sums.is_disordered {
-        return Cost::without_interval(estimate, SUMS_ONLY);
+        return Cost::estimate_only(estimate, SUMS_ONLY);
     }
     let all: Vec<usize> = (0..context.head.causes.len()).collect();
     let (cells, batches) = merged(sums, &all);

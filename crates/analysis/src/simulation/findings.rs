@@ -65,7 +65,7 @@ impl Cost {
     }
 
     /// Creates a number without an interval, with the reason.
-    pub(crate) fn without_interval(estimate: f64, why: impl Into<String>) -> Self {
+    pub(crate) fn estimate_only(estimate: f64, why: impl Into<String>) -> Self {
         Cost {
             estimate: Some(estimate),
             ..Cost::none(why)
@@ -73,7 +73,7 @@ impl Cost {
     }
 
     /// Creates a number with its interval, of this confidence and from `n` values.
-    pub(crate) fn with_interval(
+    pub(crate) fn new(
         estimate: f64,
         (low, high): (f64, f64),
         confidence: f64,

@@ -67,7 +67,7 @@ fn share(
         return Cost::none(why("there is no cycle in the record"));
     };
     if cost.low.is_none() {
-        return Cost::without_interval(estimate, why(SUMS_ONLY));
+        return Cost::estimate_only(estimate, why(SUMS_ONLY));
     }
     let all: Vec<usize> = (0..context.head.causes.len()).collect();
     let (cells, batches) = merged(sums, &all);

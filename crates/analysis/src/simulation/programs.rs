@@ -130,7 +130,7 @@ fn excess(all: &Sum, batches: Option<&[Sum]>, confidence: f64) -> Cost {
         return Cost::none("the program begins no segment");
     };
     let Some(batches) = batches else {
-        return Cost::without_interval(estimate, SUMS_ONLY);
+        return Cost::estimate_only(estimate, SUMS_ONLY);
     };
     let used: Vec<&Sum> = batches.iter().filter(|batch| batch.segments > 0).collect();
     with_interval(

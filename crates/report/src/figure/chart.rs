@@ -149,11 +149,11 @@ impl Point {
         if !is_limit {
             return Point::gap(x, with_interval(e));
         }
-        Point::at_most(x, e.high, with_interval(e))
+        Point::upper_limit(x, e.high, with_interval(e))
     }
 
     /// Creates an upper limit: the end of an interval that covers 0.
-    pub(crate) fn at_most(x: f64, high: f64, text: impl Into<String>) -> Self {
+    pub(crate) fn upper_limit(x: f64, high: f64, text: impl Into<String>) -> Self {
         Point {
             kind: Kind::AtMost,
             ..Point::new(x, high, text)

@@ -92,7 +92,7 @@ fn points(chart: &Chart, series: &Series) -> Vec<Point> {
     let point = |(at, (x, y)): (usize, (&f64, &f64))| {
         let words = scale.words(*y);
         if series.style == Style::Bounds {
-            return Point::at_most(*x, *y, format!("at most {words}"));
+            return Point::upper_limit(*x, *y, format!("at most {words}"));
         }
         let point = Point::new(*x, *y, words);
         match series.intervals.get(at) {

@@ -48,7 +48,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings, is_de
     };
     let text = sentence(first)
         + &parts
-        + &all_switches(first, switches)
+        + &sum_sentence(first, switches)
         + &costliest_code(first)
         + &time_lost::sentence(first);
     page.paragraph(&text);
@@ -302,7 +302,7 @@ fn average_sentence(mean: f64) -> String {
 }
 
 /// Returns a sentence on all switches together; empty if the cost of a switch may be 0.
-fn all_switches(design: &DesignFinding, switches: u64) -> String {
+fn sum_sentence(design: &DesignFinding, switches: u64) -> String {
     let cost = &design.average_cost_cycles;
     if cost.estimate.is_none() || cost.is_covering_zero() {
         return String::new();

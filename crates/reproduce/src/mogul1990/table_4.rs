@@ -70,7 +70,7 @@ fn means(records: &Records) -> Table {
                 design.into(),
                 set.published.into(),
                 of(|row| row.average_cost_cycles),
-                with_extremes(&costs, why),
+                format_extremes(&costs, why),
                 of(|row| row.overhead_percent),
                 Cell::or_missing(mean(overheads.iter().map(|share| share * 100.0)), 2, why),
             ]);
@@ -80,7 +80,7 @@ fn means(records: &Records) -> Table {
 }
 
 /// Formats the mean of the trials, the lowest and the highest.
-fn with_extremes(trials: &[f64], why: &str) -> Cell {
+fn format_extremes(trials: &[f64], why: &str) -> Cell {
     let of = |one: fn(f64, f64) -> f64| trials.iter().copied().reduce(one);
     match (mean(trials.iter().copied()), of(f64::min), of(f64::max)) {
         (Some(mean), Some(low), Some(high)) => format!("{mean:.0} ({low:.0} to {high:.0})").into(),

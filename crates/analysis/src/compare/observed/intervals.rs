@@ -1,7 +1,7 @@
 //! Interval of the ratio of two sides, from the spread of the records on each side.
 
 use super::numbers::{Key, Number};
-use crate::compare::candidate::{SIDES, both};
+use crate::compare::candidate::{SIDES, require_both};
 use crate::compare::ratio::{LogCost, LogRatio, Part};
 use crate::compare::{Cost, Outcome, Quantity, Request, Who};
 use crate::measurement::run_spread::FREEDOM;
@@ -26,8 +26,8 @@ pub(super) fn ratio(
     sides: &[Vec<Option<Number>>; 2],
     given: Option<f64>,
 ) -> Result<LogRatio, Outcome> {
-    both([0, 1].map(|side| complete(key, &sides[side], SIDES[side])))
-        .map_err(Outcome::not_comparable)?;
+    require_both([0, 1].map(|side| complete(key, &sides[side], SIDES[side])))
+        .map_err(Outcome::incomparable)?;
     let [Some(base), Some(new)] = sides.each_ref().map(|side| logarithm(side, given)) else {
         let [base, new] = sides.each_ref().map(|side| mean_and_sd(&logs(side)).0);
         return Err(Outcome::NotJudged {
@@ -97,16 +97,16 @@ fn logs(side: &Side) -> Vec<f64> {
 /// Returns the mean of numbers above 0 with its variance; `None` if nothing shows the variance.
 fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     let logs = logs(side);
-    let of_one = match given {
+    let single = match given {
         Some(share) => Part {
             variance: share * share,
             freedom: FREEDOM,
         },
         None if logs.len() < FEWEST => return None,
-        None => Part::of_one(&logs),
+        None => Part::from_values(&logs),
     };
-    let variance = of_one.variance.max(chance_variance(side));
-    Some(LogCost::new(&logs, Part { variance, ..of_one }))
+    let variance = single.variance.max(chance_variance(side));
+    Some(LogCost::new(&logs, Part { variance, ..single }))
 }
 
 /// Returns the least variance of a record's number: that of events at random times.

@@ -6,7 +6,7 @@ use super::designs::{Matched, Record};
 use super::functions;
 use super::traces::Relation;
 use crate::FlagName;
-use crate::compare::candidate::{Candidate, SIDES, both};
+use crate::compare::candidate::{Candidate, SIDES, require_both};
 use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
 use crate::compare::{Cost, Outcome, Part, Quantity, Request};
@@ -104,12 +104,8 @@ fn numbers(record: &Record<'_>) -> Vec<Number> {
     ];
     let shared = &finding.hierarchies.shared;
     let cycles = shared.cycles as f64;
-    let counted = |quantity, cycles| {
-        of_all(
-            quantity,
-            &simulation::Cost::without_interval(cycles, AS_CPI),
-        )
-    };
+    let counted =
+        |quantity, cycles| of_all(quantity, &simulation::Cost::estimate_only(cycles, AS_CPI));
     numbers.push(counted(Quantity::Cycles, cycles));
     let time = finding
         .cycle_ns
@@ -130,7 +126,7 @@ fn numbers(record: &Record<'_>) -> Vec<Number> {
     let instructions = finding.instructions.max(1) as f64;
     numbers.extend(shared.levels.iter().chain(&shared.tlbs).map(|level| {
         let misses = level.misses() as f64 / instructions;
-        let misses = simulation::Cost::without_interval(misses, NO_MISSES_BY_SWITCH);
+        let misses = simulation::Cost::estimate_only(misses, NO_MISSES_BY_SWITCH);
         let part = Part::Level(level.name.clone());
         (part, Quantity::MissesPerInstruction, misses)
     }));
@@ -155,8 +151,7 @@ fn kernel_numbers(kernel: &KernelFinding) -> Vec<Number> {
         (part, Quantity::KernelMisses, of.fills.clone())
     }));
     for function in functions::functions_by_source(&kernel.functions) {
-        let counted =
-            |number: f64| simulation::Cost::without_interval(number, NO_FUNCTIONS_BY_SWITCH);
+        let counted = |number: f64| simulation::Cost::estimate_only(number, NO_FUNCTIONS_BY_SWITCH);
         numbers.push((
             Part::Function(function.function.clone()),
             Quantity::KernelInstructions,
@@ -268,13 +263,11 @@ fn judge(
     sides: &[Numbers<'_>; 2],
     relation: &Relation,
 ) -> Result<LogRatio, Outcome> {
-    let judged =
-        both([0, 1].map(|side| positive(&sides[side], SIDES[side], part))).and_then(|_| {
-            match relation {
-                _ if !quantity.is_cycles_in_all() => ratio(sides, relation),
-                Relation::Same(_) => Err(AS_CPI.to_owned()),
-                Relation::Others { .. } | Relation::Overlapping => Err(OTHER_WORK.to_owned()),
-            }
+    let judged = require_both([0, 1].map(|side| positive(&sides[side], SIDES[side], part)))
+        .and_then(|_| match relation {
+            _ if !quantity.is_cycles_in_all() => ratio(sides, relation),
+            Relation::Same(_) => Err(AS_CPI.to_owned()),
+            Relation::Others { .. } | Relation::Overlapping => Err(OTHER_WORK.to_owned()),
         });
     judged.map_err(
         |why| match exactness_reason(quantity).zip(counted(sides, relation)) {
@@ -282,7 +275,7 @@ fn judge(
                 ratio,
                 why: why.to_owned(),
             },
-            None => Outcome::not_comparable(why),
+            None => Outcome::incomparable(why),
         },
     )
 }

@@ -139,7 +139,7 @@ fn next_step(path: &Path, switches: u64) -> String {
             .to_owned(),
         _ => format!(
             "next: switchcost simulate {}",
-            as_argument(&path.display().to_string())
+            as_argument(path.display().to_string())
         ),
     }
 }
