@@ -137,14 +137,14 @@ pub(super) fn compared(
     let costs = sides
         .each_ref()
         .map(|side| LogCost::new(&logs(side), single));
-    let ratio = LogRatio::pooled(&costs, from_values.freedom);
+    let ratio = LogRatio::pooled(&costs, single.freedom);
     (costs, ratio)
 }
 
 /// Returns the cost of a side without a partner.
 pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<LogCost> {
     let single = || single_part(&[side.to_vec()], earlier, spread);
-    (!side.is_empty()).then(|| LogCost::new(&logs(side), from_values()))
+    (!side.is_empty()).then(|| LogCost::new(&logs(side), single()))
 }
 
 #[cfg(test)]
