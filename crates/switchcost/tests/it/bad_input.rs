@@ -59,7 +59,7 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
     // If another test is measuring, the message about that comes afterwards.
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     ran.assert_output(&format!("raw data:    {}", record.display()));
-    assert!(matches!(place.run(&["report", text(&record)]).code, 0 | 3));
+    assert!(matches!(place.run(["report", text(&record)]).code, 0 | 3));
     let nowhere = command
         .env("TMPDIR", "/proc/none")
         .output()

@@ -347,7 +347,7 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
     let number = server.number();
     let refused = |pid: &str, work: &str, why: &str| {
         let words = ["-p", pid, "--work", work, "--budget", "1s"];
-        if let Some(ran) = served(&place, &words) {
+        if let Some(ran) = served(&place, words) {
             assert_refused(&ran, why);
         }
     };

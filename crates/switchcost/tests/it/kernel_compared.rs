@@ -115,8 +115,8 @@ fn simulated(place: &Place, name: &str, made: &Made) -> PathBuf {
         chunk.clear();
     }
     writer.finish().expect("a whole trace");
-    place.run(&["trace", "check", text(&trace)]).assert_code(0);
-    let ran = place.run(&[
+    place.run(["trace", "check", text(&trace)]).assert_code(0);
+    let ran = place.run([
         "simulate",
         text(&trace),
         "--design",
@@ -166,7 +166,7 @@ fn what_two_kernels_do_is_compared_as_it_was_made() {
     let records =
         [("base", &base), ("new", &new)].map(|(name, made)| simulated(&place, name, made));
     let compared = place
-        .run(&[
+        .run([
             "compare",
             text(&records[0]),
             text(&records[1]),

@@ -23,7 +23,7 @@ fn sample() -> String {
 /// Returns a command for the program with default signal actions, even if the test runner ignores
 /// signals.
 fn started(place: &Place, words: impl Arguments) -> Command {
-    place.command_with_signals(&["--default-signal"], words)
+    place.command_with_signals(["--default-signal"], words)
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -116,12 +116,12 @@ fn a_signal_at_any_moment_leaves_the_old_page_or_the_new_one_and_nothing_else() 
     let page = place.path("page.html");
     let whole = place.path("whole.html");
     place
-        .run(&["report", &sample(), "-o", text(&whole)])
+        .run(["report", &sample(), "-o", text(&whole)])
         .assert_code(0);
     let whole = fs::read_to_string(&whole).expect("a page");
     for round in 0..60 {
         fs::write(&page, "before").expect("written");
-        let mut child = started(&place, &["report", &sample(), "-o", "page.html"])
+        let mut child = started(&place, ["report", &sample(), "-o", "page.html"])
             .spawn()
             .expect("it starts");
         std::thread::sleep(Duration::from_micros(500 * round));
@@ -244,7 +244,7 @@ fn what_a_command_or_compiler_of_ours_has_started_ends_with_us() {
     for signal in ENDINGS {
         let place = Place::new();
         let counting = ("observe --no-calibration -p 1 -d 60s --rate-cmd", [TREE]);
-        leaves_no_tree(started(&place, &counting), signal);
+        leaves_no_tree(started(&place, counting), signal);
         let (row, cache) = (place.path("row.toml"), place.path("cache"));
         let toml = format!(
             "name = 'made-up'\ntitle = 'Made up'\nfind = ['sh']\nversion = ['{{program}}', '-c', 'echo 1.0']\nleast = '1'\nfiles = []\n\

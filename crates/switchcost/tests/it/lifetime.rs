@@ -20,7 +20,7 @@ fn start(place: &Place) -> Child {
 fn begin(place: &Place, settled: impl Arguments) -> Child {
     let long = "measure --mechanism pipe --size 64KiB --budget 60s --precision 0.1%";
     let child = place
-        .command_with_signals(settled, &format!("{long} --no-counters --record run.jsonl"))
+        .command_with_signals(settled, format!("{long} --no-counters --record run.jsonl"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -255,7 +255,7 @@ fn a_repetition_that_lasts_long_after_the_budget_is_ended() {
     // With two hand-offs per round and two rounds to warm up, the first cycle alone would take ten
     // seconds.
     let slow = "--mechanism synthetic --synthetic-switch 500ms --no-rt --budget 100ms";
-    let ran = place.measure(&slow);
+    let ran = place.measure(slow);
     ran.assert_code(3);
     let why = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
                shorter --pause";

@@ -121,7 +121,7 @@ fn a_last_level_that_is_shared_at_once_loses_more_than_in_turn() {
     let a_walk = 384 * 1024 / 8 * 2;
     let quantum = (10 * a_walk).to_string();
     let simulate = format!("simulate walks.sct --design mogul-2a --at-once 20 --quantum {quantum}");
-    let ran = place.run(&format!("{simulate} --format json"));
+    let ran = place.run(format!("{simulate} --format json"));
     ran.assert_code(0);
     let found = ran.json();
     assert_eq!(found["schema"], "switchcost.simulate-at-once/1");

@@ -208,7 +208,7 @@ fn every_mechanism_is_measured_or_says_why_not() {
         "--format",
         "json",
     ];
-    let json = place.measure_within("6", &arguments).json();
+    let json = place.measure_within("6", arguments).json();
     let results = items(&json["results"]);
     assert_eq!(results.len(), 12 * 2 + 5);
     let mut measured = 0;

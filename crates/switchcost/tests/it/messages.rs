@@ -384,7 +384,7 @@ fn arguments_command_no_terminal_and_forge_no_line() {
 fn an_escaped_name_is_still_reported() {
     let place = Place::new();
     let path = place.path("a\u{1b}b\n.jsonl");
-    let ran = place.run(&["report", text(&path)]);
+    let ran = place.run(["report", text(&path)]);
     let expected = format!(
         "error: cannot read {}/a\\u{{1b}}b\\n.jsonl: No such file or directory\nhint: name a file written by switchcost\n",
         place.folder().display()

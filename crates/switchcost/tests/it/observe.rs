@@ -225,7 +225,7 @@ fn a_line_each_interval_ends_with_the_signal_and_with_its_reader() {
     let place = Place::new();
     let words = "observe -a --no-bpf --no-calibration --every 100ms";
     let mut child = place
-        .command(&words)
+        .command(words)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -246,7 +246,7 @@ fn a_line_each_interval_ends_with_the_signal_and_with_its_reader() {
     while line().is_some() {}
     assert_eq!(child.wait().expect("our child").code(), Some(130));
     let mut child = place
-        .command(&words)
+        .command(words)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -328,7 +328,7 @@ fn a_task_that_gains_rights_is_counted_and_that_it_could_not_be_followed_is_repo
         json["all"]
     );
     let unfollowed = count(&json["lost"]["unfollowed"]);
-    let ran = place.run(&["report", text(&record)]);
+    let ran = place.run(["report", text(&record)]);
     let words = ran.stdout.replace("\n    ", " ");
     assert_eq!(
         unfollowed > 0,
@@ -365,7 +365,7 @@ fn the_number_of_a_thread_is_refused_with_that_of_its_process() {
         })
     });
     let thread = found.expect("it starts a thread");
-    let ran = observe(&place, &["-p", &thread.to_string(), "-d", "100ms"]);
+    let ran = observe(&place, ["-p", &thread.to_string(), "-d", "100ms"]);
     python
         .kill()
         .and_then(|()| python.wait())
@@ -666,7 +666,7 @@ fn metrics_are_served_while_a_command_runs() {
     let place = Place::new();
     let arguments = "observe --no-calibration --listen 0 --record o.json -- sleep 30";
     let mut child = place
-        .command(&arguments)
+        .command(arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

@@ -158,7 +158,7 @@ fn a_device_that_takes_nothing_is_an_error() {
     let Some(full) = device(&place, "full", 7) else {
         return;
     };
-    let ran = place.run(&["doctor", "--output", text(&full)]);
+    let ran = place.run(["doctor", "--output", text(&full)]);
     let message = format!(
         "error: cannot write {}: No space left on device\nhint: free some space, or choose another place\n",
         full.display()
@@ -251,7 +251,7 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
             .expect("a FIFO")
     });
     for (name, code) in [(&trap, 1), (&link, 1), (&own, 0)] {
-        let ran = place.run(&["simulate", "--design", "list", "--output", text(name)]);
+        let ran = place.run(["simulate", "--design", "list", "--output", text(name)]);
         ran.assert_code(code);
         let is_reported = ran.stderr.contains(
             "it belongs to another user and is in a folder in which everybody may put things",

@@ -90,7 +90,7 @@ fn what_is_planted_among_the_records_is_passed_over_and_reported() {
     fs::create_dir_all(&runs).expect("room");
     let record = runs.join("2026-01-01T00-00-00-1-simulation.parquet");
     fs::copy(sample("simulation-1.parquet"), &record).expect("copied");
-    let named = place.run(&["report", text(&record)]);
+    let named = place.run(["report", text(&record)]);
     let planted = runs.join("2026-01-02T00-00-00-1-measure.jsonl");
     let made = Command::new("mkfifo").arg(&planted).status();
     assert!(made.is_ok_and(|status| status.success()));
@@ -102,7 +102,7 @@ fn what_is_planted_among_the_records_is_passed_over_and_reported() {
     newest.assert_messages(0, &why);
     assert_eq!(newest.stdout, named.stdout);
     place
-        .run(&["compare", "switchcost/runs", text(&record)])
+        .run(["compare", "switchcost/runs", text(&record)])
         .assert_failed(5, "it is a FIFO");
 }
 
@@ -128,7 +128,7 @@ fn commands_that_it_prints_work_whatever_the_record_is_called() {
     let record = place.path("my run's $HOME & more.parquet");
     fs::copy(sample("simulation-1.parquet"), &record).expect("copied");
     let shown = place
-        .run(&["report", "my run's $HOME & more.parquet"])
+        .run(["report", "my run's $HOME & more.parquet"])
         .stdout;
     for (title, made) in [
         ("full report: ", None),
@@ -152,7 +152,7 @@ fn without_every_record_there_is_no_page() {
     let place = Place::new();
     let page = place.path("page.html");
     place
-        .run(&[
+        .run([
             "report",
             &sample("simulation-1.parquet"),
             "nowhere.jsonl",
@@ -169,7 +169,7 @@ fn without_every_record_there_is_no_page() {
 fn a_folder_gets_tables_and_pictures() {
     let place = Place::new();
     let folder = place.path("figures");
-    let ran = place.run(&[
+    let ran = place.run([
         "report",
         &sample("simulation-1.parquet"),
         "--figures",

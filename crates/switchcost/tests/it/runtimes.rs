@@ -184,7 +184,7 @@ fn the_runtime_that_the_page_adds_is_measured_as_it_is_printed_there() {
     std::fs::write(&row, printed(&page, "toml")).expect("room");
     std::fs::write(program, printed(&page, "python")).expect("room");
     // Five repetitions are needed, which take a second each if other tests use the CPUs.
-    let json = measured(&place, "8s", &["--runtime", text(&row)]);
+    let json = measured(&place, "8s", ["--runtime", text(&row)]);
     let result = of(&json, "ring");
     let cost = result["handoff_ns"]["estimate"]
         .as_f64()

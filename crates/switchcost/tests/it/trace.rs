@@ -66,7 +66,7 @@ const PIPELINE: [&str; 4] = [
 fn the_same_pipeline_gives_the_same_bytes() {
     let place = Place::new();
     for name in ["one.sct", "two.sct"] {
-        let ran = trace(&place, name, &PIPELINE);
+        let ran = trace(&place, name, PIPELINE);
         ran.assert_code(0);
         if ran.stderr.contains(NO_PID_NAMESPACE) {
             eprintln!("skipped: {}", ran.stderr.trim());
@@ -211,7 +211,7 @@ fn the_kernel_may_order_the_turns() {
     let usual = "simulate live --order as-run --design mogul-1a --format json";
     let result = json(
         &place,
-        &format!("{usual} --record live.parquet -- sh -c 'seq 2000 | wc -l'"),
+        format!("{usual} --record live.parquet -- sh -c 'seq 2000 | wc -l'"),
     );
     assert!(
         count(&result["designs"][0]["switches"]["voluntary"]) > 0,
@@ -367,7 +367,7 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
         (into_file.code, place.read("good.txt").as_str()),
         (5, "whole")
     );
-    let printed = place.run(&export);
+    let printed = place.run(export);
     printed.assert_code(5);
     assert!(printed.stdout.lines().count() > 1000);
 }
@@ -544,8 +544,8 @@ fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
         let script = "echo begun >\"$0\"; while :; do :; done";
         let child = place
             .command_with_signals(
-                &["--default-signal"],
-                &[
+                ["--default-signal"],
+                [
                     "trace",
                     "-o",
                     text(&path),

@@ -41,7 +41,7 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
     let ratio = number(&pair["ratio"]);
     assert!((1.8..2.2).contains(&ratio), "{ratio}");
     let (page, figures) = (place.path("compare.html"), place.path("figures"));
-    let drawn = place.run(&[
+    let drawn = place.run([
         "compare",
         "base.jsonl",
         "new.jsonl",

@@ -156,7 +156,7 @@ fn a_made_up_reload_is_recovered_within_five_percent() {
 fn the_condvars_second_switch_is_counted_and_not_assumed() {
     let place = Place::alone();
     let arguments = "--mechanism mutex-condvar,mutex-condvar-unlocked --between thread --no-rt";
-    let Some(json) = place.measure_undisturbed(&arguments) else {
+    let Some(json) = place.measure_undisturbed(arguments) else {
         return;
     };
     let [locked, unlocked] =

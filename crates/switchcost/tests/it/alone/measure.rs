@@ -13,7 +13,7 @@ fn is_plausible_switch(nanos: f64) -> bool {
 fn a_pipe_is_measured_and_has_every_field() {
     let place = Place::alone();
     let arguments = "--mechanism pipe --size 0,64KiB --stride 8 --access rmw";
-    let Some(json) = place.measure_undisturbed(&arguments) else {
+    let Some(json) = place.measure_undisturbed(arguments) else {
         return;
     };
     assert_eq!(json["schema"], "switchcost.measure/1");
@@ -112,7 +112,7 @@ fn a_working_set_comes_back_behind_a_switch() {
 fn a_task_of_an_executor_walks_as_long_as_any_other() {
     let place = Place::alone();
     let arguments = "--mechanism async --size 256KiB,1MiB";
-    let Some(json) = place.measure_undisturbed(&arguments) else {
+    let Some(json) = place.measure_undisturbed(arguments) else {
         return;
     };
     for result in items(&json["results"]) {
