@@ -51,7 +51,7 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
         .expect("a record")
         .path();
     let said = format!(
-        "switchcost: {}/switchcost/runs cannot be written (Not a directory (os error 20)), so the record of this run \
+        "switchcost: {}/switchcost/runs cannot be written (Not a directory), so the record of this run \
          is {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n",
         state.display(),
         folder.display(),

@@ -145,7 +145,7 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
     };
     // On a busy machine a run takes longer: the budget is refused, or is exceeded.
     let is_fit = |said: &String| {
-        !["fewer than 6 runs", "is not enough"]
+        !["fewer than 6 runs", "is too short"]
             .iter()
             .any(|why| said.contains(why))
     };

@@ -150,7 +150,8 @@ fn a_last_level_that_is_shared_at_once_loses_more_than_in_turn() {
     );
     let shown = place.run(simulate).stdout;
     assert!(
-        shown.starts_with("The L2 of mogul-2a has") && shown.contains("A shared last level"),
+        shown.starts_with("Compared with a private one for each process, the L2 of mogul-2a")
+            && shown.contains("A shared last level"),
         "{shown}"
     );
     let refused = place.run("simulate walks.sct --at-once 20");

@@ -57,7 +57,7 @@ fn one_screen_answers_and_the_record_says_the_same_again() {
     assert!(
         report
             .replace('\n', " ")
-            .contains("The switches of sh were counted but not priced"),
+            .contains("The cost of the switches of sh is unknown"),
         "{report}"
     );
     let again = place.run("report o.json");
@@ -261,9 +261,9 @@ fn without_bpf_switches_are_counted_and_the_reason_is_reported() {
     let ran = observe(&place, format!("--no-bpf -- sh -c '{SLEEPER}'"));
     ran.assert_code(0);
     let text = ran.report().replace('\n', " ");
-    assert!(text.contains("(causes and tasks are unknown)"), "{text}");
+    assert!(text.contains("(causes are unknown)"), "{text}");
     assert!(text.contains("(--no-bpf)"), "{text}");
-    assert!(!text.contains("Who ran in between"));
+    assert!(!text.contains("Competitors for the CPU"));
 }
 
 #[test]
@@ -426,8 +426,9 @@ fn who_forked_before_is_reported_with_how_to_observe_its_children() {
     drop(parent.stdin.take());
     parent.wait().expect("our child");
     alone.assert_output(&format!(
-        "1 existing child of process {number} is not included"
+        "1 existing child of process {number} switched more often"
     ));
+    alone.assert_output("but is not included");
     let with_child = with_child.expect("a command");
     assert!(
         with_child.stdout.contains("2 processes"),
@@ -824,8 +825,11 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     assert!(drawn[..to].contains("involuntary"), "{drawn}");
     assert!(!drawn.contains("killed"), "{drawn}");
     // The complete report is on the normal screen.
+    let report: Vec<&str> = drawn[to..].split_whitespace().collect();
     assert!(
-        drawn[to..].contains("The switches of this machine's processes"),
+        report
+            .join(" ")
+            .contains("The cost of the switches of this machine's processes"),
         "{drawn}"
     );
     place.run("report o.json").assert_code(0);

@@ -50,7 +50,10 @@ fn libraries(packages: &Path) -> PathBuf {
 /// Returns nothing, with a message, if the kernel accepts no BPF programs. The service works in a
 /// folder and as the owner of that folder.
 fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Option<Value> {
-    let mut command = place.command("observe --no-calibration --record o.json -d 60s --");
+    let mut command = place.command(format!(
+        "observe --no-calibration --record {} -d 60s --",
+        text(&place.path("o.json"))
+    ));
     if rustix::fs::stat(folder)
         .expect("a folder")
         .st_uid
