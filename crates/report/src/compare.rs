@@ -19,13 +19,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::compare::{Basis, Comparison, Difference};
 
-use crate::entry::Entry;
-use crate::for_programs::{Document, OutputFormat, Table};
-use crate::format::{InEveryFormat, written};
-use crate::grid::Grid;
-use crate::page::{Block, Page};
+use crate::format::written;
 use crate::quantity::confidence;
-use crate::{Format, Style};
+use crate::{Document, Entry, Format, Grid, InEveryFormat, OutputFormat, Page, Style, Table};
 
 pub use history::render_history;
 pub use in_turns::render_in_turns;
@@ -43,8 +39,8 @@ pub fn render(comparison: &Comparison, format: Format, style: Style) -> String {
 }
 
 impl InEveryFormat for Comparison {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        if style.is_detailed {
+    fn add_to(&self, page: &mut Page) {
+        if page.is_detailed() {
             add(page, self)
         } else {
             screen::add(page, self)
@@ -60,29 +56,23 @@ impl InEveryFormat for Comparison {
     }
 }
 
-/// Returns a comparison as blocks of a page with figures.
-pub(crate) fn blocks(comparison: &Comparison) -> Vec<Block> {
-    let mut page = Page::with_figures();
-    add(&mut page, comparison);
-    page.into_blocks()
-}
-
 fn add(page: &mut Page, comparison: &Comparison) {
-    page.paragraph(&answer::answer(comparison));
-    if !comparison.designs.is_empty() {
-        add_differences(page, "Designs", &comparison.designs);
+    page.paragraph(answer::answer(comparison));
+    add_facts(page, "Designs", &comparison.designs);
+    if comparison.environment.is_empty() {
+        page.heading("Environment", "the same on both sides, as far as recorded");
     }
-    add_environment(page, &comparison.environment);
+    add_facts(page, "Environment", &comparison.environment);
     if !comparison.pairs.is_empty() {
-        page.heading(title(comparison), &sides(comparison));
+        page.heading(title(comparison), sides(comparison));
         pairs::add(page, comparison);
         calls::add(page, comparison, calls::Which::All);
-        functions::add(page, comparison, usize::MAX);
+        functions::add(page, comparison);
     }
     add_method(page, comparison);
     if let Some(share) = comparison.fail_above {
         page.gap();
-        page.prose(&answer::limit(comparison, share, usize::MAX));
+        page.prose(answer::limit(comparison, share, usize::MAX));
     }
     figures::add(page, comparison);
 }
@@ -109,16 +99,22 @@ fn sides(comparison: &Comparison) -> String {
     )
 }
 
-fn add_differences(page: &mut Page, title: &str, differences: &[Difference]) {
-    page.heading(title, "what differs");
-    page.grid(&environment(Grid::new(1), differences));
-}
+/// Maximum number of differing facts with a row on one screen.
+const MOST_FACTS: usize = 4;
 
-fn add_environment(page: &mut Page, differences: &[Difference]) {
-    match differences {
-        [] => page.heading("Environment", "the same on both sides, as far as recorded"),
-        _ => add_differences(page, "Environment", differences),
-    }
+/// Adds a table of facts that differ; nothing if there are none.
+fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
+    let shown = facts.len().min(page.at_most(MOST_FACTS));
+    let rest = match facts.len() - shown {
+        0 => "what differs".to_owned(),
+        more => format!("what differs; {more} more: --details"),
+    };
+    let grid = if page.is_detailed() {
+        Grid::new(1)
+    } else {
+        Grid::single_line_rows(1)
+    };
+    page.table(title, rest, environment(grid, &facts[..shown]));
 }
 
 /// Adds one row for each differing fact to an empty table.
@@ -131,7 +127,7 @@ fn environment(grid: Grid, differences: &[Difference]) -> Grid {
 }
 
 fn add_method(page: &mut Page, comparison: &Comparison) {
-    page.method(&["comparison"]);
+    page.method(["comparison"]);
     if let Some(pricing) = observed::pricing(comparison) {
         page.gap();
         page.prose(pricing);
@@ -140,13 +136,13 @@ fn add_method(page: &mut Page, comparison: &Comparison) {
         return;
     }
     page.gap();
-    page.prose(&format!(
+    page.prose(format!(
         "All {} intervals together hold with {} confidence (each is widened accordingly).",
         comparison.compared,
         confidence(comparison.confidence)
     ));
     if let Some(basis) = answer::basis(comparison) {
-        page.prose(&basis);
+        page.prose(basis);
     }
 }
 

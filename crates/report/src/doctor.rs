@@ -4,12 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::{Check, Fitness, Severity, strip_error_numbers};
 
-use crate::entry::{Entry, Tone};
-use crate::for_programs::{Table, table_of_names};
-use crate::format::{InEveryFormat, written};
-use crate::grid::Grid;
-use crate::page::Page;
-use crate::{Format, Style};
+use crate::for_programs::table_of_names;
+use crate::format::written;
+use crate::{Entry, Format, Grid, InEveryFormat, Page, Style, Table, Tone};
 
 /// Renders the check-up as text that ends in a newline. The table shows only what needs attention,
 /// or everything with details.
@@ -19,11 +16,11 @@ pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
 
 impl InEveryFormat for Fitness {
     /// Adds the verdict, then the findings and their remedies: on one screen, or all of them.
-    fn add_to(&self, page: &mut Page, style: Style) {
-        page.line(&verdict(self), tone(self.verdict));
-        if style.is_detailed {
+    fn add_to(&self, page: &mut Page) {
+        page.toned_line(verdict(self), tone(self.verdict));
+        if page.is_detailed() {
             page.gap();
-            page.grid(&grid(&self.checks.iter().collect::<Vec<_>>()));
+            page.grid(grid(&self.checks.iter().collect::<Vec<_>>()));
             add_fixes(page, &self.checks);
         } else {
             add_findings(page, &self.checks);
@@ -58,7 +55,7 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
             ""
         };
         let found = strip_error_numbers(&check.found);
-        page.prose(&format!("{}{unfit}: {found}", check.name));
+        page.prose(format!("{}{unfit}: {found}", check.name));
         let help = [
             ("fix for now", &check.fix),
             ("permanent fix", &check.lasting_fix),
@@ -66,12 +63,12 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
         .into_iter()
         .find(|(_, fix)| !fix.is_empty());
         help.into_iter()
-            .for_each(|(when, fix)| page.item(&format!("{when}: {fix}")));
+            .for_each(|(when, fix)| page.item(format!("{when}: {fix}")));
     }
     if !fit.is_empty() {
         let names: Vec<&str> = fit.iter().map(|check| check.name.as_str()).collect();
         page.gap();
-        page.prose(&format!("passed: {}", names.join(", ")));
+        page.prose(format!("passed: {}", names.join(", ")));
     }
     page.prose("full report with permanent fixes: --details");
 }
@@ -96,10 +93,10 @@ fn add_fixes(page: &mut Page, checks: &[Check]) {
     }
     page.heading("Fixes", "");
     for check in fixable {
-        page.line(&format!("  {}", check.name), tone(check.severity));
+        page.toned_line(format!("  {}", check.name), tone(check.severity));
         for (when, fix) in [("now", &check.fix), ("permanently", &check.lasting_fix)] {
             if !fix.is_empty() {
-                page.line(&format!("    {when:11}  {fix}"), Tone::Usual);
+                page.line(format!("    {when:11}  {fix}"));
             }
         }
     }

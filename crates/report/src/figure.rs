@@ -11,7 +11,7 @@ pub(crate) use colours::REST;
 
 use maud::Markup;
 
-use crate::grid::Grid;
+use crate::Grid;
 
 /// A figure with its caption and numbers.
 #[derive(Clone, Debug)]

@@ -24,7 +24,7 @@ pub enum Format {
 /// A report that has every output format.
 pub(crate) trait InEveryFormat {
     /// Adds sentences and tables for people to a page.
-    fn add_to(&self, page: &mut Page, style: Style);
+    fn add_to(&self, page: &mut Page);
 
     /// Returns the report as one object with a schema's name.
     fn document(&self) -> impl Serialize + JsonSchema;
@@ -38,7 +38,7 @@ pub(crate) fn written(report: &impl InEveryFormat, format: Format, style: Style)
     match format {
         Format::Table => {
             let mut page = Page::new(style);
-            report.add_to(&mut page, style);
+            report.add_to(&mut page);
             page.finish()
         }
         Format::Json => json(&report.document()),

@@ -68,6 +68,17 @@ impl Grid {
         self.columns(names, Side::Right)
     }
 
+    /// Creates a table of facts, each with its name and value.
+    pub(crate) fn facts<T: Into<Entry>>(
+        title: &str,
+        facts: impl IntoIterator<Item = (T, String)>,
+    ) -> Self {
+        let rows = facts
+            .into_iter()
+            .map(|(name, value)| [name.into(), value.into()]);
+        Grid::new(1).left([title, ""]).with_rows::<[Entry; 2]>(rows)
+    }
+
     fn columns<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>, side: Side) -> Self {
         self.columns
             .extend(names.into_iter().map(|name| (name.into(), side)));

@@ -21,25 +21,7 @@ use head::head;
 use part::Content;
 pub use part::Part;
 
-/// Title of a page, and the command that writes the page.
-struct Frame {
-    title: &'static str,
-    verb: &'static str,
-}
-
-const REPORT: Frame = Frame {
-    title: "What a context switch costs",
-    verb: "report",
-};
-const COMPARISON: Frame = Frame {
-    title: "What a context switch costs, compared",
-    verb: "compare",
-};
-
-const REPRODUCTION: Frame = Frame {
-    title: "A paper, redone",
-    verb: "reproduce",
-};
+const COMPARED: &str = "What a context switch costs, compared";
 
 /// An HTML page with its contents.
 #[derive(Clone, Debug)]
@@ -65,26 +47,32 @@ pub fn render(parts: &[Part<'_>]) -> Html {
         .map(|place| Content::from_place(place, parts))
         .collect();
     contents.extend(Content::from_parts(parts));
-    framed(&contents, &REPORT)
+    framed(&contents, "What a context switch costs", "report")
 }
 
 /// Renders one page about a comparison.
 pub fn render_comparison(comparison: &Comparison) -> Html {
-    framed(&[Content::comparison_head(comparison)], &COMPARISON)
+    let content = Content::from_report("c1", "Base and new", "compared", comparison);
+    framed(&[content], COMPARED, "compare")
 }
 
 /// Renders one page about costs over many states.
 pub fn render_history(history: &History) -> Html {
-    framed(&[Content::history_head(history)], &COMPARISON)
+    let content = Content::from_report("c1", "From state to state", "compared", history);
+    framed(&[content], COMPARED, "compare")
 }
 
 /// Renders one page about a reproduced paper.
 pub fn render_reproduction(reproduction: &Reproduction<'_>) -> Html {
-    framed(&[Content::reproduction_head(reproduction)], &REPRODUCTION)
+    let title = reproduction.paper.title();
+    let report = std::slice::from_ref(reproduction);
+    let content = Content::from_report("r1", title, "redone", &report);
+    framed(&[content], "A paper, redone", "reproduce")
 }
 
-fn framed(contents: &[Content], frame: &Frame) -> Html {
-    let page = page(contents, frame).into_string();
+/// Creates the page with this title, which this command writes.
+fn framed(contents: &[Content], title: &str, verb: &str) -> Html {
+    let page = page(contents, title, verb).into_string();
     let figures = contents
         .iter()
         .flat_map(Content::figures)
@@ -103,15 +91,15 @@ pub fn index(papers: &[Listed]) -> String {
     index::page(papers).into_string()
 }
 
-fn page(contents: &[Content], frame: &Frame) -> Markup {
+fn page(contents: &[Content], title: &str, verb: &str) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(frame.title))
+            (head(title))
             body {
                 a class="skip" href="#content" { "Skip to the answer" }
                 header {
-                    h1 { (frame.title) }
+                    h1 { (title) }
                     (answers(contents))
                 }
                 (navigation(contents))
@@ -119,7 +107,7 @@ fn page(contents: &[Content], frame: &Frame) -> Markup {
                     @for content in contents { (content.markup()) }
                     (method::markup())
                 }
-                footer { p { "Written by switchcost " (frame.verb) " " (env!("CARGO_PKG_VERSION")) "." } }
+                footer { p { "Written by switchcost " (verb) " " (env!("CARGO_PKG_VERSION")) "." } }
             }
         }
     }

@@ -2,24 +2,21 @@ use anstyle::{AnsiColor, Color};
 
 use crate::Style;
 use crate::entry::Tone;
-use crate::figure::Figure;
+use crate::figure::{Chart, Figure};
 use crate::grid::Grid;
 use crate::plain::plain;
 
-/// A block of a report.
+/// A block of a section.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     /// An empty line between blocks.
     Gap,
-    /// Title of a new section, with the text after the title.
-    Heading { title: String, rest: String },
     /// A paragraph of wrapped sentences.
     Paragraph(String),
     /// Wrapped sentences with an emphasized beginning.
     Prose(String),
     /// Item of a list.
     Item(String),
-
     /// A line that is never wrapped, so that a command in it can be copied.
     Line(String, Tone),
     /// A table of rows and columns.
@@ -30,11 +27,21 @@ pub(crate) enum Block {
     Method(Vec<&'static str>),
 }
 
+/// A part of a report under one heading; the first part has no heading.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    /// Text after the title.
+    pub(crate) rest: String,
+    pub(crate) blocks: Vec<Block>,
+}
+
 /// A report under construction, which becomes text by [`Page::finish`] or HTML by `html`.
 pub(crate) struct Page {
     style: Style,
     has_figures: bool,
-    blocks: Vec<Block>,
+    intro: Section,
+    sections: Vec<Section>,
 }
 
 impl Page {
@@ -43,16 +50,20 @@ impl Page {
         Page {
             style,
             has_figures: false,
-            blocks: Vec::new(),
+            intro: Section::default(),
+            sections: Vec::new(),
         }
     }
 
-    /// Creates a report with figures.
+    /// Creates a report with all details and figures.
     pub(crate) fn with_figures() -> Self {
+        let style = Style {
+            is_detailed: true,
+            ..Style::default()
+        };
         Page {
-            style: Style::default(),
             has_figures: true,
-            blocks: Vec::new(),
+            ..Page::new(style)
         }
     }
 
@@ -61,24 +72,30 @@ impl Page {
         self.has_figures
     }
 
+    /// Whether everything is shown, instead of one screen.
+    pub(crate) fn is_detailed(&self) -> bool {
+        self.style.is_detailed
+    }
+
+    /// Returns the maximum number of rows of a table: this number on one screen, all with details.
+    pub(crate) fn at_most(&self, on_one_screen: usize) -> usize {
+        if self.style.is_detailed {
+            usize::MAX
+        } else {
+            on_one_screen
+        }
+    }
+
+    /// Adds a reference to the entries beyond the first `shown` of `all`, if there are any.
+    pub(crate) fn more(&mut self, all: usize, shown: usize) {
+        if all > shown {
+            self.prose(format!("and {} more: --details", all - shown));
+        }
+    }
+
     /// Returns the report as text that is safe to print.
     pub(crate) fn finish(self) -> String {
         self.text()
-    }
-
-    /// Adds items of a list: the first one, and further ones while the report has at most `most` lines.
-    /// Returns the number of added items.
-    pub(crate) fn items_up_to(&mut self, most: usize, items: &[String]) -> usize {
-        let mut added = 0;
-        for (place, item) in items.iter().enumerate() {
-            self.item(item);
-            added += 1;
-            if place > 0 && self.lines() > most {
-                self.blocks.pop();
-                added -= 1;
-            }
-        }
-        added
     }
 
     /// Returns the number of lines so far.
@@ -91,62 +108,113 @@ impl Page {
             style: self.style,
             text: String::new(),
         };
-        self.blocks.iter().for_each(|block| text.block(block));
+        text.blocks(&self.intro);
+        for section in &self.sections {
+            text.heading(&section.title, &section.rest);
+            text.blocks(section);
+        }
         text.text
     }
 
-    /// Returns the blocks of the page, in order.
-    pub(crate) fn into_blocks(self) -> Vec<Block> {
-        self.blocks
+    /// Returns the part before the first heading, and the sections after it.
+    pub(crate) fn into_sections(self) -> (Section, Vec<Section>) {
+        (self.intro, self.sections)
     }
 
-    /// Adds an empty line, a title in bold, and the text after it, wrapped.
-    pub(crate) fn heading(&mut self, title: &str, rest: &str) {
-        self.blocks.push(Block::Heading {
-            title: title.to_owned(),
-            rest: rest.to_owned(),
+    fn blocks(&mut self) -> &mut Vec<Block> {
+        &mut self.sections.last_mut().unwrap_or(&mut self.intro).blocks
+    }
+
+    /// Begins a section: an empty line, a title in bold, and the text after it, wrapped.
+    pub(crate) fn heading(&mut self, title: impl Into<String>, rest: impl Into<String>) {
+        self.sections.push(Section {
+            title: title.into(),
+            rest: rest.into(),
+            blocks: Vec::new(),
         });
     }
 
     /// Adds an empty line, except at the top.
     pub(crate) fn gap(&mut self) {
-        self.blocks.push(Block::Gap);
+        self.blocks().push(Block::Gap);
     }
 
     /// Adds a wrapped paragraph.
-    pub(crate) fn paragraph(&mut self, text: &str) {
-        self.blocks.push(Block::Paragraph(text.to_owned()));
+    pub(crate) fn paragraph(&mut self, text: impl Into<String>) {
+        self.blocks().push(Block::Paragraph(text.into()));
     }
 
     /// Adds a paragraph, wrapped so that its beginning stands out.
-    pub(crate) fn prose(&mut self, text: &str) {
-        self.blocks.push(Block::Prose(text.to_owned()));
+    pub(crate) fn prose(&mut self, text: impl Into<String>) {
+        self.blocks().push(Block::Prose(text.into()));
     }
 
     /// Adds a wrapped item of a list.
-    pub(crate) fn item(&mut self, text: &str) {
-        self.blocks.push(Block::Item(text.to_owned()));
+    pub(crate) fn item(&mut self, text: impl Into<String>) {
+        self.blocks().push(Block::Item(text.into()));
+    }
+
+    /// Adds the items of a list.
+    pub(crate) fn items(&mut self, items: impl IntoIterator<Item = String>) {
+        self.blocks().extend(items.into_iter().map(Block::Item));
+    }
+
+    /// Adds a section with notes; nothing if there are none.
+    pub(crate) fn notes(&mut self, notes: Vec<String>) {
+        if !notes.is_empty() {
+            self.heading("Notes", "");
+            self.items(notes);
+        }
+    }
+
+    /// Adds items of a list: the first one, and further ones while the report has at most `most` lines.
+    /// Returns the number of added items.
+    pub(crate) fn items_up_to(&mut self, most: usize, items: &[String]) -> usize {
+        let mut added = 0;
+        for (place, item) in items.iter().enumerate() {
+            self.item(item);
+            added += 1;
+            if place > 0 && self.lines() > most {
+                self.blocks().pop();
+                added -= 1;
+            }
+        }
+        added
     }
 
     /// Adds a line that is never wrapped, so that a command in it can be copied.
-    pub(crate) fn line(&mut self, text: &str, tone: Tone) {
-        self.blocks.push(Block::Line(text.to_owned(), tone));
+    pub(crate) fn line(&mut self, text: impl Into<String>) {
+        self.toned_line(text, Tone::Usual);
     }
 
-    pub(crate) fn grid(&mut self, grid: &Grid) {
-        self.blocks.push(Block::Grid(grid.clone()));
+    /// Adds an emphasized line that is never wrapped.
+    pub(crate) fn toned_line(&mut self, text: impl Into<String>, tone: Tone) {
+        self.blocks().push(Block::Line(text.into(), tone));
+    }
+
+    pub(crate) fn grid(&mut self, grid: Grid) {
+        self.blocks().push(Block::Grid(grid));
+    }
+
+    /// Adds a section with a table; nothing if the table has no rows.
+    pub(crate) fn table(&mut self, title: impl Into<String>, rest: impl Into<String>, grid: Grid) {
+        if !grid.is_empty() {
+            self.heading(title, rest);
+            self.grid(grid);
+        }
     }
 
     /// Adds the pages of `docs/method` that describe the method of the preceding content.
-    pub(crate) fn method(&mut self, pages: &[&'static str]) {
-        self.blocks.push(Block::Method(pages.to_vec()));
+    pub(crate) fn method(&mut self, pages: impl Into<Vec<&'static str>>) {
+        self.blocks().push(Block::Method(pages.into()));
     }
 
-    /// Adds a figure, which is drawn only for a format that can show it.
-    pub(crate) fn figure(&mut self, draw: impl FnOnce() -> Option<Figure>) {
+    /// Adds a chart, which is drawn only for a format that can show it, and if it has any point.
+    pub(crate) fn figure<C: Into<Option<Chart>>>(&mut self, draw: impl FnOnce() -> C) {
         if self.has_figures {
-            self.blocks
-                .extend(draw().map(|figure| Block::Figure(Box::new(figure))));
+            let figure = draw().into().and_then(Chart::figure);
+            self.blocks()
+                .extend(figure.map(|figure| Block::Figure(Box::new(figure))));
         }
     }
 }
@@ -158,10 +226,13 @@ struct Text {
 }
 
 impl Text {
+    fn blocks(&mut self, section: &Section) {
+        section.blocks.iter().for_each(|block| self.block(block));
+    }
+
     fn block(&mut self, block: &Block) {
         match block {
             Block::Gap => self.gap(),
-            Block::Heading { title, rest } => self.heading(title, rest),
             Block::Paragraph(text) => self.wrap(text, "", ""),
             Block::Prose(text) => self.wrap(text, "", "  "),
             Block::Item(text) => self.wrap(text, "  ", "    "),
@@ -237,7 +308,7 @@ mod tests {
         page.heading("a\u{1b}", "b\u{9b}");
         page.prose("c\nd\u{7}");
         page.item("e\u{1b}");
-        page.line("f\u{1b}", Tone::Bad);
+        page.toned_line("f\u{1b}", Tone::Bad);
         assert_eq!(page.finish(), "a: b\nc d\n  e\nf\n");
     }
 
@@ -250,7 +321,7 @@ mod tests {
         });
         let words = "word ".repeat(15);
         page.item(&words);
-        page.line(&words, Tone::Usual);
+        page.line(&words);
         let text = page.finish();
         let lengths: Vec<usize> = text.lines().map(str::len).collect();
         assert_eq!(lengths, [56, 23, 74]);

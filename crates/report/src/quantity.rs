@@ -268,9 +268,9 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// Formats a share in percent with two significant digits: `7.1 %`.
-pub(crate) fn share(value: Option<f64>) -> String {
-    let Some(value) = value.filter(|value| value.is_finite()) else {
+/// Formats a share, if there is one, in percent with two significant digits: `7.1 %`.
+pub(crate) fn share(value: impl Into<Option<f64>>) -> String {
+    let Some(value) = value.into().filter(|value| value.is_finite()) else {
         return NO_NUMBER.to_owned();
     };
     let percent = value * 100.0;

@@ -18,14 +18,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict, Verdicts};
 
-use crate::entry::{Entry, Tone};
-use crate::for_programs::{Document, Table};
-use crate::format::{Format, InEveryFormat, written};
-use crate::grid::Grid;
-use crate::page::{Block, Page};
+use crate::format::written;
 use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
-use crate::style::Style;
+use crate::{Document, Entry, Format, Grid, InEveryFormat, Page, Style, Table, Tone};
 
 pub use claims::render_claims;
 pub use listed::{Listed, stored_commands};
@@ -103,8 +99,8 @@ pub fn render(reproductions: &[Reproduction<'_>], format: Format, style: Style) 
 }
 
 impl InEveryFormat for &[Reproduction<'_>] {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        if style.is_detailed {
+    fn add_to(&self, page: &mut Page) {
+        if page.is_detailed() {
             self.iter().for_each(|reproduction| add(page, reproduction));
         } else {
             screen::add(page, self);
@@ -123,15 +119,9 @@ impl InEveryFormat for &[Reproduction<'_>] {
     }
 }
 
-pub(crate) fn blocks(reproduction: &Reproduction<'_>) -> Vec<Block> {
-    let mut page = Page::with_figures();
-    add(&mut page, reproduction);
-    page.into_blocks()
-}
-
 /// Adds the number of reproduced claims.
 fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
-    page.paragraph(&format!(
+    page.paragraph(format!(
         "{}: {}",
         reproduction.paper.title(),
         answer(reproduction.is_judged, &reproduction.verdicts)
@@ -174,7 +164,7 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     } else {
         "These verdicts rest on one result; repeat on another day and add that with --with"
     };
-    page.prose(&format!(
+    page.prose(format!(
         "{results}. At most 5 % of the verdicts ({wrong:.1}) are expected to be wrong by chance."
     ));
 }
@@ -234,16 +224,16 @@ fn counted(verdicts: &Verdicts) -> String {
 fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
     add_answer(page, reproduction);
     add_chance(page, reproduction);
-    page.prose(&format!("{}.", reproduction.paper.citation()));
-    page.prose(&format!("Machine: {}.", reproduction.machine));
+    page.prose(format!("{}.", reproduction.paper.citation()));
+    page.prose(format!("Machine: {}.", reproduction.machine));
     for exhibit in reproduction.exhibits {
         add_exhibit(page, reproduction, exhibit);
     }
     if reproduction.is_judged {
         page.heading("Verdicts", "for each claim of the paper");
-        page.grid(&verdicts(reproduction.exhibits));
+        page.grid(verdicts(reproduction.exhibits));
     }
-    page.method(&["reproduction"]);
+    page.method(["reproduction"]);
     add_commands(page, reproduction.commands);
 }
 
@@ -339,15 +329,13 @@ fn add_exhibit(page: &mut Page, reproduction: &Reproduction<'_>, exhibit: &Exhib
             page.figure(|| {
                 let name = format!("{}-{}", reproduction.paper, slug(&exhibit.name));
                 let title = format!("{}: {}", exhibit.name, exhibit.title);
-                chart::draw(chart, name, title)
-                    .numbers(table.clone())
-                    .figure()
+                chart::draw(chart, name, title).numbers(table.clone())
             });
             if !page.has_figures() && is_short {
-                page.grid(&table);
+                page.grid(table);
             }
         }
-        None => page.grid(&table),
+        None => page.grid(table),
     }
     add_missing(page, exhibit);
     if reproduction.is_judged {
@@ -365,7 +353,7 @@ fn add_missing(page: &mut Page, exhibit: &Exhibit) {
         })
         .collect();
     for why in reasons.into_iter().take(MOST_REASONS) {
-        page.item(&format!("{NO_NUMBER}: {why}"));
+        page.item(format!("{NO_NUMBER}: {why}"));
     }
 }
 
@@ -429,9 +417,9 @@ fn add_commands(page: &mut Page, commands: &[Command]) {
         "their records are the source of all numbers above",
     );
     for command in commands {
-        page.line(&command.line, Tone::Usual);
+        page.line(&command.line);
         if let Some(why) = &command.missing {
-            page.item(&format!("no result: {why}"));
+            page.item(format!("no result: {why}"));
         }
     }
 }

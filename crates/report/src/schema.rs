@@ -9,9 +9,8 @@ use switchcost_analysis::compare::{Comparison, History, InTurns};
 use switchcost_record::Fitness;
 use switchcost_record::observation::Observation;
 
-use crate::for_programs::{Document, OutputFormat};
 use crate::simulate::{at_once, orders, trials};
-use crate::{inject, measure, observe, reproduce, simulate, trace};
+use crate::{Document, OutputFormat, inject, measure, observe, reproduce, simulate, trace};
 
 /// Returns the schemas of all reports, each with its name and version.
 pub fn schemas() -> Vec<(&'static str, Schema)> {

@@ -7,9 +7,8 @@ mod written;
 
 use switchcost_trace::{Cause, syscall_name};
 
-use crate::entry::Tone;
-use crate::page::Page;
 use crate::plain::plain;
+use crate::{Page, Tone};
 
 pub(crate) use check::Checked;
 pub use check::render_check;
@@ -42,5 +41,5 @@ fn cause_text(cause: Cause) -> String {
 fn add_notes(page: &mut Page, notes: &[String]) {
     notes
         .iter()
-        .for_each(|note| page.line(&format!("note: {}", plain(note)), Tone::Suspect));
+        .for_each(|note| page.toned_line(format!("note: {}", plain(note)), Tone::Suspect));
 }

@@ -10,6 +10,7 @@ use switchcost_analysis::compare::{
 use super::pairs::{changed, changed_numbers, costs, count, nothing};
 use super::words::{design, label, percent, quantity, times};
 use super::{calls, observed};
+use crate::listing::first_few;
 use crate::measure::conditions;
 use crate::quantity::{confidence, number, rounded};
 
@@ -368,18 +369,14 @@ fn spread_words(spread: RunSpread) -> (&'static str, String, &'static str) {
 
 /// Returns a sentence on the result of `--fail-above`, with up to `most_named` costs by name.
 pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> String {
-    let mut over: Vec<String> = comparison
+    let over: Vec<String> = comparison
         .slower_by_more_than(share)
         .map(|pair| format!("{} ({})", label(pair), quantity(pair.quantity)))
         .collect();
-    let more = over.len().saturating_sub(most_named);
-    over.truncate(most_named);
-    if more > 0 {
-        over.push(format!("and {more} more"));
-    }
     let percent = percent(share);
     if !over.is_empty() {
-        return format!("Grown by more than {percent}: {}.", over.join("; "));
+        let over = first_few(&over, most_named, "; ");
+        return format!("Grown by more than {percent}: {over}.");
     }
     let what = match comparison.basis {
         Basis::Observations => "number",

@@ -1,11 +1,11 @@
 //! Renders the system calls of a hand-off, which are not part of a switch's cost: in words, and as
 //! rows.
 
-use switchcost_analysis::compare::{CALLS_OF_A_CASE, Change, Comparison, Outcome, Pair, Quantity};
+use switchcost_analysis::compare::{CALLS_OF_A_CASE, Change, Comparison, Pair, Quantity};
 
 use super::pairs::{changed, grid};
-use super::words::{judged, side};
-use crate::page::Page;
+use super::words::{judged, shown_change, side};
+use crate::Page;
 
 /// Maximum number of cases with rows for their calls on one screen.
 const MOST_CASES: usize = 4;
@@ -31,19 +31,17 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     } else {
         MOST_CASES
     };
-    let more = cases.len().saturating_sub(most);
+    let all = cases.len();
     cases.truncate(most);
     if cases.is_empty() {
         return;
     }
-    page.heading(
+    page.table(
         "System calls per hand-off",
         "in both arms, so not included above",
+        grid(&cases.concat().iter().collect::<Vec<_>>(), true),
     );
-    page.grid(&grid(&cases.concat().iter().collect::<Vec<_>>(), true));
-    if more > 0 {
-        page.prose(&format!("and {more} more: --details"));
-    }
+    page.more(all, most);
 }
 
 /// Returns a sentence on the calls; empty if no difference is shown.
@@ -72,7 +70,7 @@ fn calls_sentence(comparison: &Comparison) -> String {
     let count = |change| {
         calls
             .iter()
-            .filter(|pair| verdict_of(pair) == Some(change))
+            .filter(|pair| shown_change(&pair.outcome) == Some(change))
             .count()
     };
     let (slower, faster) = (count(Change::Slower), count(Change::Faster));
@@ -91,12 +89,5 @@ fn said(pair: &Pair) -> String {
 }
 
 fn is_changed(pair: &Pair) -> bool {
-    verdict_of(pair).is_some_and(|change| change != Change::NoDifferenceShown)
-}
-
-fn verdict_of(pair: &Pair) -> Option<Change> {
-    match &pair.outcome {
-        Outcome::Compared { verdict, .. } => Some(*verdict),
-        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => None,
-    }
+    shown_change(&pair.outcome).is_some()
 }

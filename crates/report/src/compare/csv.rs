@@ -1,8 +1,9 @@
 use switchcost_analysis::compare::{Basis, Comparison, Outcome, Pair};
 
 use super::words;
+use crate::Table;
 use crate::case::CASE_COLUMNS;
-use crate::for_programs::{Column, Table, field, fields, value};
+use crate::for_programs::{Column, field, fields, value};
 
 const COLUMNS: [Column; 12] = [
     ("quantity", "/quantity"),

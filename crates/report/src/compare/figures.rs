@@ -6,10 +6,9 @@ use switchcost_analysis::compare::{
 use switchcost_record::Case;
 
 use super::words::{design, label, part_of, with_interval};
-use crate::figure::{Axis, Chart, Figure, Look, Point, Scale, Series};
+use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::measure::conditions::{placement, walk};
-use crate::page::Page;
-use crate::quantity;
+use crate::{Page, quantity};
 
 /// Adds the figures: measured costs by mechanism and over size; simulated costs by design and over the instructions since a switch.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
@@ -85,9 +84,7 @@ fn add_measured(page: &mut Page, pairs: &[Pair], intervals: &str) {
             .collect();
         let y = Axis::new(Scale::Time, "cost");
         page.figure(|| {
-            chart_by_name("mechanisms", "Mechanisms side by side", named, y)
-                .caption(intervals)
-                .figure()
+            chart_by_name("mechanisms", "Mechanisms side by side", named, y).caption(intervals)
         });
     }
     for (number, curve) in curves.iter().enumerate() {
@@ -97,7 +94,7 @@ fn add_measured(page: &mut Page, pairs: &[Pair], intervals: &str) {
     }
 }
 
-fn chart_by_size(curve: &Sizes<'_>, name: &str, number: usize, intervals: &str) -> Option<Figure> {
+fn chart_by_size(curve: &Sizes<'_>, name: &str, number: usize, intervals: &str) -> Chart {
     let x = Axis::new(Scale::Size, "size of each task's array");
     let y = Axis::new(Scale::Time, "cost of a switch");
     Chart::new(
@@ -108,7 +105,6 @@ fn chart_by_size(curve: &Sizes<'_>, name: &str, number: usize, intervals: &str) 
     )
     .with(sides(Look::Line, &curve.pairs))
     .caption(intervals)
-    .figure()
 }
 
 /// Returns the curves of measured pairs, each in ascending order of size, and the measured pairs
@@ -173,9 +169,7 @@ fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
     );
     let figure = |name: &str, title: &str, pairs: Vec<(String, &Pair)>| {
         let y = Axis::new(Scale::Log, "simulated cycles a switch");
-        chart_by_name(name, title, pairs, y)
-            .caption(&caption)
-            .figure()
+        chart_by_name(name, title, pairs, y).caption(&caption)
     };
     let designs: Vec<&[(&Place, &Pair)]> =
         drawn.chunk_by(|a, b| design(a.0) == design(b.0)).collect();
@@ -191,7 +185,7 @@ fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
         let named = pairs.iter().map(|pair| (part(pair), pair.1)).collect();
         page.heading(
             "Both sides by cause and program",
-            &format!("{design}, simulated"),
+            format!("{design}, simulated"),
         );
         let title = format!("Cost of a simulated switch: {design}");
         page.figure(|| figure(&format!("parts-{}", number + 1), &title, named));
@@ -221,7 +215,7 @@ fn add_curve(page: &mut Page, curve: &Curve, number: usize) {
     } else {
         format!("{} to {}", curve.base_design, curve.new_design)
     };
-    page.heading("Both sides since the switch", &format!("{name}, simulated"));
+    page.heading("Both sides since the switch", format!("{name}, simulated"));
     let lines = |look, side: &'static str, lines: &'_ [Vec<(u64, f64)>]| {
         let line = move |line: &Vec<(u64, f64)>| {
             let points = std::iter::once(&(0, 0.0)).chain(line);
@@ -254,6 +248,5 @@ fn add_curve(page: &mut Page, curve: &Curve, number: usize) {
                 "What a switch has cost up to there, in simulated cycles, up to the cut-off, where it is the cost of a switch. A line for \
                  each record; the new side is dashed.",
             )
-            .figure()
     });
 }

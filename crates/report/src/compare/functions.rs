@@ -5,13 +5,14 @@ use switchcost_analysis::compare::{Comparison, Cost, Outcome, Pair, Part, Subjec
 
 use super::pairs::numbers;
 use super::words::design;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::rounded;
+use crate::{Entry, Grid, Page};
 
-/// Adds a table of at most `most` functions, ordered by the change of their instructions.
-pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
+/// Maximum number of functions of the kernel with a row on one screen.
+pub(super) const MOST_FUNCTIONS: usize = 8;
+
+/// Adds a table of functions, ordered by the change of their instructions.
+pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     let mut rows: Vec<(&str, String, &Pair)> =
         comparison.pairs.iter().filter_map(function_row).collect();
     if rows.is_empty() {
@@ -23,8 +24,8 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
         "those with 1 % of its instructions or more, {} in all; instructions per switch",
         signed(all)
     );
-    page.heading("The kernel's functions", &caption);
-    let more = rows.len().saturating_sub(most);
+    page.heading("The kernel's functions", caption);
+    let (all, most) = (rows.len(), page.at_most(MOST_FUNCTIONS));
     rows.truncate(most);
     let designs: Vec<&String> = rows.iter().map(|(_, design, _)| design).collect();
     let has_several = designs.windows(2).any(|two| two[0] != two[1]);
@@ -40,11 +41,9 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
         };
         grid.row(row(name, pair, misses(comparison, pair, function)));
     }
-    page.grid(&grid);
+    page.grid(grid);
     page.prose("misses: of its code and data, new minus base; -: less than 0.1 % of the kernel's instructions");
-    if more > 0 {
-        page.prose(&format!("and {more} more: --details"));
-    }
+    page.more(all, most);
 }
 
 fn function_row(pair: &Pair) -> Option<(&str, String, &Pair)> {

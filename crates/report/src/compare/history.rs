@@ -8,16 +8,12 @@ use switchcost_record::Case;
 
 use super::figures::point;
 use super::pairs::{changed, costs};
-use super::words::{percent, quantity, tone, value, verdict};
-use crate::entry::{Entry, Tone};
-use crate::figure::{Axis, Chart, Figure, Look, Scale, Series};
-use crate::for_programs::{Document, OutputFormat, Table};
-use crate::format::{InEveryFormat, written};
-use crate::grid::Grid;
+use super::words::{percent, quantity, shown_change, tone, value, verdict};
+use crate::figure::{Axis, Chart, Look, Scale, Series};
+use crate::format::written;
 use crate::measure::conditions;
-use crate::page::{Block, Page};
 use crate::quantity::{NO_NUMBER, confidence};
-use crate::{Format, Style};
+use crate::{Document, Entry, Format, Grid, InEveryFormat, OutputFormat, Page, Style, Table};
 
 /// Maximum number of states and costs on one screen: the newest states, and the costs that changed.
 const STATES_SHOWN: usize = 12;
@@ -34,13 +30,11 @@ pub fn render_history(history: &History, format: Format, style: Style) -> String
 }
 
 impl InEveryFormat for History {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        if style.is_detailed {
-            add(page, self, usize::MAX, usize::MAX);
-        } else {
-            add(page, self, STATES_SHOWN, COSTS_SHOWN);
+    fn add_to(&self, page: &mut Page) {
+        add(page, self);
+        if !page.is_detailed() {
             page.gap();
-            page.line("full report: --details; figures: -o page.html", Tone::Usual);
+            page.line("full report: --details; figures: -o page.html");
         }
     }
 
@@ -53,30 +47,27 @@ impl InEveryFormat for History {
     }
 }
 
-/// Returns costs over many states as blocks of a page with figures.
-pub(crate) fn blocks(history: &History) -> Vec<Block> {
-    let mut page = Page::with_figures();
-    add(&mut page, history, usize::MAX, usize::MAX);
-    page.into_blocks()
-}
-
-fn add(page: &mut Page, history: &History, states: usize, most: usize) {
-    page.paragraph(&answer(history));
+fn add(page: &mut Page, history: &History) {
+    let (states, most) = (page.at_most(STATES_SHOWN), page.at_most(COSTS_SHOWN));
+    page.paragraph(answer(history));
     page.figure(|| figure(history));
     let mut trends: Vec<&Trend> = history.trends.iter().collect();
     trends.sort_by_key(|trend| {
         std::cmp::Reverse(trend.steps.iter().filter(|step| is_changed(step)).count())
     });
     for trend in trends.iter().take(most) {
-        page.heading(&name(history, trend), "from state to state");
-        page.grid(&grid(history, trend, states));
+        page.table(
+            name(history, trend),
+            "from state to state",
+            grid(history, trend, states),
+        );
     }
     let more = trends.len().saturating_sub(most);
     if more > 0 {
-        page.prose(&format!("and {more} more costs: --details"));
+        page.prose(format!("and {more} more costs: --details"));
     }
     page.gap();
-    page.prose(&format!(
+    page.prose(format!(
         "All intervals of all {} comparisons together hold with {} confidence.{}",
         history.comparisons,
         confidence(history.confidence),
@@ -101,8 +92,8 @@ fn name(history: &History, trend: &Trend) -> String {
 }
 
 fn is_changed(step: &Step) -> bool {
-    let is = |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Compared { verdict, .. }) if *verdict != Change::NoDifferenceShown);
-    is(&step.to_before) || is(&step.to_first)
+    let outcomes = step.to_before.iter().chain(&step.to_first);
+    outcomes.filter_map(shown_change).next().is_some()
 }
 
 /// Sentences on the newest state, compared with the state before and with the first.
@@ -124,20 +115,20 @@ fn against(
     other: &Dated,
     of: fn(&Step) -> &Option<Outcome>,
 ) -> String {
-    let count = |change: Option<Change>| {
-        let is = |step: &Step| match of(step) {
-            Some(Outcome::Compared { verdict, .. }) => {
-                change.is_none_or(|change| *verdict == change)
-            }
-            _ => false,
-        };
-        history.newest().filter(|(_, step)| is(step)).count()
+    let outcomes = || {
+        history
+            .newest()
+            .filter_map(move |(_, step)| of(step).as_ref())
     };
-    let (slower, faster, all) = (
-        count(Some(Change::Slower)),
-        count(Some(Change::Faster)),
-        count(None),
-    );
+    let count = |change| {
+        outcomes()
+            .filter(|one| shown_change(one) == Some(change))
+            .count()
+    };
+    let (slower, faster) = (count(Change::Slower), count(Change::Faster));
+    let all = outcomes()
+        .filter(|one| matches!(one, Outcome::Compared { .. }))
+        .count();
     let beside = format!("{} against {}", newest.name, other.name);
     match slower + faster {
         _ if all == 0 => format!("{beside}: nothing could be compared."),
@@ -191,14 +182,10 @@ fn ratio(outcome: &Option<Outcome>) -> String {
 }
 
 fn difference(step: &Step, trend: &Trend) -> Entry {
-    let named = |outcome: &Option<Outcome>, than: &str| match outcome {
-        Some(Outcome::Compared {
-            verdict: change, ..
-        }) if *change != Change::NoDifferenceShown => Some(Entry::new(
-            format!("{} than {than}", verdict(*change, trend.quantity)),
-            tone(*change),
-        )),
-        _ => None,
+    let named = |outcome: &Option<Outcome>, than: &str| {
+        let change = shown_change(outcome.as_ref()?)?;
+        let words = format!("{} than {than}", verdict(change, trend.quantity));
+        Some(Entry::new(words, tone(change)))
     };
     let why = match &step.to_before {
         Some(Outcome::NotComparable { why } | Outcome::NotJudged { why, .. }) => why.clone(),
@@ -263,7 +250,7 @@ fn row((trend, cases): (&Trend, &[&Case]), state: &Dated, step: &Step) -> Vec<St
     row
 }
 
-fn figure(history: &History) -> Option<Figure> {
+fn figure(history: &History) -> Chart {
     let states = history.states.iter().map(|state| &state.name);
     let series = history.trends.iter().map(|trend| {
         // A state without a number leaves a gap.
@@ -282,5 +269,4 @@ fn figure(history: &History) -> Option<Figure> {
             confidence(history.confidence)
         ))
         .hide_numbers()
-        .figure()
 }

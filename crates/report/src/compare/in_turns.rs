@@ -7,15 +7,10 @@ use switchcost_analysis::compare::{Ended, InTurns, Side};
 
 use super::calls::Which;
 use super::{csv, environment, screen};
-use crate::Format;
-use crate::Style;
-use crate::entry::Entry;
-use crate::for_programs::{Document, OutputFormat, Table};
-use crate::format::{InEveryFormat, written};
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::format::written;
 use crate::plain::as_argument;
 use crate::quantity::time;
+use crate::{Document, Entry, Format, Grid, InEveryFormat, OutputFormat, Page, Style, Table};
 
 impl OutputFormat for &InTurns {
     /// Schema name; version 1 is the first.
@@ -36,8 +31,8 @@ fn path_argument(path: &str) -> String {
 }
 
 impl InEveryFormat for InTurns {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        let rest = if style.is_detailed {
+    fn add_to(&self, page: &mut Page) {
+        let rest = if page.is_detailed() {
             super::add(page, &self.comparison);
             page.gap();
             page.items_up_to(usize::MAX, &notes(self));
@@ -50,18 +45,21 @@ impl InEveryFormat for InTurns {
                 "full report: switchcost compare --details {base} {new}"
             ))
         };
-        page.heading("Configurations", &ran(self));
+        page.heading("Configurations", ran(self));
         let texts = [&self.base, &self.new].map(|arm| [&arm.setup, &arm.wrapper, &arm.undo]);
         if texts.iter().flatten().any(|text| !text.is_empty()) {
-            page.grid(&setups(self));
+            page.grid(setups(self));
         }
         if !self.left.is_empty() {
-            page.heading("Not restored", "differences from before the first run");
-            page.grid(&environment(Grid::single_line_rows(1), &self.left));
+            page.table(
+                "Not restored",
+                "differences from before the first run",
+                environment(Grid::single_line_rows(1), &self.left),
+            );
         }
         if let Some(rest) = rest {
             page.gap();
-            page.line(&rest, crate::entry::Tone::Usual);
+            page.line(rest);
         }
     }
 

@@ -6,14 +6,13 @@ use switchcost_analysis::compare::{
 use switchcost_record::Case;
 
 use super::words::{
-    across, describe_who, design, interval, is_of_all, part_of, quantity, shown_verdict, tone,
-    touching, value,
+    across, describe_who, design, interval, is_of_all, part_of, quantity, shown_change,
+    shown_verdict, tone, touching, value,
 };
-use crate::entry::{Entry, Tone};
-use crate::grid::Grid;
+use crate::listing::{first_few, grouped};
 use crate::measure::conditions;
-use crate::page::Page;
 use crate::quantity::{NO_NUMBER, rounded};
+use crate::{Entry, Grid, Page, Tone};
 
 /// Maximum number of subjects with the same reason that are named in a terminal.
 const MOST_NAMED: usize = 4;
@@ -63,13 +62,10 @@ pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
         .ratio()
         .map_or(NO_NUMBER.to_owned(), |ratio| format!("{ratio:.3}"));
     let difference = match &pair.outcome {
-        Outcome::Compared {
-            verdict: Change::NoDifferenceShown,
-            ..
-        } => "none shown".into(),
-        Outcome::Compared {
-            verdict: change, ..
-        } => Entry::new(shown_verdict(*change, pair.quantity), tone(*change)),
+        Outcome::Compared { .. } => match shown_change(&pair.outcome) {
+            Some(change) => Entry::new(shown_verdict(change, pair.quantity), tone(change)),
+            None => "none shown".into(),
+        },
         Outcome::NotJudged { .. } => Entry::new("no verdict", Tone::Suspect),
         Outcome::NotComparable { .. } => Entry::new("no ratio", Tone::Suspect),
     };
@@ -138,7 +134,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
         .iter()
         .filter(|pair| !pair.is_of_a_function() && !is_left_out(pair))
         .collect();
-    page.grid(&grid(&shown, false));
+    page.grid(grid(&shown, false));
     suspects(comparison)
         .iter()
         .for_each(|whose| page.prose(whose));
@@ -150,17 +146,12 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     for (why, pairs) in reasons(&comparison.pairs) {
         let mut names = subjects(&pairs);
         names.dedup();
-        let more = names.len().saturating_sub(most);
-        names.truncate(most);
-        if more > 0 {
-            names.push(format!("and {more} more"));
-        }
         let what = if pairs.iter().all(|pair| pair.ratio().is_none()) {
             "not compared"
         } else {
             "no verdict"
         };
-        page.item(&format!("{}: {what} ({why})", names.join("; ")));
+        page.item(format!("{}: {what} ({why})", first_few(&names, most, "; ")));
     }
 }
 
@@ -182,7 +173,7 @@ pub(super) fn costs(number: usize) -> String {
 }
 
 pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
-    let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
+    let is = |pair: &&Pair| shown_change(&pair.outcome) == Some(change);
     comparison
         .pairs
         .iter()
@@ -253,18 +244,13 @@ pub(super) fn unshared_designs(comparison: &Comparison) -> Option<(Vec<&str>, Ve
 
 /// Groups the pairs without a verdict by reason.
 pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
-    let mut reasons: Vec<(&str, Vec<&Pair>)> = Vec::new();
-    for pair in pairs.iter().filter(|pair| !pair.is_of_a_function()) {
-        let (Outcome::NotJudged { why, .. } | Outcome::NotComparable { why }) = &pair.outcome
-        else {
-            continue;
-        };
-        match reasons.iter_mut().find(|(other, _)| other == why) {
-            Some((_, pairs)) => pairs.push(pair),
-            None => reasons.push((why, vec![pair])),
+    let pairs = pairs.iter().filter(|pair| !pair.is_of_a_function());
+    grouped(pairs.filter_map(|pair| match &pair.outcome {
+        Outcome::NotJudged { why, .. } | Outcome::NotComparable { why } => {
+            Some((why.as_str(), pair))
         }
-    }
-    reasons
+        Outcome::Compared { .. } => None,
+    }))
 }
 
 /// Whether names of designs are needed to distinguish the pairs.
@@ -290,18 +276,11 @@ pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
         .iter()
         .chain(&comparison.new_records)
         .map(String::as_str);
-    let mut names: Vec<&str> = records.filter(is_one).collect();
-    let more = names.len().saturating_sub(SUSPECTS_NAMED);
-    names.truncate(SUSPECTS_NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
+    let names: Vec<&str> = records.filter(is_one).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "* suspect: see switchcost report {}{more}",
-            names.join(", ")
+            "* suspect: see switchcost report {}",
+            first_few(&names, SUSPECTS_NAMED, ", ")
         )
     })
 }

@@ -3,17 +3,14 @@
 
 use std::cmp::Ordering;
 
-use switchcost_analysis::compare::{
-    Basis, Comparison, Difference, Outcome, Pair, Part, Quantity, Subject,
-};
+use switchcost_analysis::compare::{Basis, Comparison, Outcome, Pair, Part, Quantity, Subject};
 
 use super::calls::Which;
+use super::functions::MOST_FUNCTIONS;
 use super::pairs::{grid, reasons, suspects, unshared_designs};
 use super::words::design;
-use super::{answer, calls, environment, functions, observed, sides, title};
-use crate::entry::Tone;
-use crate::grid::Grid;
-use crate::page::Page;
+use super::{add_facts, answer, calls, functions, observed, sides, title};
+use crate::Page;
 
 /// Lines of the screen, without the line that refers to the rest.
 const MOST_LINES: usize = 43;
@@ -21,17 +18,11 @@ const MOST_LINES: usize = 43;
 /// Maximum number of costs with a row.
 const MOST_ROWS: usize = 20;
 
-/// Maximum number of functions of the kernel with a row.
-const MOST_FUNCTIONS: usize = 8;
-
 /// Maximum number of costs beyond the limit that are named.
 const MOST_NAMED: usize = 3;
 
 /// Maximum number of reasons for missing verdicts.
 const MOST_REASONS: usize = 2;
-
-/// Maximum number of facts of the environment with a row.
-const MOST_FACTS: usize = 4;
 
 /// Smallest change of a ratio that the table shows.
 const SMALLEST_CHANGE: f64 = 0.0005;
@@ -39,19 +30,19 @@ const SMALLEST_CHANGE: f64 = 0.0005;
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     add_with(page, comparison, Which::Changed, &[]);
     page.gap();
-    page.line("full report: --details; figures: -o page.html", Tone::Usual);
+    page.line("full report: --details; figures: -o page.html");
 }
 
 /// Adds the whole screen with further notes, except the reference to `--details`.
 pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, further: &[String]) {
-    page.paragraph(&answer::answer(comparison));
+    page.paragraph(answer::answer(comparison));
     add_facts(page, "Designs", &comparison.designs);
     if !answer::names_all(&comparison.environment) {
         add_facts(page, "Environment", &comparison.environment);
     }
     add_costs(page, comparison);
     calls::add(page, comparison, calls);
-    functions::add(page, comparison, MOST_FUNCTIONS);
+    functions::add(page, comparison);
     let mut notes: Vec<String> = comparison
         .fail_above
         .map(|share| answer::limit(comparison, share, MOST_NAMED))
@@ -68,24 +59,6 @@ pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, f
         page.gap();
     }
     page.items_up_to(MOST_LINES, &notes);
-}
-
-/// Adds a table of the facts; nothing if there are none.
-fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
-    if facts.is_empty() {
-        return;
-    }
-    let more = facts.len().saturating_sub(MOST_FACTS);
-    let rest = if more > 0 {
-        format!("what differs; {more} more: --details")
-    } else {
-        "what differs".to_owned()
-    };
-    page.heading(title, &rest);
-    page.grid(&environment(
-        Grid::single_line_rows(1),
-        &facts[..facts.len().min(MOST_FACTS)],
-    ));
 }
 
 /// Returns sentences on numbers without a verdict, and why.
@@ -212,23 +185,18 @@ fn add_costs(page: &mut Page, comparison: &Comparison) {
     } else {
         MOST_ROWS
     };
-    let more = pairs.len().saturating_sub(rows);
-    let largest = if more > 0 {
+    let all = pairs.len();
+    let largest = if all > rows {
         "; those that changed most"
     } else {
         ""
     };
-    page.heading(
-        title(comparison),
-        &format!("{}{largest}", sides(comparison)),
-    );
+    page.heading(title(comparison), format!("{}{largest}", sides(comparison)));
     pairs.truncate(rows);
-    page.grid(&grid(&pairs, true));
-    if more > 0 {
-        page.prose(&format!("and {more} more: --details"));
-    }
+    page.grid(grid(&pairs, true));
+    page.more(all, rows);
     if let Some(whose) = suspects(comparison) {
-        page.prose(&whose);
+        page.prose(whose);
     }
 }
 

@@ -6,7 +6,7 @@ use switchcost_analysis::compare::{
 
 use switchcost_units::{Bytes, Nanos};
 
-use crate::entry::Tone;
+use crate::Tone;
 use crate::measure::conditions;
 use crate::observe::name as named;
 use crate::quantity::{NO_NUMBER, Scale, number, rounded, share, time};
@@ -164,7 +164,7 @@ pub(super) fn value(cost: &Cost, unit: Unit) -> String {
     match unit {
         Unit::Ns => time(cost.value),
         Unit::Cycles => format!("{} cycles", rounded(cost.value)),
-        Unit::Share => share(Some(cost.value)),
+        Unit::Share => share(cost.value),
         Unit::PerInstruction => number(cost.value * INSTRUCTIONS),
         Unit::CyclesPerInstruction => number(cost.value),
         Unit::PerSecond => format!("{}/s", rounded(cost.value)),
@@ -192,7 +192,7 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
             )
         }
         Unit::Cycles | Unit::PerSecond | Unit::Events => range(rounded),
-        Unit::Share => range(|end| share(Some(end))),
+        Unit::Share => range(share),
         Unit::PerInstruction => range(|end| number(end * INSTRUCTIONS)),
         Unit::CyclesPerInstruction => range(number),
     }
@@ -206,7 +206,7 @@ pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
     match cost.interval {
         // The centre of a range is no estimate.
         Some((low, high)) if pair.quantity == Quantity::ColdShare => {
-            format!("{} to {}", share(Some(low)), share(Some(high)))
+            format!("{} to {}", share(low), share(high))
         }
         _ => value(cost, pair.quantity.unit()),
     }
@@ -247,48 +247,51 @@ pub(super) fn interval(pair: &Pair) -> String {
     }
 }
 
+/// Returns the change that an outcome shows; `None` without a verdict or a difference.
+pub(super) fn shown_change(outcome: &Outcome) -> Option<Change> {
+    match outcome {
+        Outcome::Compared { verdict, .. } if *verdict != Change::NoDifferenceShown => {
+            Some(*verdict)
+        }
+        _ => None,
+    }
+}
+
 /// Verdict in the words for the quantity.
 pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
-    match (change, quantity) {
-        (Change::Faster, Quantity::MissesPerInstruction) => "fewer",
-        (Change::Slower, Quantity::MissesPerInstruction) => "more",
-        (Change::NoDifferenceShown, _) => "no difference shown",
-        (
-            change,
-            Quantity::Total | Quantity::HandOff | Quantity::Calls | Quantity::HandOffWithCalls,
-        )
-        | (change, Quantity::AverageCost | Quantity::Overhead | Quantity::ExcessPerSwitch)
-        | (change, Quantity::CyclesPerInstruction | Quantity::Cycles | Quantity::Time) => {
-            if change == Change::Faster {
-                "faster"
-            } else {
-                "slower"
-            }
+    let [faster, slower] = match quantity {
+        Quantity::MissesPerInstruction => ["fewer", "more"],
+        Quantity::Total | Quantity::HandOff | Quantity::Calls | Quantity::HandOffWithCalls => {
+            ["faster", "slower"]
         }
-        (Change::Faster, _) => "lower",
-        (Change::Slower, _) => "higher",
+        Quantity::Cycles | Quantity::Time => ["faster", "slower"],
+        _ if is_simulated_cost(quantity) => ["faster", "slower"],
+        _ => ["lower", "higher"],
+    };
+    match change {
+        Change::Faster => faster,
+        Change::Slower => slower,
+        Change::NoDifferenceShown => "no difference shown",
     }
 }
 
 /// Verdict on the screen, where a simulated number is higher or lower.
 pub(super) fn shown_verdict(change: Change, quantity: Quantity) -> &'static str {
-    match (change, quantity) {
-        (
-            Change::Faster,
-            Quantity::AverageCost
-            | Quantity::Overhead
-            | Quantity::ExcessPerSwitch
-            | Quantity::CyclesPerInstruction,
-        ) => "lower",
-        (
-            Change::Slower,
-            Quantity::AverageCost
-            | Quantity::Overhead
-            | Quantity::ExcessPerSwitch
-            | Quantity::CyclesPerInstruction,
-        ) => "higher",
+    match change {
+        Change::Faster if is_simulated_cost(quantity) => "lower",
+        Change::Slower if is_simulated_cost(quantity) => "higher",
         _ => verdict(change, quantity),
     }
+}
+
+fn is_simulated_cost(quantity: Quantity) -> bool {
+    matches!(
+        quantity,
+        Quantity::AverageCost
+            | Quantity::Overhead
+            | Quantity::ExcessPerSwitch
+            | Quantity::CyclesPerInstruction
+    )
 }
 
 /// Emphasis of a verdict.

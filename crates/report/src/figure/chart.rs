@@ -5,9 +5,8 @@
 use switchcost_analysis::Estimate;
 use switchcost_units::Bytes;
 
-use crate::entry::{Entry, Tone};
-use crate::grid::Grid;
 use crate::quantity::{NO_NUMBER, is_cost, number, rounded, share, time, with_interval};
+use crate::{Entry, Grid, Tone};
 
 /// Quantity of an axis, and the labels of its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +42,7 @@ impl Scale {
             Scale::Size => Bytes(value as u64).to_string(),
             Scale::Linear | Scale::Zero | Scale::Log => rounded(value),
             Scale::Count => number(value).trim_end_matches(".00").to_owned(),
-            Scale::Share => share(Some(value)),
+            Scale::Share => share(value),
             Scale::Names(names) => names.get(value as usize).cloned().unwrap_or_default(),
             Scale::Edges(edges) => {
                 let edge = |at| edges.get(at).map_or("", String::as_str);
@@ -260,10 +259,6 @@ impl Series {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.points.is_empty()
-    }
-
     pub(super) fn is_drawn(&self) -> bool {
         let is_drawn = |point: &Point| point.y.is_some() || point.ends.is_some();
         self.points.iter().any(is_drawn)
@@ -340,11 +335,6 @@ impl Chart {
         }
     }
 
-    pub(crate) fn titled(mut self, title: &str) -> Self {
-        title.clone_into(&mut self.title);
-        self
-    }
-
     /// Turns the chart into a heat map: for each row one cell per column, with its value and text.
     pub(crate) fn cells(mut self, rows: Vec<Vec<(Option<f64>, String)>>, is_time: bool) -> Self {
         self.body = Body::Cells { rows, is_time };
@@ -363,9 +353,10 @@ impl Chart {
         self
     }
 
+    /// Adds series; one without points is left out.
     pub(crate) fn with(mut self, more: impl IntoIterator<Item = Series>) -> Self {
         if let Body::Points(series) = &mut self.body {
-            series.extend(more);
+            series.extend(more.into_iter().filter(|one| !one.points.is_empty()));
         }
         self
     }

@@ -13,6 +13,7 @@ use super::chart::{Body, Chart, Kind, Look, Point, Scale, Series, Stretch};
 use super::label::label;
 use super::ruler::Ruler;
 use super::{Figure, colours};
+use crate::listing::distinct;
 use cells::Hues;
 use legend::{Entry, legend, legend_rows};
 
@@ -65,16 +66,14 @@ fn draw(chart: &Chart) -> Markup {
     match &chart.body {
         Body::Points(series) => {
             let plane = Plane::fit_points(chart, series);
-            let legend = legend(series);
-            plane.picture(chart, &legend, plane.points(chart, series))
+            let inner = plane.points(chart, series);
+            plane.picture(chart, &legend(series), inner, html! {})
         }
         Body::Cells { rows, is_time } => {
             let plane = Plane::fit_cells(chart);
             let hues = Hues::new(rows, *is_time);
-            let inner = html! {
-                (plane.cells(chart, rows, &hues))
-            };
-            plane.picture_with(chart, &[], inner, hues.scale(plane.width, plane.height))
+            let inner = plane.cells(chart, rows, &hues);
+            plane.picture(chart, &[], inner, hues.scale(plane.width, plane.height))
         }
     }
 }
@@ -253,12 +252,8 @@ impl Plane {
         }
     }
 
-    fn picture(&self, chart: &Chart, legend: &[Entry<'_>], inner: Markup) -> Markup {
-        self.picture_with(chart, legend, inner, html! {})
-    }
-
     /// Returns the picture: the legend, the axes, and everything within and next to the axes.
-    fn picture_with(
+    fn picture(
         &self,
         chart: &Chart,
         legend: &[Entry<'_>],
@@ -651,15 +646,9 @@ fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
 /// Returns the number of a series' colour: its own, or that of its name.
 fn number(drawn: &[&Series], series: &Series) -> usize {
     series.hue.unwrap_or_else(|| {
-        let mut names: Vec<&str> = Vec::new();
-        for one in drawn {
-            if !names.contains(&one.name.as_str()) {
-                names.push(&one.name);
-            }
-        }
-        names
+        distinct(drawn.iter().map(|one| &one.name))
             .iter()
-            .position(|name| *name == series.name)
+            .position(|name| **name == series.name)
             .unwrap_or(0)
     })
 }

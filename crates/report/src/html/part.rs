@@ -1,5 +1,4 @@
 use maud::{Markup, html};
-use switchcost_analysis::compare::{Comparison, History};
 use switchcost_analysis::{Findings, Point, injection, observation, simulation};
 use switchcost_design::result::Simulation;
 use switchcost_record::MeasureRecord;
@@ -9,11 +8,14 @@ use switchcost_record::observation::Observation;
 use super::section::{Section, blocks, figure_id};
 use super::table;
 use crate::figure::Figure;
+use crate::inject::Injected;
+use crate::measure::Measured;
+use crate::observe::{By, Observed};
 use crate::page::Block;
 use crate::plain::plain;
-use crate::reproduce::Reproduction;
+use crate::simulate::{self, Simulated};
 use crate::slug::slug;
-use crate::{compare, inject, measure, observe, reproduce, simulate};
+use crate::{InEveryFormat, Page};
 
 /// A record with its findings.
 #[derive(Clone, Copy, Debug)]
@@ -89,17 +91,20 @@ impl Content {
     /// Creates the content about the record at this index. If the records are orders of the same
     /// work, titles name their differences.
     pub(super) fn from_place(place: usize, parts: &[Part<'_>]) -> Self {
-        let part = &parts[place];
         let id = format!("r{}", place + 1);
-        match part {
+        match parts[place] {
             Part::Measured {
                 name,
                 record,
                 findings,
                 points,
             } => {
-                let blocks = measure::blocks(record, findings, points);
-                Content::new(id, name, "measured", blocks)
+                let report = Measured {
+                    record,
+                    findings,
+                    points,
+                };
+                Content::from_report(&id, name, "measured", &report)
             }
             Part::Simulated {
                 name,
@@ -109,99 +114,82 @@ impl Content {
                 let title = if is_of_orders(parts) {
                     simulate::orders::title(head, name)
                 } else {
-                    (*name).to_owned()
+                    name.to_owned()
                 };
-                Content::new(id, &title, "simulated", simulate::blocks(head, findings))
+                Content::from_report(&id, &title, "simulated", &Simulated { head, findings })
             }
             Part::Observed {
                 name,
                 observation,
                 findings,
-            } => Content::new(id, name, "observed", observe::blocks(observation, findings)),
+            } => {
+                let report = Observed {
+                    observation,
+                    findings,
+                    by: By::Program,
+                };
+                Content::from_report(&id, name, "observed", &report)
+            }
             Part::Injected {
                 name,
                 record,
                 findings,
-            } => Content::new(id, name, "injected", inject::blocks(record, findings)),
+            } => Content::from_report(&id, name, "injected", &Injected { record, findings }),
         }
     }
 
-    /// Creates the content about two sides, without its blocks.
-    pub(super) fn comparison_head(comparison: &Comparison) -> Self {
-        Content::new(
-            "c1".to_owned(),
-            "Base and new",
-            "compared",
-            compare::blocks(comparison),
-        )
-    }
-
-    pub(super) fn history_head(history: &History) -> Self {
-        Content::new(
-            "c1".to_owned(),
-            "From state to state",
-            "compared",
-            compare::history::blocks(history),
-        )
-    }
-
-    /// Creates the content about several simulations together; `None` without simulations.
+    /// Creates the content about several simulations together; `None` if they have none in common.
     pub(super) fn from_parts(parts: &[Part<'_>]) -> Option<Self> {
         let simulations: Vec<_> = parts
             .iter()
-            .filter_map(|part| match part {
+            .filter_map(|part| match *part {
                 Part::Simulated {
                     name,
                     head,
                     findings,
-                } => Some((*name, *head, *findings)),
-                Part::Measured { .. } | Part::Observed { .. } | Part::Injected { .. } => None,
+                } => Some((name, head, findings)),
+                _ => None,
             })
             .collect();
-        let blocks = simulate::blocks_of_all(&simulations);
-        (!blocks.is_empty())
-            .then(|| Content::new("all".to_owned(), "All simulations", "simulated", blocks))
+        let mut page = Page::with_figures();
+        simulate::add_of_all(&mut page, &simulations);
+        let content = Content::from_page("all", "All simulations", "simulated", page);
+        (!content.sections.is_empty()).then_some(content)
     }
 
-    /// Creates the content about a reproduced paper, without its blocks.
-    pub(super) fn reproduction_head(reproduction: &Reproduction<'_>) -> Self {
-        let blocks = reproduce::blocks(reproduction);
-        Content::new(
-            "r1".to_owned(),
-            reproduction.paper.title(),
-            "redone",
-            blocks,
-        )
+    /// Creates the content about one report.
+    pub(super) fn from_report(
+        id: &str,
+        title: &str,
+        kind: &'static str,
+        report: &impl InEveryFormat,
+    ) -> Self {
+        let mut page = Page::with_figures();
+        report.add_to(&mut page);
+        Content::from_page(id, title, kind, page)
     }
 
-    fn new(id: String, title: &str, kind: &'static str, blocks: Vec<Block>) -> Self {
-        let mut content = Content {
-            id,
+    fn from_page(id: &str, title: &str, kind: &'static str, page: Page) -> Self {
+        let (mut intro, sections) = page.into_sections();
+        let mut answer = None;
+        intro.blocks.retain(|block| match block {
+            Block::Paragraph(text) if answer.is_none() => {
+                answer = Some(plain(text).into_owned());
+                false
+            }
+            _ => true,
+        });
+        let sections = sections.into_iter().enumerate();
+        Content {
+            id: id.to_owned(),
             title: plain(title).into_owned(),
             kind,
-            answer: None,
-            intro: Vec::new(),
-            sections: Vec::new(),
-        };
-        for block in blocks {
-            match block {
-                Block::Heading { title, rest } => {
-                    let section =
-                        Section::new(&content.id, content.sections.len() + 1, &title, &rest);
-                    content.sections.push(section);
-                }
-                Block::Paragraph(text)
-                    if content.answer.is_none() && content.sections.is_empty() =>
-                {
-                    content.answer = Some(plain(&text).into_owned());
-                }
-                other => match content.sections.last_mut() {
-                    Some(section) => section.blocks.push(other),
-                    None => content.intro.push(other),
-                },
-            }
+            answer,
+            intro: intro.blocks,
+            sections: sections
+                .map(|(place, section)| Section::new(id, place, section))
+                .collect(),
         }
-        content
     }
 
     pub(super) fn markup(&self) -> Markup {

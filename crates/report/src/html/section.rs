@@ -1,9 +1,9 @@
 use maud::{Markup, html};
 
 use super::{method, table};
-use crate::entry::Tone;
+use crate::Tone;
 use crate::figure::Figure;
-use crate::page::Block;
+use crate::page::{self, Block};
 use crate::plain::plain;
 use crate::slug::slug;
 
@@ -16,14 +16,14 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Creates a section without blocks; its name comes from its position.
-    pub(super) fn new(prefix: &str, place: usize, title: &str, rest: &str) -> Self {
-        let (title, rest) = (plain(title).into_owned(), plain(rest).into_owned());
+    /// Creates the section at this position of a page.
+    pub(super) fn new(prefix: &str, place: usize, section: page::Section) -> Self {
+        let title = plain(&section.title).into_owned();
         Section {
-            id: format!("{prefix}-{place}-{}", slug(&title)),
+            id: format!("{prefix}-{}-{}", place + 1, slug(&title)),
             title,
-            rest,
-            blocks: Vec::new(),
+            rest: plain(&section.rest).into_owned(),
+            blocks: section.blocks,
         }
     }
 
@@ -58,7 +58,7 @@ pub(super) fn blocks(blocks: &[Block], prefix: &str, about: &str) -> Markup {
 
 fn block(block: &Block, prefix: &str, about: &str) -> Markup {
     match block {
-        Block::Gap | Block::Heading { .. } | Block::Item(_) => html! {},
+        Block::Gap | Block::Item(_) => html! {},
         Block::Paragraph(text) => html! { p { (plain(text)) } },
         Block::Prose(text) => html! { p { (plain(text)) } },
         Block::Line(text, tone) => {

@@ -1,9 +1,9 @@
 use maud::{Markup, html};
 
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::Side;
 use crate::for_programs::csv;
-use crate::grid::Grid;
 use crate::plain::plain;
+use crate::{Entry, Grid, Tone};
 
 /// Returns a table of the columns with content. A table that is too wide scrolls separately, also by keyboard.
 pub(super) fn markup(grid: &Grid, about: &str) -> Markup {

@@ -4,8 +4,8 @@ use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Doubt, Findings, FootprintFinding, USUAL_RATE, doubt};
 use switchcost_record::injection::Injection;
 
+use crate::Page;
 use crate::observe::name;
-use crate::page::Page;
 use crate::quantity::{centre, interval, is_cost, rounded, share, time, with_interval};
 
 /// Adds the cost of a preemption, its parts, and its share of the program's time.
@@ -24,7 +24,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
         Some(cost) if record.header.plan.preempts_nobody => control_sentence(record, cost),
         Some(cost) => cost_sentence(record, findings, first, cost),
     };
-    page.paragraph(&text);
+    page.paragraph(text);
 }
 
 /// Returns the name of the command's program.
@@ -151,7 +151,7 @@ fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
 }
 
 fn share_of_time(first: &FootprintFinding, cost: &Estimate) -> String {
-    let of = |estimate: &Estimate| share(Some(estimate.estimate * USUAL_RATE / 1e9));
+    let of = |estimate: &Estimate| share(estimate.estimate * USUAL_RATE / 1e9);
     match first.reload().filter(|reload| is_cost(reload)) {
         Some(reload) => format!("{} of its time ({} for cold caches)", of(cost), of(reload)),
         None => format!("{} of its time", of(cost)),

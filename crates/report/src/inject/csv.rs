@@ -3,7 +3,8 @@ use switchcost_analysis::injection::{Findings, FootprintFinding};
 use switchcost_record::injection::Injection;
 use switchcost_units::{CpuId, Nanos};
 
-use crate::for_programs::{self, Column, Table};
+use crate::Table;
+use crate::for_programs::{self, Column};
 
 const COLUMNS: [Column; 13] = [
     ("footprint_bytes", "/footprint_bytes"),

@@ -3,11 +3,11 @@ use switchcost_analysis::injection::{Findings, FootprintFinding, PeriodFinding};
 
 use super::periods;
 use super::tables::costs;
-use crate::figure::{Axis, Chart, Figure, Look, Point, Scale, Series};
+use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::quantity::{time, with_interval};
 
 /// Draws the cost of a preemption over the other task's footprint.
-pub(super) fn draw(findings: &Findings) -> Option<Figure> {
+pub(super) fn draw(findings: &Findings) -> Chart {
     let found: Vec<&FootprintFinding> = findings.footprints.iter().collect();
     let names = found.iter().map(|found| found.footprint_bytes);
     let caption = if findings.service.is_some() {
@@ -26,11 +26,10 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     )
     .caption(caption)
     .numbers(costs(findings))
-    .figure()
 }
 
 /// Draws the cost of a preemption over the period; `None` if there is only one period.
-pub(super) fn over_periods(findings: &Findings) -> Option<Figure> {
+pub(super) fn over_periods(findings: &Findings) -> Option<Chart> {
     let mut periods: Vec<&PeriodFinding> = findings.periods.iter().collect();
     periods.sort_by_key(|period| period.period_ns);
     let (names, found): (Vec<String>, Vec<&FootprintFinding>) = periods
@@ -42,13 +41,12 @@ pub(super) fn over_periods(findings: &Findings) -> Option<Figure> {
         Axis::names("preempted every", names),
         "What a preemption costs, over the period",
     );
-    chart("period", title, axis, &found, findings)
+    Some(chart("period", title, axis, &found, findings)
         .caption(format!(
             "By how long the program runs until it is preempted, the other task touching {touched}, with intervals of 90 %. A curve \
              that rises: a longer turn has loaded more to lose."
         ))
-        .numbers(periods::table(findings))
-        .figure()
+        .numbers(periods::table(findings)))
 }
 
 /// Creates a chart of the whole cost of a preemption and of its part due to cold caches; for a service only of that part.

@@ -4,7 +4,7 @@ use switchcost_analysis::injection::{Doubt, Findings, ServiceFindings, doubt};
 use switchcost_record::HostManifest;
 use switchcost_record::injection::{Group, Injection, Other, Plan, Run};
 
-use crate::for_programs::OutputFormat;
+use crate::OutputFormat;
 
 /// Cost of a preemption to a program.
 #[derive(JsonSchema, Serialize)]

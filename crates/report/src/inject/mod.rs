@@ -17,24 +17,23 @@ use serde::Serialize;
 use switchcost_analysis::injection::Findings;
 use switchcost_record::injection::Injection;
 
-use crate::for_programs::{Document, Table};
-use crate::format::{InEveryFormat, written};
-use crate::page::{Block, Page};
-use crate::{Format, Style};
+use crate::format::written;
+use crate::{Document, Format, InEveryFormat, Page, Style, Table};
 
 /// Renders the findings as text that ends in a newline.
 pub fn render(record: &Injection, findings: &Findings, format: Format, style: Style) -> String {
     written(&Injected { record, findings }, format, style)
 }
 
-struct Injected<'a> {
-    record: &'a Injection,
-    findings: &'a Findings,
+/// Injected preemptions with their findings.
+pub(crate) struct Injected<'a> {
+    pub(crate) record: &'a Injection,
+    pub(crate) findings: &'a Findings,
 }
 
 impl InEveryFormat for Injected<'_> {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        add(page, self.record, self.findings, style.is_detailed);
+    fn add_to(&self, page: &mut Page) {
+        add(page, self.record, self.findings);
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
@@ -46,15 +45,8 @@ impl InEveryFormat for Injected<'_> {
     }
 }
 
-/// Returns the findings as blocks of a page with figures.
-pub(crate) fn blocks(record: &Injection, findings: &Findings) -> Vec<Block> {
-    let mut page = Page::with_figures();
-    add(&mut page, record, findings, true);
-    page.into_blocks()
-}
-
 /// Adds the answer, the curve and the notes; with all details also every run.
-fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
+fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     match &findings.service {
         Some(found) => service::add(page, record, findings, found),
         None => answer::add(page, record, findings),
@@ -71,9 +63,9 @@ fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bo
     periods::add(page, findings);
     page.figure(|| figure::draw(findings));
     page.figure(|| figure::over_periods(findings));
-    page.method(&["injection", "statistics"]);
-    notes::add(page, record, findings, is_detailed);
-    match is_detailed {
+    page.method(["injection", "statistics"]);
+    notes::add(page, record, findings);
+    match page.is_detailed() {
         true if record.header.service.is_some() => service::add_groups(page, record),
         true => tables::add_runs(page, record),
         false => {}

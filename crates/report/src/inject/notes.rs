@@ -3,8 +3,8 @@ use switchcost_record::injection::{Injection, Other, Plan};
 
 use super::answer::program;
 use super::service;
+use crate::Page;
 use crate::observe::name;
-use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{share, time};
 
@@ -16,47 +16,40 @@ const PARTS: &str = "The switch and its timer: the cost if the other task touche
 const NEARLY_ALL: f64 = 0.99;
 
 /// Adds notes on the numbers.
-pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
-    if is_detailed {
+pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
+    if page.is_detailed() {
         page.heading("Notes", "");
     } else {
         page.gap();
     }
     match &findings.service {
-        Some(found) => service::notes(record, found)
-            .iter()
-            .for_each(|note| page.item(note)),
-        None => add_twins(page, record, findings, is_detailed),
+        Some(found) => page.items(service::notes(record, found)),
+        None => add_twins(page, record, findings),
     }
-    [name_other_tasks(record), unfinished(record)]
-        .into_iter()
-        .flatten()
-        .for_each(|note| page.item(&note));
+    page.items(name_other_tasks(record));
+    page.items(unfinished(record));
 }
 
-fn add_twins(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
-    page.item(&describe_runs(record, findings, is_detailed));
-    page.item(&format!(
+fn add_twins(page: &mut Page, record: &Injection, findings: &Findings) {
+    page.item(describe_runs(record, findings, page.is_detailed()));
+    page.item(format!(
         "It was preempted every {} of its CPU time; rarer preemptions may cost more each (compare with --period LIST).",
         time(record.header.plan.period_ns.0 as f64)
     ));
-    if is_detailed {
+    if page.is_detailed() {
         page.item(PARTS);
-        page.item(&same_for_both(&record.header.plan));
+        page.item(same_for_both(&record.header.plan));
     }
     if record.header.plan.is_frozen {
-        page.item(
-            "Each copy and its children were frozen by a control group while the other copy ran. This takes longer than stopping a \
-             process group, and runs differ more.",
-        );
+        page.item("Each copy and its children were frozen by a control group while the other copy ran. This takes longer than stopping a \
+             process group, and runs differ more.");
     }
-    missed(findings).iter().for_each(|note| page.item(note));
+    page.items(missed(findings));
     let rows = findings.footprints.iter();
     let why = rows
         .filter_map(|found| found.why_not_measured.as_ref())
         .next();
-    why.iter()
-        .for_each(|why| page.item(&format!("Not measured: {why}.")));
+    page.items(why.map(|why| format!("Not measured: {why}.")));
 }
 
 fn describe_runs(record: &Injection, findings: &Findings, is_detailed: bool) -> String {
@@ -110,7 +103,7 @@ fn missed(findings: &Findings) -> Option<String> {
     (least < NEARLY_ALL).then(|| {
         format!(
             "In the worst run, {} of the preemptions hit the program while it ran; for the rest it waited.",
-            share(Some(least))
+            share(least)
         )
     })
 }
@@ -124,7 +117,7 @@ fn name_other_tasks(record: &Injection) -> Option<String> {
             "{} (process {}, {} of the time)",
             name(&other.name),
             other.process,
-            share(Some(part))
+            share(part)
         )
     };
     let others: Vec<String> = end.others.iter().map(of).collect();

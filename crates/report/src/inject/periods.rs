@@ -4,10 +4,8 @@ use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, PeriodFinding};
 
 use super::tables::{cell, cost_text};
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{interval, is_below_zero, is_cost, rounded, share, time, with_interval};
+use crate::{Entry, Grid, Page};
 
 /// Returns a sentence on the period that differs most from the first.
 pub(super) fn answer(findings: &Findings) -> Option<String> {
@@ -101,11 +99,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     } else {
         switchcost_units::Bytes(touched).to_string()
     };
-    page.heading(
+    page.table(
         "Cost by period",
-        &format!("the other task touches {what}; with 90 % confidence intervals"),
+        format!("the other task touches {what}; with 90 % confidence intervals"),
+        table(findings),
     );
-    page.grid(&table(findings));
 }
 
 pub(super) fn table(findings: &Findings) -> Grid {

@@ -3,12 +3,11 @@ use switchcost_analysis::injection::{Findings, FootprintFinding, ServiceFindings
 use switchcost_record::injection::{Arm, Group, Injection, Service};
 
 use super::answer::touching;
-use crate::grid::Grid;
 use crate::observe::name;
-use crate::page::Page;
 use crate::quantity::{
     NO_NUMBER, centre, count, interval, is_below_zero, is_cost, rounded, share, time, with_interval,
 };
+use crate::{Grid, Page};
 
 /// Share of a service's CPU time from which the threads that are not preempted are reported.
 const MUCH: f64 = 0.1;
@@ -33,9 +32,9 @@ pub(super) fn add(
         Ok(cost) if record.header.plan.preempts_nobody => control_sentence(&who, cost),
         Ok(cost) => format!("{}{}", cost_sentence(&who, first, cost), own(found, cost)),
     };
-    page.paragraph(&text);
+    page.paragraph(text);
     if let Some(held_up) = &found.held_up_ns {
-        page.paragraph(&delay_sentence(found, held_up));
+        page.paragraph(delay_sentence(found, held_up));
     }
 }
 
@@ -73,7 +72,7 @@ fn own(found: &ServiceFindings, cost: &Estimate) -> String {
     match found.share_of_own.filter(|_| is_cost(cost)) {
         _ if rate == 0.0 => " Without injection it was not preempted within a second.".to_owned(),
         Some(of_time) => {
-            let (rate, of_time) = (rounded(rate), share(Some(of_time)));
+            let (rate, of_time) = (rounded(rate), share(of_time));
             format!(
                 " Without injection it is preempted {rate} times per second, which costs {of_time} of its CPU time if others touch as much."
             )
@@ -127,7 +126,7 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
             service.process,
             name(&service.name),
             plan.cpu,
-            share(Some(found.cpu_share)),
+            share(found.cpu_share),
             rounded(found.work_per_second),
             name(&service.work),
         ),
@@ -166,7 +165,7 @@ fn add_other_tasks(service: &Service) -> Option<String> {
     (part > MUCH).then(|| {
         format!(
             "Other threads of the service used {} of its CPU time. They were not preempted and may take over work of the thread that was.",
-            share(Some(part))
+            share(part)
         )
     })
 }
@@ -207,7 +206,7 @@ pub(super) fn add_groups(page: &mut Page, record: &Injection) {
             "involuntary",
         ])
         .with_rows(record.groups.iter().map(|group| row(record, group)));
-    page.grid(&grid);
+    page.grid(grid);
 }
 
 fn row(record: &Injection, group: &Group) -> Vec<String> {

@@ -3,18 +3,16 @@ use switchcost_analysis::injection::{Findings, FootprintFinding};
 use switchcost_record::injection::{Injection, Run};
 
 use super::answer::rate;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, share, time, with_interval};
+use crate::{Entry, Grid, Page};
 
 /// Adds a table with a row for each footprint.
 pub(super) fn add_costs(page: &mut Page, findings: &Findings) {
-    page.heading(
+    page.table(
         "Cost of a preemption",
-        &format!("90 % confidence intervals, at {}", rate(findings)),
+        format!("90 % confidence intervals, at {}", rate(findings)),
+        costs(findings),
     );
-    page.grid(&costs(findings));
 }
 
 pub(super) fn costs(findings: &Findings) -> Grid {
@@ -109,7 +107,7 @@ pub(super) fn add_runs(page: &mut Page, record: &Injection) {
             "preemptions",
         ])
         .with_rows(record.runs.iter().map(|run| run_row(record, run)));
-    page.grid(&grid);
+    page.grid(grid);
 }
 
 fn run_row(record: &Injection, run: &Run) -> Vec<Entry> {

@@ -8,7 +8,7 @@ use switchcost_record::injection::{
 };
 use switchcost_units::Nanos;
 
-use super::render;
+use super::{InEveryFormat, Injected, Page, render};
 use crate::{Format, Style};
 
 fn small() -> Injection {
@@ -414,10 +414,17 @@ fn over_the_period_it_is_reported_what_a_longer_turn_has_to_lose() {
     );
     assert!(!self::reported(&small()).contains("Cost by period"));
     let findings = analyse(&record);
-    let figures = super::blocks(&record, &findings);
+    let mut page = Page::with_figures();
+    let injected = Injected {
+        record: &record,
+        findings: &findings,
+    };
+    injected.add_to(&mut page);
+    let figures = page.into_sections().1;
     assert_eq!(
         figures
             .iter()
+            .flat_map(|section| &section.blocks)
             .filter(|block| matches!(block, crate::page::Block::Figure(_)))
             .count(),
         2

@@ -4,7 +4,7 @@ use switchcost_units::Bytes;
 
 use super::conditions::{label, placement, walk};
 use super::row::has_numbers;
-use crate::page::Page;
+use crate::Page;
 use crate::quantity::{centre, ends, interval, is_cost, number, percent, with_interval};
 
 /// Switches per second for which the share of a CPU is reported: the rate of a busy server on each
@@ -22,16 +22,16 @@ const ONE_SWITCH: f64 = 1.02;
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     super::shared_cache::describe_sharing(findings)
         .into_iter()
-        .for_each(|words| page.paragraph(&words));
+        .for_each(|words| page.paragraph(words));
     let reload = super::reload::describe_reload(findings);
     if reload.is_none()
         || headline(&findings.results).is_some_and(|(finding, _)| finding.case.away.is_none())
     {
-        page.paragraph(&answer(findings));
+        page.paragraph(answer(findings));
     }
     reload
         .into_iter()
-        .for_each(|sentence| page.paragraph(&format!("{sentence}.")));
+        .for_each(|sentence| page.paragraph(format!("{sentence}.")));
 }
 
 fn answer(findings: &Findings) -> String {

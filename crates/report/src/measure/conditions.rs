@@ -2,6 +2,8 @@ use switchcost_record::{Case, Policy, Relation};
 use switchcost_units::format_cpu_list;
 use switchcost_workload::WorkingSet;
 
+use crate::Entry;
+
 /// A condition of a case: a column if it varies, otherwise a phrase in the caption.
 #[derive(Clone, Copy)]
 pub(super) struct Condition {
@@ -102,6 +104,18 @@ pub(crate) fn placement(case: &Case) -> String {
         1 => format!("CPU {}", cpus(case)),
         _ => format!("CPUs {}", cpus(case)),
     }
+}
+
+/// Names of the columns of these conditions.
+pub(super) fn names(conditions: &[Condition]) -> impl Iterator<Item = &'static str> {
+    conditions.iter().map(|condition| condition.name)
+}
+
+/// Texts of a case in the columns of these conditions.
+pub(super) fn values(conditions: &[Condition], case: &Case) -> impl Iterator<Item = Entry> {
+    conditions
+        .iter()
+        .map(move |condition| (condition.value)(case).into())
 }
 
 /// Splits conditions into those that vary between the cases, and phrases for the others.

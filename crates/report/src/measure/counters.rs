@@ -4,10 +4,8 @@ use switchcost_analysis::{CaseFinding, CounterFinding, Findings};
 use switchcost_record::{MeasureRecord, SelfTest, SelfTestOutcome};
 
 use super::conditions::label;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::number;
+use crate::{Entry, Grid, Page};
 
 /// Adds the table of counters, or the reason why there is none.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
@@ -26,15 +24,14 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
             page.heading("Counters", "");
         }
         page.gap();
-        page.prose(&format!("counters: {}", absence(record, &reasons)));
+        page.prose(format!("counters: {}", absence(record, &reasons)));
         return;
     }
-    page.heading("Counters", "events per hand-off");
-    page.grid(&grid);
+    page.table("Counters", "events per hand-off", grid);
     if !reasons.is_empty() {
-        page.prose(&format!("other instruments: {}", reasons.join("; ")));
+        page.prose(format!("other instruments: {}", reasons.join("; ")));
     }
-    page.method(&["counters", "validation"]);
+    page.method(["counters", "validation"]);
 }
 
 fn absence(record: &MeasureRecord, reasons: &[String]) -> String {

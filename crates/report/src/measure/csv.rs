@@ -1,8 +1,9 @@
 use serde_json::Value;
 use switchcost_analysis::{CaseFinding, Findings};
 
+use crate::Table;
 use crate::case::CASE_COLUMNS;
-use crate::for_programs::{Column, Table, field, fields, value};
+use crate::for_programs::{Column, field, fields, value};
 
 /// Column name of each estimate, and the pointer to its value.
 const ESTIMATES: [Column; 15] = [

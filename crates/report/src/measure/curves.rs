@@ -4,7 +4,7 @@ use switchcost_units::Bytes;
 
 use super::figures;
 
-use crate::page::Page;
+use crate::Page;
 use crate::quantity::{cost, is_cost, percent, time};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -29,7 +29,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
         }
         page.figure(|| figures::parts(findings, curve, number));
         add_curve(page, findings, curve);
-        page.method(&["total-and-indirect-cost", "knees-and-bounds"]);
+        page.method(["total-and-indirect-cost", "knees-and-bounds"]);
     }
     let points: Vec<_> = findings
         .latencies_ns
@@ -40,7 +40,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
         page.heading("Load latency by size", "a pointer chase, timed in this run");
         page.figure(|| figures::latency(&record.header.host, &points));
         if !page.has_figures() {
-            page.item(&plot(&points));
+            page.item(plot(&points));
         }
     }
 }
@@ -52,13 +52,13 @@ fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
         .map(|point| (point.size_bytes, drawn(findings, point)))
         .collect();
     if !page.has_figures() {
-        page.item(&plot(&points));
+        page.item(plot(&points));
     }
     for region in &curve.regions {
-        page.item(&describe_region(region));
+        page.item(describe_region(region));
     }
     for knee in &curve.knees {
-        page.item(&knee_in_words(knee));
+        page.item(knee_in_words(knee));
     }
     let results = curve
         .points
@@ -68,7 +68,7 @@ fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
         .filter(|finding| finding.verdict == Verdict::Suspect)
         .count();
     if suspect > 0 {
-        page.item(&format!(
+        page.item(format!(
             "suspect: {suspect} of {} sizes",
             curve.points.len()
         ));

@@ -8,10 +8,8 @@ use switchcost_record::{
 use switchcost_units::format_cpu_list;
 
 use super::conditions::label;
-use crate::entry::{Entry, Tone};
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::time;
+use crate::{Entry, Grid, Page, Tone};
 
 /// Adds the environment in one sentence: controls, disturbed samples, valid results.
 pub(super) fn add_environment(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
@@ -47,7 +45,7 @@ pub(super) fn add_environment(page: &mut Page, record: &MeasureRecord, findings:
     } else {
         "with reservations"
     };
-    page.prose(&format!(
+    page.prose(format!(
         "environment: {verdict}: {applied} of {} controls in force, {total} of {of} samples left out, {suspect} of {} \
          results suspect, {missing} not measured",
         controls.len(),
@@ -96,8 +94,8 @@ fn add_excluded(page: &mut Page, findings: &Findings) {
         ]);
     }
     page.heading("Samples left out, and how intervals were found", "");
-    page.grid(&grid);
-    page.method(&["contamination", "statistics"]);
+    page.grid(grid);
+    page.method(["contamination", "statistics"]);
 }
 
 fn add_controls(page: &mut Page, controls: &[Control]) {
@@ -127,20 +125,15 @@ fn add_controls(page: &mut Page, controls: &[Control]) {
         }
         grid.row(row);
     }
-    if !grid.is_empty() {
-        page.heading("Controls of the environment", "");
-        page.grid(&grid);
-    }
+    page.table("Controls of the environment", "", grid);
 }
 
 fn add_machine(page: &mut Page, host: &HostManifest) {
-    let grid = Grid::new(1).left(["fact", ""]).with_rows(
-        facts(host)
-            .into_iter()
-            .map(|(name, value)| entries![name, value]),
+    page.table(
+        "The machine",
+        "as the run found it",
+        Grid::facts("fact", facts(host)),
     );
-    page.heading("The machine", "as the run found it");
-    page.grid(&grid);
 }
 
 fn said<T>(fact: &Fact<T>, text: impl Fn(&T) -> String) -> String {
@@ -320,12 +313,12 @@ fn add_plan(page: &mut Page, record: &MeasureRecord) {
         ("other samples", record.samples.len().to_string()),
         ("refused repetitions", record.refusals.len().to_string()),
     ];
-    let grid = Grid::new(1)
-        .left(["plan", ""])
-        .with_rows(rows.into_iter().map(|(name, value)| entries![name, value]));
-    page.heading("The plan, its seed and order", "");
-    page.grid(&grid);
-    page.method(&["statistics", "clock"]);
+    page.table(
+        "The plan, its seed and order",
+        "",
+        Grid::facts("plan", rows),
+    );
+    page.method(["statistics", "clock"]);
 }
 
 fn add_self_tests(page: &mut Page, record: &MeasureRecord) {
@@ -348,8 +341,7 @@ fn add_self_tests(page: &mut Page, record: &MeasureRecord) {
         grid.row(entries![&test.instrument, &test.known_answer, outcome]);
     }
     if !grid.is_empty() {
-        page.heading("Known answers", "each instrument before it was used");
-        page.grid(&grid);
-        page.method(&["validation"]);
+        page.table("Known answers", "each instrument before it was used", grid);
+        page.method(["validation"]);
     }
 }

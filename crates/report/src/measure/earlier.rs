@@ -3,13 +3,21 @@
 use switchcost_analysis::{BetweenRuns, CaseFinding, Findings, Source};
 use switchcost_record::{EarlierRuns, Header};
 
+use crate::Page;
 use crate::quantity::number;
 
 /// Maximum number of reasons for omitted records that are named.
 const REASONS: usize = 2;
 
+/// Adds a sentence on the earlier runs, if earlier records were named.
+pub(super) fn add(page: &mut Page, header: &Header, findings: &Findings) {
+    describe_earlier(header, findings)
+        .into_iter()
+        .for_each(|words| page.prose(words));
+}
+
 /// Returns a sentence on the earlier runs; `None` if no earlier records were named.
-pub(super) fn describe_earlier(header: &Header, findings: &Findings) -> Option<String> {
+fn describe_earlier(header: &Header, findings: &Findings) -> Option<String> {
     let earlier = header.earlier.as_ref()?;
     let costs: Vec<(&CaseFinding, &BetweenRuns)> = findings
         .results

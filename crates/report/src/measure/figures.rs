@@ -12,7 +12,7 @@ use switchcost_units::CpuId;
 
 use super::conditions::{label, placement, scheduler};
 use super::row::has_numbers;
-use crate::figure::{Axis, Chart, Figure, Look, Mark, Point, Scale, Series};
+use crate::figure::{Axis, Chart, Look, Mark, Point, Scale, Series};
 use crate::quantity::{is_cost, ordinal, time, with_interval};
 
 pub(super) use conditions::add as add_comparisons;
@@ -38,7 +38,7 @@ fn time_axis(title: &str) -> Axis {
 }
 
 /// Draws the cost of a switch by mechanism (of a hand-off, if no switch can be priced), over the published ranges.
-pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Figure> {
+pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Chart> {
     let mut findings = findings.to_vec();
     let cost = |finding: &CaseFinding| {
         finding
@@ -68,7 +68,7 @@ pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Figure> {
         })
     };
     let names = findings.iter().map(|finding| name(finding, policy));
-    Chart::new("mechanisms", "Mechanisms side by side", Axis::names("mechanism", names), time_axis("cost"))
+    Some(Chart::new("mechanisms", "Mechanisms side by side", Axis::names("mechanism", names), time_axis("cost"))
         .across()
         .with([
             Series::new(Look::Band, "published range", bands),
@@ -78,8 +78,7 @@ pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Figure> {
         .caption(
             "Direct cost with its interval, cheapest first. Grey: the range in which such numbers were published; a number outside needs a \
              reason, a number inside proves nothing.",
-        )
-        .figure()
+        ))
 }
 
 /// Returns the name of a result, with everything that distinguishes it if two results would have
@@ -100,7 +99,7 @@ fn name(finding: &CaseFinding, usual: Policy) -> String {
 }
 
 /// Draws the hand-offs of one class, with those of the kernel in their own colour.
-pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Option<Figure> {
+pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Chart {
     let points = |is_runtime: bool| {
         let of_kind = rows
             .iter()
@@ -121,11 +120,10 @@ pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Option<Fig
         ])
         .caption("Each with its interval, cheapest first.")
         .hide_numbers()
-        .figure()
 }
 
 /// Draws load latency by size, with the sizes of the machine's caches.
-pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Figure> {
+pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Chart> {
     let points: Vec<(f64, f64)> = points
         .iter()
         .filter(|(_, ns)| *ns > 0.0)
@@ -154,11 +152,14 @@ pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Figu
         .iter()
         .map(|(size, ns)| Point::new(*size, *ns, time(*ns)));
     let x = Axis::new(Scale::Size, "size of the memory walked over");
-    Chart::new("latency", "Load latency by size", x, time_axis("one load"))
-        .with([Series::new(Look::Line, "load latency", loads)])
-        .marked(marks)
-        .caption("A pointer chase, timed in this run. Dotted lines: data caches of this machine.")
-        .figure()
+    Some(
+        Chart::new("latency", "Load latency by size", x, time_axis("one load"))
+            .with([Series::new(Look::Line, "load latency", loads)])
+            .marked(marks)
+            .caption(
+                "A pointer chase, timed in this run. Dotted lines: data caches of this machine.",
+            ),
+    )
 }
 
 /// Draws the cost of a hand-off from one CPU to another. `title` distinguishes matrices of one record.
@@ -166,7 +167,7 @@ pub(super) fn pairs(
     title: &str,
     cells: &BTreeMap<(CpuId, CpuId), &CaseFinding>,
     cpus: &[CpuId],
-) -> Option<Figure> {
+) -> Option<Chart> {
     let cell = |found: Option<&&CaseFinding>| {
         let Some((found, cost)) = found.and_then(|f| Some((f, f.handoff_ns.as_ref()?))) else {
             return (None, "not measured".to_owned());
@@ -195,15 +196,11 @@ pub(super) fn pairs(
         "From the CPU of the row to that of the column; on the diagonal both tasks share a CPU.",
     )
     .hide_numbers();
-    if cpus.len() > MOST_CPUS {
-        None
-    } else {
-        chart.figure()
-    }
+    (cpus.len() <= MOST_CPUS).then_some(chart)
 }
 
 /// Draws the additional time of each walk after a switch over a settled walk, as one curve per case.
-pub(super) fn reload(findings: &[&CaseFinding]) -> Option<Figure> {
+pub(super) fn reload(findings: &[&CaseFinding]) -> Chart {
     let curves = findings.iter().filter_map(|finding| {
         let walks = finding.reload.as_ref()?.walks_ns.iter().enumerate();
         let points = walks.map(|(place, walk)| point((place + 1) as f64, finding, Some(walk)));
@@ -221,7 +218,6 @@ pub(super) fn reload(findings: &[&CaseFinding]) -> Option<Figure> {
         "By how much each walk after a switch is slower than a settled one, with its interval.",
     )
     .numbers(reload_table(findings))
-    .figure()
 }
 
 fn reload_table(findings: &[&CaseFinding]) -> crate::grid::Grid {
@@ -249,7 +245,7 @@ type Part = fn(&SharedCache) -> Option<&Estimate>;
 
 /// Draws the additional time of a walk, time-shared and concurrent, over the size of each task's
 /// array; only for the kind of walk of the first case.
-pub(super) fn shared_cache(findings: &Findings) -> Option<Figure> {
+pub(super) fn shared_cache(findings: &Findings) -> Option<Chart> {
     let like = findings.shared_cache.first()?.working_set;
     let mut all: Vec<&SharedCache> = findings
         .shared_cache
@@ -286,17 +282,16 @@ pub(super) fn shared_cache(findings: &Findings) -> Option<Figure> {
         "A cache shared in turn and at once",
         Axis::new(Scale::Size, SIZE),
     );
-    Chart::new("shared-cache", title, x, time_axis("time of a walk"))
+    Some(Chart::new("shared-cache", title, x, time_axis("time of a walk"))
         .with(series)
         .caption(
             "By how much a walk takes longer than alone: after a switch on one CPU, and beside the other task's on a second CPU.",
-        )
-        .figure()
+        ))
 }
 
 /// Draws the cost of a hand-off over the time since the program was ready, for one run of each
 /// runtime.
-pub(super) fn warm_up(runs: &[(String, &RuntimeRun)]) -> Option<Figure> {
+pub(super) fn warm_up(runs: &[(String, &RuntimeRun)]) -> Chart {
     let curves = runs.iter().map(|(name, run)| {
         let windows = run
             .warm_up
@@ -313,5 +308,4 @@ pub(super) fn warm_up(runs: &[(String, &RuntimeRun)]) -> Option<Figure> {
         .with(curves)
         .caption("Each window of one run of each, from when its program was ready; none of them is in a cost.")
         .hide_numbers()
-        .figure()
 }

@@ -5,7 +5,7 @@ use switchcost_record::{
     ClockFacts, Control, EarlierRuns, HostManifest, MeasureRecord, RuntimeFacts, SelfTest,
 };
 
-use crate::for_programs::OutputFormat;
+use crate::OutputFormat;
 
 /// Report on a measurement.
 #[derive(JsonSchema, Serialize)]

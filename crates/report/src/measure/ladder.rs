@@ -4,27 +4,22 @@
 mod answer;
 mod warm_up;
 
-use switchcost_analysis::{CaseFinding, Findings, Verdict};
+pub(super) use answer::describe_answer;
+pub(super) use warm_up::add as add_runs;
+
+use switchcost_analysis::{CaseFinding, Estimate, Findings, Verdict};
 use switchcost_record::{Class, MeasureRecord};
 use switchcost_units::format_cpu_list;
 
+use super::figures;
 use super::row::{has_numbers, starred, tone};
-use super::screen;
-use super::{earlier, figures};
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::listing::{distinct, grouped};
 use crate::quantity::{is_cost, number, plus_minus, with_bound};
+use crate::{Entry, Grid, Page};
 
 /// Steps of the scale per decade, and number of decades from 1 ns.
 const STEPS: usize = 6;
 const TENFOLDS: usize = 4;
-
-/// Maximum number of notes on the screen.
-const MOST_NOTES: usize = 4;
-
-/// Maximum number of lines on the screen.
-const MOST_LINES: usize = 56;
 
 /// Whether a record is a measurement of runtimes.
 pub(super) fn is_one(record: &MeasureRecord) -> bool {
@@ -34,25 +29,6 @@ pub(super) fn is_one(record: &MeasureRecord) -> bool {
         .cases
         .iter()
         .any(|case| case.runtime.is_some())
-}
-
-/// Adds one screen of the report.
-pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
-    add_answer(page, record, findings);
-    page.gap();
-    page.prose(&screen::machine(&record.header, findings));
-    earlier::describe_earlier(&record.header, findings)
-        .into_iter()
-        .for_each(|words| page.prose(&words));
-    add_tables(page, findings);
-    let notes = screen::notes(&record.header, findings);
-    page.gap();
-    page.prose(&screen::fitness(findings, notes.is_empty()));
-    page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
-}
-
-pub(super) fn add_answer(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
-    page.paragraph(&answer::describe_answer(record, findings));
 }
 
 /// Adds the ladder in its two classes, the cost with data, and the hand-offs that were not measured.
@@ -79,43 +55,26 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
             let named: Vec<(&CaseFinding, String)> =
                 rows.iter().map(|found| (*found, name(found))).collect();
             page.figure(|| figures::ladder(title, &named));
-            page.grid(&grid(&rows, findings));
+            page.grid(grid(&rows, findings));
         }
     }
     add_data(page, findings);
     for (why, names) in missing(findings) {
-        page.item(&format!("not measured: {} ({why})", names.join(", ")));
+        page.item(format!("not measured: {} ({why})", names.join(", ")));
     }
 }
 
 /// Returns the reasons why hand-offs of runtimes were not measured, each with the hand-offs
 /// concerned.
 fn missing(findings: &Findings) -> Vec<(&str, Vec<String>)> {
-    let mut missing: Vec<(&str, Vec<String>)> = Vec::new();
-    for found in findings
-        .results
-        .iter()
-        .filter(|found| found.case.runtime.is_some())
-    {
-        let Verdict::NotMeasured { why } = &found.verdict else {
-            continue;
-        };
-        let (name, place) = (
-            name(found),
-            missing.iter().position(|(known, _)| known == why),
-        );
-        match place {
-            None => missing.push((why, vec![name])),
-            Some(place) if missing[place].1.contains(&name) => {}
-            Some(place) => missing[place].1.push(name),
+    let missing = findings.results.iter().filter_map(|found| {
+        found.case.runtime.as_ref()?;
+        match &found.verdict {
+            Verdict::NotMeasured { why } => Some((why.as_str(), name(found))),
+            _ => None,
         }
-    }
-    missing
-}
-
-/// Adds the numbers that the runtimes report about themselves.
-pub(super) fn add_runs(page: &mut Page, record: &MeasureRecord) {
-    warm_up::add(page, record);
+    });
+    grouped(distinct(missing))
 }
 
 fn measured(findings: &Findings) -> impl Iterator<Item = &CaseFinding> {
@@ -182,28 +141,32 @@ fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
             .filter(|_| is_cost(cost))
             .map(|hertz| number(cost.estimate * hertz / 1e9));
         let cells = [
-            starred(found, &name(found)),
-            with_bound(cost),
-            plus_minus(cost),
-            cycles.unwrap_or_default(),
+            Some(starred(found, &name(found))),
+            Some(with_bound(cost)),
+            Some(plus_minus(cost)),
+            cycles,
             kernel_switches(found),
-            rung(cost.estimate),
+            Some(rung(cost.estimate)),
         ];
-        grid.row(cells.into_iter().map(|cell| Entry::new(cell, tone(found))));
+        grid.row(toned(found, cells));
     }
     grid
 }
 
+/// Returns the cells of a result.
+fn toned<const N: usize>(found: &CaseFinding, cells: [Option<String>; N]) -> [Entry; N] {
+    cells.map(|cell| Entry::new(cell.unwrap_or_default(), tone(found)))
+}
+
 /// Formats kernel switches per hand-off. For the built-in user-level mechanisms the count is of
 /// their own switches, because the kernel makes none.
-fn kernel_switches(found: &CaseFinding) -> String {
+fn kernel_switches(found: &CaseFinding) -> Option<String> {
     let counts_kernel =
         found.case.runtime.is_some() || found.case.between != switchcost_record::Between::User;
     found
         .switches_per_handoff
         .filter(|_| counts_kernel)
         .map(|count| format!("{:.2}", count.abs()))
-        .unwrap_or_default()
 }
 
 /// Returns the heading of the scale: `1 ns  10    100   1 us  10`.
@@ -251,24 +214,23 @@ fn add_data(page: &mut Page, findings: &Findings) {
             .switches_per_handoff
             .filter(|_| found.case.runtime.is_none())
             .unwrap_or(1.0);
-        let part = |part: &Option<switchcost_analysis::Estimate>| {
-            part.as_ref().map(|part| with_bound(&part.scaled(scaled)))
-        };
+        let part =
+            |part: &Option<Estimate>| part.as_ref().map(|part| with_bound(&part.scaled(scaled)));
         let whole = found.handoff_cost();
         let cells = [
-            starred(found, &name(found)),
-            found.case.working_set.size_bytes.to_string(),
-            whole.as_ref().map(with_bound).unwrap_or_default(),
-            whole.as_ref().map(plus_minus).unwrap_or_default(),
-            part(&found.indirect_ns).unwrap_or_default(),
-            part(&found.indirect_reload_ns).unwrap_or_default(),
-            part(&found.indirect_kernel_ns).unwrap_or_default(),
+            Some(starred(found, &name(found))),
+            Some(found.case.working_set.size_bytes.to_string()),
+            whole.as_ref().map(with_bound),
+            whole.as_ref().map(plus_minus),
+            part(&found.indirect_ns),
+            part(&found.indirect_reload_ns),
+            part(&found.indirect_kernel_ns),
         ];
-        grid.row(cells.into_iter().map(|cell| Entry::new(cell, tone(found))));
+        grid.row(toned(found, cells));
     }
-    page.heading(
+    page.table(
         "With data",
         "each task traverses its own array; columns are estimated separately and need not add up",
+        grid,
     );
-    page.grid(&grid);
 }

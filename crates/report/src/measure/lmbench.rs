@@ -4,11 +4,9 @@ use switchcost_units::Bytes;
 use switchcost_workload::WorkingSet;
 
 use super::conditions::walk;
-use super::row::{add_star_legend, starred, tone};
-use crate::entry::{Entry, Tone};
-use crate::grid::Grid;
-use crate::page::Page;
+use super::row::{add_star_legend, marked, not_measured, tone};
 use crate::quantity::{NO_NUMBER, centre, is_cost, number};
+use crate::{Entry, Grid, Page};
 
 /// Columns of lmbench's summary: number of processes, and size in KiB.
 const COLUMNS: [(u32, u64); 7] = [
@@ -28,11 +26,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let complete = first_sized.filter_map(|like| Some((like, seven(&pipes, like)?)));
     for (like, seven) in complete {
         let walk = walk(&like.case.working_set);
-        page.heading(
+        page.table(
             "Context switching as lmbench shows it",
-            &format!("microseconds, smaller is better, {walk}"),
+            format!("microseconds, smaller is better, {walk}"),
+            grid(&seven),
         );
-        page.grid(&grid(&seven));
         add_star_legend(page, seven.iter().copied());
     }
 }
@@ -84,9 +82,9 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
 /// hand-offs.
 fn entry(finding: &CaseFinding) -> Entry {
     match (&finding.verdict, &finding.handoff_cost()) {
-        (Verdict::NotMeasured { .. }, _) => Entry::new("not measured", Tone::Bad),
+        (Verdict::NotMeasured { .. }, _) => not_measured(finding),
         (_, None) => NO_NUMBER.into(),
         (_, Some(estimate)) if !is_cost(estimate) => Entry::new(centre(estimate), tone(finding)),
-        (_, Some(e)) => Entry::new(starred(finding, &number(e.estimate / 1e3)), tone(finding)),
+        (_, Some(e)) => marked(finding, &number(e.estimate / 1e3)),
     }
 }

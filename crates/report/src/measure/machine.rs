@@ -1,11 +1,10 @@
 use switchcost_analysis::Findings;
-use switchcost_record::{Control, ControlOutcome, Fact, Header, Plan};
+use switchcost_record::{Control, ControlOutcome, Header, Plan};
 use switchcost_units::format_cpu_list;
 
 use super::conditions::{RUN, split};
-use crate::entry::Tone;
-use crate::page::Page;
 use crate::quantity::time;
+use crate::{Page, Tone};
 
 /// Maximum number of refused controls that are listed; further ones are counted. `doctor` and the JSON format list all of them.
 const REFUSED_SHOWN: usize = 6;
@@ -13,8 +12,8 @@ const REFUSED_SHOWN: usize = 6;
 /// Adds the machine, the run, and the controls that the run could not have.
 pub(super) fn add(page: &mut Page, header: &Header, findings: &Findings) {
     page.gap();
-    page.prose(&machine(header));
-    page.prose(&run(header, findings));
+    page.prose(machine(header));
+    page.prose(run(header, findings));
     add_refused(page, &header.controls);
     let off: Vec<_> = header
         .controls
@@ -23,7 +22,7 @@ pub(super) fn add(page: &mut Page, header: &Header, findings: &Findings) {
         .collect();
     if !off.is_empty() {
         let names: Vec<_> = off.iter().map(|control| control.name.as_str()).collect();
-        page.prose(&format!("controls turned off: {}", names.join(", ")));
+        page.prose(format!("controls turned off: {}", names.join(", ")));
     }
 }
 
@@ -35,17 +34,14 @@ fn machine(header: &Header) -> String {
         None => "hypervisor unknown".to_owned(),
     };
     let cpus = host.cpus_online.len();
+    let model = host
+        .cpu_model
+        .known()
+        .map_or("CPU model unknown", String::as_str);
     format!(
-        "machine: {}, {cpus} CPUs, kernel {}, {hypervisor}",
-        fact(&host.cpu_model, "CPU model"),
+        "machine: {model}, {cpus} CPUs, kernel {}, {hypervisor}",
         host.kernel
     )
-}
-
-fn fact(fact: &Fact<String>, name: &str) -> String {
-    fact.known()
-        .cloned()
-        .unwrap_or_else(|| format!("{name} unknown"))
 }
 
 fn run(header: &Header, findings: &Findings) -> String {
@@ -106,10 +102,10 @@ fn clock(header: &Header) -> String {
 fn add_refused(page: &mut Page, controls: &[Control]) {
     let refused: Vec<_> = controls.iter().filter_map(refusal).collect();
     for line in refused.iter().take(REFUSED_SHOWN) {
-        page.line(line, Tone::Suspect);
+        page.toned_line(line, Tone::Suspect);
     }
     if refused.len() > REFUSED_SHOWN {
-        page.prose(&format!(
+        page.prose(format!(
             "refused controls not shown: {} more",
             refused.len() - REFUSED_SHOWN
         ));

@@ -6,10 +6,8 @@ use switchcost_units::CpuId;
 
 use super::figures;
 use super::row::{add_star_legend, starred, tone};
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{NO_NUMBER, centre};
+use crate::{Entry, Grid, Page};
 
 /// Least number of pairs of CPUs for a matrix: with fewer the table of mechanisms is clearer.
 const LEAST_PAIRS: usize = 2;
@@ -34,8 +32,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             .into_iter()
             .collect();
         page.figure(|| figures::pairs(&matrix.title, &matrix.cells, &cpus));
-        page.grid(&matrix.grid(&cpus));
-        page.method(&["hand-off"]);
+        page.grid(matrix.grid(&cpus));
+        page.method(["hand-off"]);
         add_star_legend(page, matrix.cells.values().copied());
     }
 }

@@ -2,15 +2,13 @@ use strum::{Display, EnumIter, IntoEnumIterator};
 use switchcost_analysis::{CaseFinding, Findings, Tail};
 use switchcost_record::{Between, Family};
 
-use super::conditions::{Condition, RUN, split};
+use super::conditions::{Condition, RUN, names, split, values};
 use super::figures;
 use super::matrix;
 use super::notes::Numbering;
-use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
-use crate::entry::{Entry, Tone};
-use crate::grid::Grid;
-use crate::page::Page;
+use super::row::{add_star_legend, complete, estimate, has_numbers, marked};
 use crate::quantity::{NO_NUMBER, Scale, centre, number, plus_minus};
+use crate::{Entry, Grid, Page, Tone};
 
 /// Kind of switcher: the kernel, or user space.
 #[derive(Clone, Copy, PartialEq, Eq, Display, EnumIter)]
@@ -52,30 +50,32 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
     let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
     let (varying, common) = split(&RUN, &cases);
-    page.heading("Switches by mechanism", &common.join(", "));
+    page.heading("Switches by mechanism", common.join(", "));
     // Runtimes have two classes, each with its own figure.
     if rows.iter().all(|finding| finding.case.runtime.is_none()) {
         page.figure(|| figures::mechanisms(&rows));
     }
-    page.method(&["direct-cost", "hand-off", "baselines", "statistics"]);
-    page.grid(&grid(&rows, &varying, &Numbering::new(&findings.results)));
+    page.method(["direct-cost", "hand-off", "baselines", "statistics"]);
+    page.grid(grid(&rows, &varying, &Numbering::new(&findings.results)));
     add_star_legend(page, rows.into_iter());
 }
+
+const NUMBERS: [&str; 7] = [
+    "direct",
+    "±",
+    "core cycles",
+    "hand-off",
+    "round trip",
+    "switches per hand-off",
+    "p50/p99/max",
+];
 
 fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> Grid {
     let mut grid = Grid::new(2)
         .left(["mechanism", "between"])
-        .left(varying.iter().map(|condition| condition.name))
-        .right([
-            "direct",
-            "±",
-            "core cycles",
-            "hand-off",
-            "round trip",
-            "switches per hand-off",
-            "p50/p99/max",
-            "excluded",
-        ])
+        .left(names(varying))
+        .right(NUMBERS)
+        .right(["excluded"])
         .left(["notes"]);
     for group in Group::iter() {
         let members: Vec<_> = findings
@@ -94,53 +94,23 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> 
 
 fn row(finding: &CaseFinding, varying: &[Condition], notes: &Numbering) -> Vec<Entry> {
     let case = &finding.case;
-    let name = Entry::new(
-        starred(finding, &format!("  {}", case.name())),
-        tone(finding),
-    );
+    let name = marked(finding, &format!("  {}", case.name()));
     let mut row: Vec<Entry> = entries![name, case.between.to_string()];
-    row.extend(
-        varying
-            .iter()
-            .map(|condition| Entry::from((condition.value)(case))),
-    );
-    if has_numbers(finding) {
-        row.extend(numbers(finding));
-    } else {
-        row.push(Entry::new("not measured", tone(finding)));
-        row.resize_with(row.len() + 6, Entry::default);
-    }
-    row.push(excluded(finding).into());
-    row.push(Entry::new(notes.numbers(finding), tone(finding)));
-    row
-}
-
-fn numbers(finding: &CaseFinding) -> [Entry; 7] {
-    [
-        estimate(finding, finding.direct_ns.as_ref(), centre),
-        Entry::from(
-            finding
-                .direct_ns
-                .as_ref()
-                .map(plus_minus)
-                .unwrap_or_default(),
-        ),
-        Entry::from(
-            finding
-                .direct_cycles
-                .as_ref()
-                .map(|cycles| number(cycles.estimate))
-                .unwrap_or_default(),
-        ),
-        estimate(finding, finding.handoff_ns.as_ref(), centre),
-        estimate(finding, finding.round_trip_ns.as_ref(), centre),
-        Entry::from(
-            finding
-                .switches_per_handoff
-                .map_or(NO_NUMBER.to_owned(), number),
-        ),
-        Entry::from(finding.tail_ns.as_ref().map(tail).unwrap_or_default()),
-    ]
+    row.extend(values(varying, case));
+    let (direct, cycles) = (&finding.direct_ns, &finding.direct_cycles);
+    let switches = finding.switches_per_handoff;
+    let numbers = has_numbers(finding).then(|| {
+        entries![
+            estimate(finding, direct, centre),
+            direct.as_ref().map(plus_minus),
+            cycles.as_ref().map(|cycles| number(cycles.estimate)),
+            estimate(finding, &finding.handoff_ns, centre),
+            estimate(finding, &finding.round_trip_ns, centre),
+            switches.map_or(NO_NUMBER.to_owned(), number),
+            finding.tail_ns.as_ref().map(tail)
+        ]
+    });
+    complete(row, finding, numbers, NUMBERS.len(), notes)
 }
 
 /// Formats the three quantiles, in the unit of the first.

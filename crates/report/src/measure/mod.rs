@@ -26,27 +26,30 @@ use serde::Serialize;
 use switchcost_analysis::{Findings, Point};
 use switchcost_record::MeasureRecord;
 
-use crate::for_programs::{Document, Table};
-use crate::format::{InEveryFormat, written};
-use crate::page::{Block, Page};
-use crate::{Format, Style};
+use crate::format::written;
+use crate::{Document, Format, InEveryFormat, Page, Style, Table};
 
 /// Renders the findings of a record as text that ends in a newline.
 pub fn render(record: &MeasureRecord, findings: &Findings, format: Format, style: Style) -> String {
-    written(&Measured { record, findings }, format, style)
+    let measured = Measured {
+        record,
+        findings,
+        points: &[],
+    };
+    written(&measured, format, style)
 }
 
-struct Measured<'a> {
-    record: &'a MeasureRecord,
-    findings: &'a Findings,
+/// A measurement with its findings. `points` are all measured times, which only a page shows.
+pub(crate) struct Measured<'a> {
+    pub(crate) record: &'a MeasureRecord,
+    pub(crate) findings: &'a Findings,
+    pub(crate) points: &'a [Point],
 }
 
 impl InEveryFormat for Measured<'_> {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        if style.is_detailed {
-            add(page, self.record, self.findings, &[])
-        } else if ladder::is_one(self.record) {
-            ladder::add(page, self.record, self.findings)
+    fn add_to(&self, page: &mut Page) {
+        if page.is_detailed() {
+            add(page, self)
         } else {
             screen::add(page, self.record, self.findings)
         }
@@ -61,32 +64,26 @@ impl InEveryFormat for Measured<'_> {
     }
 }
 
-/// Returns the findings as blocks of a page with figures. `points` are all measured times.
-pub(crate) fn blocks(record: &MeasureRecord, findings: &Findings, points: &[Point]) -> Vec<Block> {
-    let mut page = Page::with_figures();
-    add(&mut page, record, findings, points);
-    page.into_blocks()
+fn add_answer(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
+    match ladder::is_one(record) {
+        true => page.paragraph(ladder::describe_answer(record, findings)),
+        false => answer::add(page, findings),
+    }
 }
 
 /// Adds the answer, then the machine, the numbers, and notes on them.
-fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[Point]) {
-    match ladder::is_one(record) {
-        true => ladder::add_answer(page, record, findings),
-        false => answer::add(page, findings),
-    }
+fn add(page: &mut Page, measured: &Measured<'_>) {
+    let (record, findings) = (measured.record, measured.findings);
+    add_answer(page, record, findings);
     if page.has_figures() {
-        page.prose(&screen::machine(&record.header, findings));
-        earlier::describe_earlier(&record.header, findings)
-            .into_iter()
-            .for_each(|words| page.prose(&words));
+        page.prose(screen::machine(&record.header, findings));
+        earlier::add(page, &record.header, findings);
         curves::add_first_figure(page, record, findings);
         page.heading("Machine and run", "");
     }
     machine::add(page, &record.header, findings);
     if !page.has_figures() {
-        earlier::describe_earlier(&record.header, findings)
-            .into_iter()
-            .for_each(|words| page.prose(&words));
+        earlier::add(page, &record.header, findings);
     }
     details::add_environment(page, record, findings);
     if ladder::is_one(record) {
@@ -102,7 +99,7 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[P
     lmbench::add(page, findings);
     matrix::add(page, findings);
     counters::add(page, record, findings);
-    figures::add_samples(page, record, points);
+    figures::add_samples(page, record, measured.points);
     notes::add(page, findings);
     details::add(page, record, findings);
 }

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use switchcost_analysis::{CaseFinding, Estimate, Findings, FlagName, Verdict};
 
 use super::conditions::label;
-use crate::page::Page;
+use crate::Page;
+use crate::listing::{distinct, first_few, grouped};
 use crate::quantity::is_below_zero;
 
 /// Maximum number of results that a note names; further ones are counted.
@@ -14,13 +15,8 @@ pub(super) struct Numbering(Vec<FlagName>);
 
 impl Numbering {
     pub(super) fn new(results: &[CaseFinding]) -> Self {
-        let mut names: Vec<FlagName> = Vec::new();
-        for flag in results.iter().flat_map(|finding| &finding.flags) {
-            if !names.contains(&flag.name) {
-                names.push(flag.name);
-            }
-        }
-        Numbering(names)
+        let flags = results.iter().flat_map(|finding| &finding.flags);
+        Numbering(distinct(flags.map(|flag| flag.name)))
     }
 
     /// Returns the numbers of a result's notes, such as `1, 3`.
@@ -46,13 +42,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     notes.extend(excluded(&findings.results));
     notes.extend(below_zero(&findings.results));
     notes.extend(missing_results(&findings.results));
-    if notes.is_empty() {
-        return;
-    }
-    page.heading("Notes", "");
-    for note in notes {
-        page.item(&note);
-    }
+    page.notes(notes);
 }
 
 /// Returns notes on the flags: for each flag the sentence of the first result that has it, and the
@@ -84,11 +74,7 @@ fn flag(results: &[CaseFinding], name: FlagName) -> String {
 }
 
 fn named(labels: &[String]) -> String {
-    let shown = labels[..labels.len().min(RESULTS_NAMED)].join("; ");
-    match labels.len().saturating_sub(RESULTS_NAMED) {
-        0 => shown,
-        more => format!("{shown}; and {more} more"),
-    }
+    first_few(labels, RESULTS_NAMED, "; ")
 }
 
 fn excluded(results: &[CaseFinding]) -> Option<String> {
@@ -135,17 +121,11 @@ fn below_zero(results: &[CaseFinding]) -> Option<String> {
 /// Returns the reasons for results without a number; results with the same reason are named
 /// together.
 fn missing_results(results: &[CaseFinding]) -> Vec<String> {
-    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
-    for finding in results {
-        let Verdict::NotMeasured { why } = &finding.verdict else {
-            continue;
-        };
-        match by_reason.iter_mut().find(|(reason, _)| reason == why) {
-            Some((_, labels)) => labels.push(label(&finding.case)),
-            None => by_reason.push((why, vec![label(&finding.case)])),
-        }
-    }
-    by_reason
+    let missing = results.iter().filter_map(|finding| match &finding.verdict {
+        Verdict::NotMeasured { why } => Some((why, label(&finding.case))),
+        _ => None,
+    });
+    grouped(missing)
         .into_iter()
         .map(|(why, labels)| format!("not measured: {}: {why}", named(&labels)))
         .collect()

@@ -2,9 +2,9 @@
 
 use switchcost_analysis::{CaseFinding, Estimate, LosesMore, SharedCache, Verdict};
 
-use crate::entry::{Entry, Tone};
-use crate::page::Page;
-use crate::quantity::NO_NUMBER;
+use super::notes::Numbering;
+use crate::quantity::{NO_NUMBER, with_bound};
+use crate::{Entry, Page, Tone};
 
 /// Emphasis of a result's cells.
 pub(super) fn tone(finding: &CaseFinding) -> Tone {
@@ -23,15 +23,44 @@ pub(super) fn has_numbers(finding: &CaseFinding) -> bool {
 /// Returns a cell with an estimate, or a dash if the result has none.
 pub(super) fn estimate(
     finding: &CaseFinding,
-    estimate: Option<&Estimate>,
+    estimate: &Option<Estimate>,
     text: fn(&Estimate) -> String,
 ) -> Entry {
-    Entry::new(estimate.map_or(NO_NUMBER.to_owned(), text), tone(finding))
+    let text = estimate.as_ref().map_or(NO_NUMBER.to_owned(), text);
+    Entry::new(text, tone(finding))
 }
 
-/// Formats the number of samples left out, and of all samples.
-pub(super) fn excluded(finding: &CaseFinding) -> String {
-    format!("{}/{}", finding.excluded.total, finding.excluded.of)
+/// Returns a cell with a bound; empty if the result has no such estimate.
+pub(super) fn bound(estimate: &Option<Estimate>) -> Entry {
+    estimate.as_ref().map(with_bound).into()
+}
+
+/// Returns the cell of a result without numbers.
+pub(super) fn not_measured(finding: &CaseFinding) -> Entry {
+    Entry::new("not measured", tone(finding))
+}
+
+/// Returns a cell that is marked if the result is suspect.
+pub(super) fn marked(finding: &CaseFinding, text: &str) -> Entry {
+    Entry::new(starred(finding, text), tone(finding))
+}
+
+/// Completes a row: `numbers` or that they are missing, in this number of columns; then the samples
+/// left out, and the numbers of the notes.
+pub(super) fn complete(
+    mut row: Vec<Entry>,
+    finding: &CaseFinding,
+    numbers: Option<Vec<Entry>>,
+    columns: usize,
+    notes: &Numbering,
+) -> Vec<Entry> {
+    let columns = row.len() + columns;
+    row.extend(numbers.unwrap_or_else(|| vec![not_measured(finding)]));
+    row.resize_with(columns, Entry::default);
+    let excluded = &finding.excluded;
+    row.push(format!("{}/{}", excluded.total, excluded.of).into());
+    row.push(Entry::new(notes.numbers(finding), tone(finding)));
+    row
 }
 
 /// Marks a text with a star if the result is suspect, because not every reader sees colour.

@@ -6,12 +6,12 @@ mod remarks;
 mod sizes;
 
 use switchcost_analysis::{CaseFinding, Findings, Verdict};
-use switchcost_record::{ControlOutcome, Fact, Header, MeasureRecord, Policy};
+use switchcost_record::{ControlOutcome, Header, MeasureRecord, Policy};
 use switchcost_units::format_cpu_list;
 
 use super::conditions::scheduler;
-use super::{answer, earlier, lmbench, reload, shared_cache};
-use crate::page::Page;
+use super::{earlier, ladder, lmbench, reload, shared_cache};
+use crate::Page;
 
 /// Maximum number of notes on the screen.
 const MOST_NOTES: usize = 5;
@@ -22,26 +22,38 @@ const MOST_LINES: usize = 41;
 /// Number of screen lines for the machine's fitness and the worst note.
 const OF_NOTES: usize = 5;
 
+/// Number of screen lines and of notes for runtimes.
+const MOST_LINES_OF_RUNTIMES: usize = 56;
+const MOST_NOTES_OF_RUNTIMES: usize = 4;
+
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
-    answer::add(page, findings);
+    super::add_answer(page, record, findings);
     page.gap();
-    page.prose(&machine(&record.header, findings));
-    earlier::describe_earlier(&record.header, findings)
-        .into_iter()
-        .for_each(|words| page.prose(&words));
+    page.prose(machine(&record.header, findings));
+    earlier::add(page, &record.header, findings);
+    let (most_lines, most_notes) = if ladder::is_one(record) {
+        ladder::add_tables(page, findings);
+        (MOST_LINES_OF_RUNTIMES, MOST_NOTES_OF_RUNTIMES)
+    } else {
+        add_tables(page, findings);
+        (MOST_LINES, MOST_NOTES)
+    };
+    let notes = remarks::list_remarks(&record.header, findings);
+    page.gap();
+    page.prose(remarks::fitness(findings, notes.is_empty()));
+    page.items_up_to(most_lines, &notes[..notes.len().min(most_notes)]);
+}
+
+fn add_tables(page: &mut Page, findings: &Findings) {
     let is_missing = |result: &CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
     // Tables that contain only "not measured" add nothing to the answer and the notes.
     if findings.results.is_empty() || !findings.results.iter().all(is_missing) {
         costs::add(page, findings);
         lmbench::add(page, findings);
-        reload::add_short(page, findings);
-        shared_cache::add_short(page, findings);
+        reload::add(page, findings);
+        shared_cache::add(page, findings);
         sizes::add(page, findings, MOST_LINES.saturating_sub(OF_NOTES));
     }
-    let notes = remarks::list_remarks(&record.header, findings);
-    page.gap();
-    page.prose(&remarks::fitness(findings, notes.is_empty()));
-    page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
 }
 
 /// Describes the machine and the run in one or two lines.
@@ -49,7 +61,10 @@ pub(super) fn machine(header: &Header, findings: &Findings) -> String {
     let host = &header.host;
     let cpus = host.cpus_online.len();
     let mut parts = vec![
-        known(&host.cpu_model, "CPU unknown"),
+        host.cpu_model
+            .known()
+            .map_or("CPU unknown", String::as_str)
+            .to_owned(),
         format!("{cpus} {}", if cpus == 1 { "CPU" } else { "CPUs" }),
         match host.hypervisor.known().map(String::as_str) {
             Some("none") => "bare metal".to_owned(),
@@ -65,20 +80,6 @@ pub(super) fn machine(header: &Header, findings: &Findings) -> String {
     let clock = findings.core.and_then(|core| core.hertz);
     parts.extend(clock.map(|usual| format!("core at {:.2} GHz", usual / 1e9)));
     parts.join(", ")
-}
-
-/// Notes, the worst first.
-pub(super) fn notes(header: &Header, findings: &Findings) -> Vec<String> {
-    remarks::list_remarks(header, findings)
-}
-
-/// Returns a sentence on the machine's fitness.
-pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
-    remarks::fitness(findings, is_all)
-}
-
-fn known(fact: &Fact<String>, unknown: &str) -> String {
-    fact.known().cloned().unwrap_or_else(|| unknown.to_owned())
 }
 
 /// Returns the CPUs and policies of all cases.

@@ -1,16 +1,14 @@
 //! Shows a cache that two tasks time-share or use concurrently, and which of the two ways loses
 //! more.
 
-use switchcost_analysis::{Difference, Estimate, Findings, LosesMore, SharedCache};
+use switchcost_analysis::{Difference, Findings, LosesMore, SharedCache};
 use switchcost_units::Bytes;
 
 use super::conditions::walk;
 use super::figures;
 use super::row::loses_more;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{centre, number, time, with_bound, with_interval};
+use crate::{Grid, Page};
 
 /// Sentences on the way that loses more at each size, and on the largest difference.
 pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
@@ -105,7 +103,8 @@ fn apart(difference: Difference) -> String {
 
 /// Adds the table, and the figure.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    if findings.shared_cache.is_empty() {
+    let all = &findings.shared_cache;
+    if all.is_empty() {
         return;
     }
     page.heading(
@@ -113,69 +112,39 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         "time per traversal alone, and extra time if shared",
     );
     page.figure(|| figures::shared_cache(findings));
-    page.grid(&grid(&findings.shared_cache));
-    add_legend(page);
-    for one in &findings.shared_cache {
-        one.why.iter().for_each(|why| {
-            page.item(&format!(
-                "{}: not compared: {why}",
-                one.working_set.size_bytes
-            ))
-        });
+    page.grid(grid(all, page.is_detailed()));
+    page.prose("time-shared: two tasks on one CPU, one traversal per time slice; concurrent: each on its own CPU; difference: time-shared \
+         minus concurrent; even at: traversals per time slice at which both lose the same");
+    if page.is_detailed() {
+        page.items(all.iter().filter_map(|one| {
+            let (size, why) = (one.working_set.size_bytes, one.why.as_ref()?);
+            Some(format!("{size}: not compared: {why}"))
+        }));
     }
-    page.method(&["shared-cache"]);
+    page.method(["shared-cache"]);
 }
 
-/// Adds a shorter table, for one screen.
-pub(super) fn add_short(page: &mut Page, findings: &Findings) {
-    if findings.shared_cache.is_empty() {
-        return;
-    }
-    page.heading(
-        "A time-shared and a concurrently used cache",
-        "time per traversal alone, and extra time if shared",
-    );
-    page.grid(&short(&findings.shared_cache));
-    add_legend(page);
-}
-
-fn short(all: &[SharedCache]) -> Grid {
-    let mut grid = Grid::new(2)
-        .right(["size"])
-        .left(["access"])
-        .right(["alone", "time-shared", "concurrent", "even at"])
-        .left(["loses more"]);
-    for one in all {
-        let bound = |found: &Option<Estimate>| {
-            Entry::from(found.as_ref().map(with_bound).unwrap_or_default())
-        };
-        let mut row = head(one);
-        row.extend([bound(&one.in_turn_ns), bound(&one.at_once_ns)]);
-        row.extend(entries![even_at(one), loses_more(one)]);
-        grid.row(row);
-    }
-    grid
-}
-
-/// Returns the cells for the size, the walk, and the time of a walk alone.
-fn head(one: &SharedCache) -> Vec<Entry> {
-    let alone = one.alone_ns.as_ref().map(centre).unwrap_or_default();
-    entries![
-        one.working_set.size_bytes.to_string(),
-        walk(&one.working_set),
-        alone
-    ]
-}
-
-fn add_legend(page: &mut Page) {
-    page.prose(
-        "time-shared: two tasks on one CPU, one traversal per time slice; concurrent: each on its own CPU; difference: time-shared \
-         minus concurrent; even at: traversals per time slice at which both lose the same",
-    );
-}
-
-fn grid(all: &[SharedCache]) -> Grid {
-    let mut grid = Grid::new(2)
+/// Creates a table with intervals and differences, or with bounds for one screen.
+fn grid(all: &[SharedCache], is_detailed: bool) -> Grid {
+    let text = if is_detailed {
+        with_interval
+    } else {
+        with_bound
+    };
+    let row = |one: &SharedCache| {
+        let difference = one.in_turn_less_at_once_ns.filter(|_| is_detailed);
+        entries![
+            one.working_set.size_bytes.to_string(),
+            walk(&one.working_set),
+            one.alone_ns.as_ref().map(centre),
+            one.in_turn_ns.as_ref().map(text),
+            one.at_once_ns.as_ref().map(text),
+            difference.map(signed),
+            even_at(one),
+            loses_more(one)
+        ]
+    };
+    Grid::new(2)
         .right(["size"])
         .left(["access"])
         .right([
@@ -185,18 +154,8 @@ fn grid(all: &[SharedCache]) -> Grid {
             "difference",
             "even at",
         ])
-        .left(["loses more"]);
-    for one in all {
-        let estimate = |found: &Option<Estimate>| {
-            Entry::from(found.as_ref().map(with_interval).unwrap_or_default())
-        };
-        let mut row = head(one);
-        row.extend([estimate(&one.in_turn_ns), estimate(&one.at_once_ns)]);
-        let difference = one.in_turn_less_at_once_ns.map(signed);
-        row.extend(entries![difference, even_at(one), loses_more(one)]);
-        grid.row(row);
-    }
-    grid
+        .left(["loses more"])
+        .with_rows(all.iter().map(row))
 }
 
 fn signed(difference: Difference) -> String {

@@ -1,13 +1,11 @@
-use switchcost_analysis::{CaseFinding, Estimate, Findings};
+use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::Case;
 
-use super::conditions::{Condition, MECHANISM, RUN, WALK, split};
+use super::conditions::{Condition, MECHANISM, RUN, WALK, names, split, values};
 use super::notes::Numbering;
-use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
-use crate::quantity::{centre, time, with_bound, with_interval};
+use super::row::{add_star_legend, bound, complete, estimate, has_numbers, marked};
+use crate::quantity::{centre, time, with_interval};
+use crate::{Entry, Grid, Page};
 
 /// Adds the table of results with a working set.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
@@ -28,19 +26,17 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let (walk, walk_common) = split(&WALK[2..], &cases);
     common.extend(run_common);
     common.extend(walk_common);
-    page.heading("Switches with a working set", &common.join(", "));
+    page.heading("Switches with a working set", common.join(", "));
     let before: Vec<_> = mechanism.into_iter().chain(run).collect();
     let after: Vec<_> = WALK[..2].iter().copied().chain(walk).collect();
-    page.grid(&grid(
+    page.grid(grid(
         &rows,
         &before,
         &after,
         &Numbering::new(&findings.results),
     ));
     if rows.iter().any(|finding| finding.reload_bound_ns.is_some()) {
-        page.prose(
-            "reload bound: the most that reloading all lost lines can cost, by latencies of this run",
-        );
+        page.prose("reload bound: the most that reloading all lost lines can cost, by latencies of this run");
     }
     add_star_legend(page, rows.into_iter());
 }
@@ -53,18 +49,11 @@ fn grid(
     notes: &Numbering,
 ) -> Grid {
     Grid::new(before.len() + 1 + after.len())
-        .left(before.iter().map(|condition| condition.name))
+        .left(names(before))
         .right(["size"])
-        .left(after.iter().map(|condition| condition.name))
-        .right([
-            "total",
-            "direct",
-            "indirect (interval)",
-            "kernel",
-            "reload",
-            "reload bound",
-            "excluded",
-        ])
+        .left(names(after))
+        .right(NUMBERS)
+        .right(["excluded"])
         .left(["notes"])
         .with_rows(
             findings
@@ -73,6 +62,15 @@ fn grid(
         )
 }
 
+const NUMBERS: [&str; 6] = [
+    "total",
+    "direct",
+    "indirect (interval)",
+    "kernel",
+    "reload",
+    "reload bound",
+];
+
 fn row(
     finding: &CaseFinding,
     before: &[Condition],
@@ -80,36 +78,22 @@ fn row(
     notes: &Numbering,
 ) -> Vec<Entry> {
     let case = &finding.case;
-    let value = |condition: &Condition| Entry::from((condition.value)(case));
-    let mut row: Vec<Entry> = before.iter().map(value).collect();
-    row.push(Entry::new(
-        starred(finding, &case.working_set.size_bytes.to_string()),
-        tone(finding),
-    ));
-    row.extend(after.iter().map(value));
-    if has_numbers(finding) {
-        row.push(estimate(finding, finding.total_ns.as_ref(), |e| {
-            interval_below(&centre(e))
-        }));
-        row.push(estimate(finding, finding.direct_ns.as_ref(), centre));
-        row.push(estimate(finding, finding.indirect_ns.as_ref(), |e| {
-            interval_below(&with_interval(e))
-        }));
-        let part = |part: &Option<Estimate>| {
-            Entry::from(part.as_ref().map(with_bound).unwrap_or_default())
-        };
-        row.extend([
-            part(&finding.indirect_kernel_ns),
-            part(&finding.indirect_reload_ns),
-        ]);
-        row.push(finding.reload_bound_ns.map(time).unwrap_or_default().into());
-    } else {
-        row.push(Entry::new("not measured", tone(finding)));
-        row.extend(std::iter::repeat_n(Entry::from(""), 5));
-    }
-    row.push(excluded(finding).into());
-    row.push(Entry::new(notes.numbers(finding), tone(finding)));
-    row
+    let mut row: Vec<Entry> = values(before, case).collect();
+    row.push(marked(finding, &case.working_set.size_bytes.to_string()));
+    row.extend(values(after, case));
+    let numbers = has_numbers(finding).then(|| {
+        entries![
+            estimate(finding, &finding.total_ns, |e| interval_below(&centre(e))),
+            estimate(finding, &finding.direct_ns, centre),
+            estimate(finding, &finding.indirect_ns, |e| {
+                interval_below(&with_interval(e))
+            }),
+            bound(&finding.indirect_kernel_ns),
+            bound(&finding.indirect_reload_ns),
+            finding.reload_bound_ns.map(time)
+        ]
+    });
+    complete(row, finding, numbers, NUMBERS.len(), notes)
 }
 
 /// Moves the interval of a text that is too long for a column to a second line.

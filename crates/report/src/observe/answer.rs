@@ -5,8 +5,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::matched;
-use crate::entry::Tone;
-use crate::page::Page;
+use crate::Page;
 use crate::plain::plain;
 use crate::quantity::{count, rounded, share, time};
 
@@ -20,10 +19,10 @@ const LITTLE: f64 = 0.05;
 /// Adds the answer: the cost and frequency of switches, the most helpful advice, and, if other
 /// processes do the work, how to observe those.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
-    page.paragraph(&answer(observation, findings));
+    page.paragraph(answer(observation, findings));
     if let Some((text, command)) = busier_children(observation, findings) {
-        page.paragraph(&text);
-        page.line(&format!("  {command}"), Tone::Usual);
+        page.paragraph(text);
+        page.line(format!("  {command}"));
     }
 }
 
@@ -85,10 +84,7 @@ fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
             Behind::Process(other) => name(other),
             _ => "kernel threads".to_owned(),
         };
-        format!(
-            ", {} of that time while {program} ran",
-            share(Some(behind.share))
-        )
+        format!(", {} of that time while {program} ran", share(behind.share))
     });
     format!("{much}{behind}. ")
 }
@@ -216,7 +212,7 @@ fn direct_words(direct: Range, both: Range) -> String {
         .likely
         .filter(|_| both.likely.is_some() || both.is_bounded())
     {
-        Some(likely) => share(Some(likely)),
+        Some(likely) => share(likely),
         None => range_words(Range {
             likely: None,
             ..direct
@@ -279,9 +275,9 @@ fn is_plain_word(word: &str) -> bool {
 /// `1.2 % or more`.
 fn describe_caches(indirect: Range) -> String {
     match indirect.likely {
-        Some(likely) => share(Some(likely)),
+        Some(likely) => share(likely),
         None if indirect.is_bounded() && indirect.low <= LITTLE * indirect.high => {
-            format!("at most {}", share(Some(indirect.high)))
+            format!("at most {}", share(indirect.high))
         }
         None => range_words(indirect),
     }
@@ -389,18 +385,18 @@ pub(super) fn cpus(value: f64) -> String {
 /// upper end: `4.1 % (at least 3.2 %)` or `at least 3.2 %`.
 fn range_words(range: Range) -> String {
     let ends = if range.is_bounded() {
-        format!("{} to {}", number(range.low), share(Some(range.high)))
+        format!("{} to {}", number(range.low), share(range.high))
     } else {
-        format!("at least {}", share(Some(range.low)))
+        format!("at least {}", share(range.low))
     };
-    range.likely.map_or(ends.clone(), |likely| {
-        format!("{} ({ends})", share(Some(likely)))
-    })
+    range
+        .likely
+        .map_or(ends.clone(), |likely| format!("{} ({ends})", share(likely)))
 }
 
 /// Formats a share without its percent sign, which follows the next number.
 fn number(value: f64) -> String {
-    let text = share(Some(value));
+    let text = share(value);
     text.strip_suffix(" %").unwrap_or(&text).to_owned()
 }
 
@@ -427,7 +423,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
         seconds(findings.seconds),
         rounded(all.per_second)
     );
-    let involuntary = share(Some(all.involuntary_share));
+    let involuntary = share(all.involuntary_share);
     let preemptions = all.involuntary_share * all.switches as f64;
     let by = findings
         .neighbours
@@ -444,7 +440,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
             format!(
                 "; {whose}{} caused {} of the preemptions",
                 name(&neighbour.other),
-                share(Some(neighbour.preempted_share))
+                share(neighbour.preempted_share)
             )
         }
         _ => String::new(),
@@ -486,7 +482,7 @@ fn advised(advice: &Advice) -> String {
     let wins = match advice.at_most.cpu_share.filter(|share| *share < NO_BOUND) {
         Some(cpu) => format!(
             "Fewer switches save at most {} of its CPU time{waits}{beside}.",
-            share(Some(cpu))
+            share(cpu)
         ),
         None => format!("The gain is unknown{beside}."),
     };

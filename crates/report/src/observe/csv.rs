@@ -1,6 +1,7 @@
 use switchcost_analysis::observation::Findings;
 
-use crate::for_programs::{self, Column, Table};
+use crate::Table;
+use crate::for_programs::{self, Column};
 
 const COLUMNS: [Column; 29] = [
     ("name", "/name"),

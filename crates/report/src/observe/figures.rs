@@ -8,10 +8,10 @@ use switchcost_units::Nanos;
 
 use super::neighbours::{observed, text};
 use super::tables::label;
-use crate::figure::{Axis, Chart, Figure, Look, Point, REST, Scale, Series};
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::figure::{Axis, Chart, Look, Point, REST, Scale, Series};
+use crate::listing::distinct;
 use crate::quantity::{NO_NUMBER, count, number, rounded, share, time};
+use crate::{Grid, Page};
 
 /// Maximum number of names next to the rows of a chart: more are hard to distinguish.
 const MOST_ROWS: usize = 20;
@@ -35,12 +35,12 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     if !payers.is_empty() {
         page.heading("Cost by program and cause", "as CPU time a second");
         page.figure(|| costs(&payers));
-        page.method(&["observing"]);
+        page.method(["observing"]);
     }
     if !findings.kept_waiting.is_empty() {
         page.heading("What kept tasks waiting", "for a CPU, while it could run");
         page.figure(|| waits(findings));
-        page.method(&["observing"]);
+        page.method(["observing"]);
     }
     if let Some(spread) = spread(observation) {
         page.heading(
@@ -48,7 +48,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             "off the CPU, and of it waiting for one",
         );
         page.figure(|| times(&spread));
-        page.method(&["observing"]);
+        page.method(["observing"]);
     }
     let stretches = stretches(observation);
     if stretches.len() >= FEWEST_STRETCHES {
@@ -58,12 +58,12 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         );
         page.figure(|| switches(&stretches));
         page.figure(|| tasks_waiting(&stretches));
-        page.method(&["observing"]);
+        page.method(["observing"]);
     }
 }
 
 /// Draws the cost of switching to each program, by cause.
-fn costs(all: &[Payer<'_>]) -> Option<Figure> {
+fn costs(all: &[Payer<'_>]) -> Option<Chart> {
     let payers = &all[..all.len().min(MOST_ROWS)];
     let farthest = payers.iter().flat_map(ends).reduce(f64::max)?;
     let bars = parts(payers).into_iter().map(|of| {
@@ -102,13 +102,14 @@ fn costs(all: &[Payer<'_>]) -> Option<Figure> {
     }
     let names = Axis::names("program", payers.iter().map(|payer| label(payer.found)));
     let title = "Cost of switching by program and cause";
-    Chart::new("costs", title, names, Axis::new(Scale::Span, "a second"))
-        .across()
-        .with(bars)
-        .with([Series::new(Look::Range, "together", ranges)])
-        .caption(caption)
-        .numbers(table_of_costs(all))
-        .figure()
+    Some(
+        Chart::new("costs", title, names, Axis::new(Scale::Span, "a second"))
+            .across()
+            .with(bars)
+            .with([Series::new(Look::Range, "together", ranges)])
+            .caption(caption)
+            .numbers(table_of_costs(all)),
+    )
 }
 
 /// Returns all known ends of a cost and of its parts.
@@ -121,12 +122,9 @@ fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
 
 /// Returns the kinds of parts, in the order in which programs first have them; caches last.
 fn parts(payers: &[Payer<'_>]) -> Vec<Of> {
-    let mut found: Vec<Of> = Vec::new();
-    for part in payers.iter().flat_map(|payer| &payer.parts) {
-        if part.cost.likely.is_some() && !found.contains(&part.of) {
-            found.push(part.of);
-        }
-    }
+    let parts = payers.iter().flat_map(|payer| &payer.parts);
+    let likely = parts.filter(|part| part.cost.likely.is_some());
+    let mut found = distinct(likely.map(|part| part.of));
     found.sort_by_key(|of| *of == Of::Reloading);
     found
 }
@@ -180,7 +178,7 @@ fn table_of_costs(payers: &[Payer<'_>]) -> Grid {
 }
 
 /// Draws the time that the tasks of each program waited for a CPU, by the program that ran there.
-fn waits(findings: &Findings) -> Option<Figure> {
+fn waits(findings: &Findings) -> Chart {
     let found = &findings.kept_waiting;
     let waiting = waiting(found, MOST_ROWS, MOST_BEHIND);
     let is_kernel = |name: &str| {
@@ -215,7 +213,7 @@ fn waits(findings: &Findings) -> Option<Figure> {
             observed(&each.observed, each.is_kernel),
             text(&each.behind),
             time(each.wait_ns),
-            share(Some(each.share)),
+            share(each.share),
             each.waits.map_or(NO_NUMBER.to_owned(), count),
         ]
     });
@@ -228,15 +226,14 @@ fn waits(findings: &Findings) -> Option<Figure> {
              has its own time.",
         )
         .numbers(table.with_rows(rows))
-        .figure()
 }
 
 /// Draws the distribution of times off the CPU, and of the runnable part of them.
-fn times(spread: &Spread) -> Option<Figure> {
+fn times(spread: &Spread) -> Chart {
     let bars = |name: &'static str, bins: &Option<Vec<Bin>>| {
         let bins = bins.iter().flatten().enumerate();
         let points = bins.map(|(at, bin)| {
-            let text = format!("{} times, {}", count(bin.count), share(Some(bin.share)));
+            let text = format!("{} times, {}", count(bin.count), share(bin.share));
             Point::new(at as f64, bin.share, text)
         });
         Series::new(Look::Bars, name, points)
@@ -257,11 +254,10 @@ fn times(spread: &Spread) -> Option<Figure> {
             "Each share is of the times of its kind: of switches after which the task came back, and of times that it got a CPU again. Each \
              step to the right is twice as long.",
         )
-        .figure()
 }
 
 /// Draws switches over the window.
-fn switches(stretches: &[Stretch]) -> Option<Figure> {
+fn switches(stretches: &[Stretch]) -> Chart {
     let line = |name: &'static str, rate: fn(&Stretch) -> f64| {
         let points = stretches.iter().flat_map(move |stretch| {
             steps(
@@ -278,10 +274,9 @@ fn switches(stretches: &[Stretch]) -> Option<Figure> {
             line("involuntary", |stretch| stretch.involuntary),
         ])
         .caption("Switches a second: voluntary ones, by waiting for something, and those that a task did not ask for.")
-        .figure()
 }
 
-fn tasks_waiting(stretches: &[Stretch]) -> Option<Figure> {
+fn tasks_waiting(stretches: &[Stretch]) -> Chart {
     let points = stretches.iter().filter_map(|stretch| {
         let tasks = stretch.waiting?;
         Some(steps(stretch, tasks, format!("{} tasks", number(tasks))))
@@ -292,7 +287,6 @@ fn tasks_waiting(stretches: &[Stretch]) -> Option<Figure> {
             "How many tasks could have run and had no CPU, in the mean of each stretch. A wait is counted when the task leaves the CPU that \
              it waited for, so that all of a long one stands in a later stretch.",
         )
-        .figure()
 }
 
 fn course(name: &str, title: &str, height: &str) -> Chart {
@@ -368,7 +362,9 @@ mod tests {
             .is_kernel = true;
         let figure = format!(
             "{:?}",
-            waits(&analyse(&observation)).map(|figure| figure.table)
+            waits(&analyse(&observation))
+                .figure()
+                .map(|figure| figure.table)
         );
         assert!(
             figure.contains("[name of task 7.]") && !figure.contains("[name of task 8.]"),

@@ -5,7 +5,8 @@ use serde::Serialize;
 use switchcost_analysis::observation::{Findings, ProcessFinding, Range, UnknownBecause};
 use switchcost_record::observation::{Observation, Source};
 
-use crate::for_programs::{Document, OutputFormat, json_line};
+use crate::for_programs::json_line;
+use crate::{Document, OutputFormat};
 
 /// Maximum number of programs in each line: those with the most switches.
 const PROGRAMS: usize = 20;

@@ -7,7 +7,7 @@ use switchcost_record::observation::{
     SliceExtensions, Source, Subject, Throttled,
 };
 
-use crate::for_programs::OutputFormat;
+use crate::OutputFormat;
 
 /// Report on an observation.
 #[derive(JsonSchema, Serialize)]

@@ -4,11 +4,9 @@ use switchcost_analysis::observation::{
     Check, CheckName, Effect, Findings, Interval, MatchedIntervals, Outcome, UnknownBecause,
 };
 
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{count, share, time};
+use crate::{Entry, Grid, Page};
 
 /// Formats the share of the switches with a match, such as `measured on 96 % of the switches`.
 pub(super) fn measured_on(findings: &Findings) -> String {
@@ -46,7 +44,7 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
         }
         UnknownBecause::NotCovered => format!(
             ", because only {} of the switches have a match",
-            share(Some(matched.covered))
+            share(matched.covered)
         ),
         UnknownBecause::CheckFailed => format!(", because {}", failed(matched)),
         UnknownBecause::LessWork => ", because the calls that waited do less work".to_owned(),
@@ -81,8 +79,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 fn add_program(page: &mut Page, matched: &MatchedIntervals) {
     page.heading(
-        &format!("Cold caches of {}", plain(&matched.program)),
-        &format!(
+        format!("Cold caches of {}", plain(&matched.program)),
+        format!(
             "from {} calls, time after a switch minus time after the same call without one",
             count(matched.calls as u64)
         ),
@@ -117,14 +115,14 @@ fn add_program(page: &mut Page, matched: &MatchedIntervals) {
         "long preemptions minus short ones".to_owned(),
         matched.long_preemptions.as_ref(),
     );
-    page.grid(&grid);
+    page.grid(grid);
     for check in &matched.checks {
         let outcome = match check.outcome {
             Outcome::Passed => "passed",
             Outcome::Failed => "failed",
             Outcome::NotMade => "could not be made",
         };
-        page.item(&format!(
+        page.item(format!(
             "check \"{}\": {outcome}{}",
             check.name,
             found(check)
@@ -150,7 +148,7 @@ fn cells(label: String, effect: &Effect) -> Vec<Entry> {
     entries![
         label,
         count(effect.anchors as u64),
-        share(Some(matched)),
+        share(matched),
         time(effect.user_ns),
         time(effect.kernel_ns),
         format_times(effect.ns)

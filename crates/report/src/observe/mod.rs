@@ -23,11 +23,9 @@ use switchcost_record::observation::Observation;
 pub(crate) use answer::name;
 pub use interval::render_interval;
 
-use crate::for_programs::{Document, Table};
-use crate::format::{InEveryFormat, written};
-use crate::page::{Block, Page};
+use crate::format::written;
 use crate::quantity::count;
-use crate::{Format, Style};
+use crate::{Document, Format, InEveryFormat, Page, Style, Table};
 
 /// Grouping of the rows in the first table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
@@ -59,20 +57,22 @@ pub fn render(
     )
 }
 
-struct Observed<'a> {
-    observation: &'a Observation,
-    findings: &'a Findings,
-    by: By,
+/// An observation with its findings.
+pub(crate) struct Observed<'a> {
+    pub(crate) observation: &'a Observation,
+    pub(crate) findings: &'a Findings,
+    pub(crate) by: By,
 }
 
 impl InEveryFormat for Observed<'_> {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        let limits = if style.is_detailed {
-            tables::ALL
-        } else {
-            tables::ONE_SCREEN
-        };
-        add(page, self.observation, self.findings, self.by, &limits);
+    /// Adds the answer (which a page also draws as a figure), then programs, causes, other programs,
+    /// and notes.
+    fn add_to(&self, page: &mut Page) {
+        let (observation, findings) = (self.observation, self.findings);
+        answer::add(page, observation, findings);
+        figures::add(page, observation, findings);
+        tables::add(page, findings, self.by);
+        notes::add(page, observation, findings);
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
@@ -82,28 +82,6 @@ impl InEveryFormat for Observed<'_> {
     fn tables(&self) -> Vec<Table> {
         vec![csv::table(self.findings)]
     }
-}
-
-/// Returns the findings as blocks of a page with figures.
-pub(crate) fn blocks(observation: &Observation, findings: &Findings) -> Vec<Block> {
-    let mut page = Page::with_figures();
-    add(&mut page, observation, findings, By::Program, &tables::ALL);
-    page.into_blocks()
-}
-
-/// Adds the answer (which a page also draws as a figure), then programs, causes, other programs,
-/// and notes.
-fn add(
-    page: &mut Page,
-    observation: &Observation,
-    findings: &Findings,
-    by: By,
-    limits: &tables::Limits,
-) {
-    answer::add(page, observation, findings);
-    figures::add(page, observation, findings);
-    tables::add(page, findings, by, limits);
-    notes::add(page, observation, findings, limits.is_all());
 }
 
 /// Returns the title of a table, with the number of rows that are not shown.

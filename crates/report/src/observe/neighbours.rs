@@ -6,23 +6,24 @@ use switchcost_units::Nanos;
 
 use super::answer::name;
 use super::title;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, share, time};
+use crate::{Entry, Grid, Page};
+
+/// Maximum number of rows on one screen.
+const MOST_ROWS: usize = 3;
 
 /// Adds the tasks that had a CPU while the observed tasks waited for it or were off it: one row per
 /// program.
-pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
+pub(super) fn add(page: &mut Page, findings: &Findings) {
     let all = rows(findings);
     if all.is_empty() {
         return;
     }
-    let rows = &all[..all.len().min(most)];
+    let rows = &all[..all.len().min(page.at_most(MOST_ROWS))];
     let what = "what ran while an observed program was off its CPU";
     page.heading(
         "Competitors for the CPU",
-        &title(what, rows.len(), all.len()),
+        title(what, rows.len(), all.len()),
     );
     let has_wakers = findings
         .neighbours
@@ -39,7 +40,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         ])
         .right(has_wakers.then_some("wake-ups"))
         .with_rows(rows.iter().map(|row| row.entries(has_wakers)));
-    page.grid(&grid);
+    page.grid(grid);
 }
 
 /// Effect of another program on an observed program.
@@ -109,7 +110,7 @@ impl Row<'_> {
             self.other.clone(),
             self.observed.clone(),
             waited(|found| time(found.wait_ns)),
-            waited(|found| share(Some(found.share))),
+            waited(|found| share(found.share)),
             ran(|found| time(found.ran_ns)),
             ran(|found| count(found.runs)),
             beside(|found| count(found.preempted)),

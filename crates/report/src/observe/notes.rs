@@ -6,8 +6,9 @@ use switchcost_record::observation::{
 };
 
 use super::{answer, caches, figures, neighbours};
+use crate::Page;
+use crate::listing::first_few;
 use crate::measure::counters;
-use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{count, number, share, time};
 
@@ -15,7 +16,8 @@ use crate::quantity::{count, number, share, time};
 const RARE: f64 = 0.001;
 
 /// Adds notes on the numbers, the most important first.
-pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings, is_all: bool) {
+pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
+    let is_all = page.is_detailed();
     let mut notes: Vec<String> = unfinished(observation).into_iter().collect();
     let how = match observation.source {
         Source::Bpf => None,
@@ -90,18 +92,18 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             });
         notes.push(format!(
             "Observing took {} of one CPU, which is not part of the costs{each}.",
-            share(Some(own))
+            share(own)
         ));
     }
     notes.extend(findings.calls_share.map(|part| {
         format!(
             "Tracing system calls took an estimated {} of the CPU time.",
-            share(Some(part))
+            share(part)
         )
     }));
     notes.extend(figures::undrawn_note(observation, findings).filter(|_| page.has_figures()));
     page.gap();
-    notes.iter().for_each(|note| page.item(note));
+    page.items(notes);
 }
 
 /// Returns a sentence on tasks that may have started and ended between two scans, and so were never
@@ -157,16 +159,12 @@ fn speculation_note(observation: &Observation) -> Option<String> {
         .filter(|tasks| tasks.restricts_speculation)
         .map(|tasks| tasks.name.as_str())
         .collect();
-    let shown: Vec<_> = names.iter().take(3).map(|name| plain(name)).collect();
-    let more = match names.len().saturating_sub(shown.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!shown.is_empty()).then(|| {
+    let names: Vec<_> = names.into_iter().map(plain).collect();
+    (!names.is_empty()).then(|| {
         format!(
-            "Speculation is restricted for {}{more} (prctl or seccomp; see Speculation in /proc/PID/status): the kernel changes the \
+            "Speculation is restricted for {} (prctl or seccomp; see Speculation in /proc/PID/status): the kernel changes the \
              processor's mode at each switch, which is not in the costs.",
-            shown.join(", ")
+            first_few(&names, 3, ", ")
         )
     })
 }
@@ -226,7 +224,7 @@ fn interrupts_note(findings: &Findings) -> Option<String> {
         findings.all.interrupts_ns?.likely?,
     );
     (interrupts > FEW * direct).then(|| {
-        let part = share(Some(interrupts / direct));
+        let part = share(interrupts / direct);
         format!("{part} of the direct cost is for timer interrupts that led to preemptions.")
     })
 }

@@ -3,65 +3,36 @@ use switchcost_record::observation::{Entry as KernelEntry, FutexWait, RESUMED_CA
 
 use super::answer::{cpus, name};
 use super::{By, matched, neighbours, title};
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, rounded, share, time};
+use crate::{Grid, Page};
 
-/// Maximum number of rows of each table.
-pub(super) struct Limits {
-    processes: usize,
-    causes: usize,
-    neighbours: usize,
-}
+/// Maximum number of rows of the tables on one screen.
+const PROCESSES: usize = 6;
+const CAUSES: usize = 5;
+/// Maximum number of kinds of runtime threads on one screen.
+const MOST_RUNTIMES: usize = 3;
 
-impl Limits {
-    pub(super) fn is_all(&self) -> bool {
-        self.processes == usize::MAX
-    }
-}
-
-pub(super) const ONE_SCREEN: Limits = Limits {
-    processes: 6,
-    causes: 5,
-    neighbours: 3,
-};
-pub(super) const ALL: Limits = Limits {
-    processes: usize::MAX,
-    causes: usize::MAX,
-    neighbours: usize::MAX,
-};
-
-pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits) {
+pub(super) fn add(page: &mut Page, findings: &Findings, by: By) {
     if findings.all.switches == 0 {
         return;
     }
     match by {
-        By::Program => add_processes(page, "Cost by program", &findings.names, limits.processes),
-        By::ControlGroup => add_groups(page, &findings.groups, limits.processes),
+        By::Program => add_payers(page, "Cost by program", &findings.names, label),
+        By::ControlGroup => add_groups(page, &findings.groups),
     }
-    if limits.is_all() {
+    if page.is_detailed() {
         if by == By::Program && findings.groups.len() > 1 {
-            add_groups(page, &findings.groups, limits.processes);
+            add_groups(page, &findings.groups);
         }
-        add_processes(
-            page,
-            "Cost by process",
-            &findings.processes,
-            limits.processes,
-        );
+        add_payers(page, "Cost by process", &findings.processes, label);
         if !findings.threads.is_empty() {
-            add_processes(
-                page,
-                "Cost by thread name",
-                &findings.threads,
-                limits.processes,
-            );
+            add_payers(page, "Cost by thread name", &findings.threads, label);
         }
     }
-    add_runtimes(page, findings, limits);
-    add_causes(page, findings, limits.causes);
-    neighbours::add(page, findings, limits.neighbours);
-    if limits.is_all() {
+    add_runtimes(page, findings);
+    add_causes(page, findings);
+    neighbours::add(page, findings);
+    if page.is_detailed() {
         matched::add(page, findings);
     }
     add_latencies(page, findings);
@@ -70,24 +41,21 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits)
 /// Least share of the switches of a cause shown on one screen.
 const RARE: f64 = 0.001;
 
-fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most: usize) {
-    add_payers(page, heading, found, most, label);
-}
-
 /// Adds threads whose names show their role in a runtime, over all processes.
-fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
+fn add_runtimes(page: &mut Page, findings: &Findings) {
     let labelled = |found: &ProcessFinding| format!("{} x {}", found.name, count(found.tasks));
     let found: Vec<ProcessFinding> = findings
         .runtimes
         .iter()
         .map(|of| of.found.clone())
         .collect();
-    if limits.is_all() && !found.is_empty() {
-        page.heading(
+    if page.is_detailed() {
+        // Only as many columns as leave room for the names.
+        page.table(
             "Threads of language runtimes",
             "recognized by their names, in all programs",
+            grid(&found, labelled, 4),
         );
-        page.grid(&runtimes_grid(&found, labelled));
     } else if !found.is_empty() {
         let each = found.iter().take(MOST_RUNTIMES).map(|found| {
             format!(
@@ -96,24 +64,16 @@ fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
                 rounded(found.per_second)
             )
         });
-        page.item(&format!(
+        page.item(format!(
             "threads of language runtimes: {}",
             each.collect::<Vec<_>>().join("; ")
         ));
     }
 }
 
-fn runtimes_grid(found: &[ProcessFinding], labelled: fn(&ProcessFinding) -> String) -> Grid {
-    // Only as many columns as leave room for the names.
-    grid(found, labelled, 4)
-}
-
-/// Maximum number of kinds of runtime threads on one screen.
-const MOST_RUNTIMES: usize = 3;
-
 /// Adds a table of control groups. Containers are named as their tools name them.
-fn add_groups(page: &mut Page, found: &[ProcessFinding], most: usize) {
-    add_payers(page, "Cost by control group", found, most, |group| {
+fn add_groups(page: &mut Page, found: &[ProcessFinding]) {
+    add_payers(page, "Cost by control group", found, |group| {
         format!("{} x {}", name(&short(&group.name)), count(group.tasks))
     });
 }
@@ -122,19 +82,18 @@ fn add_payers(
     page: &mut Page,
     heading: &str,
     found: &[ProcessFinding],
-    most: usize,
     label: fn(&ProcessFinding) -> String,
 ) {
-    let rows = &found[..found.len().min(most)];
+    let rows = &found[..found.len().min(page.at_most(PROCESSES))];
     page.heading(
         heading,
-        &title(
+        title(
             "costs are shares of its own CPU time",
             rows.len(),
             found.len(),
         ),
     );
-    page.grid(&grid(rows, label, usize::MAX));
+    page.grid(grid(rows, label, usize::MAX));
 }
 
 /// Returns a row for each finding. A column is shown if it has numbers for a tenth of the switches or more, up to a number of columns.
@@ -176,10 +135,8 @@ type Of = fn(&ProcessFinding) -> Option<String>;
 /// Columns that findings have in tables.
 const COLUMNS: [(&str, Of); 8] = [
     ("switches/s", |found| Some(rounded(found.per_second))),
-    ("involuntary", |found| {
-        Some(share(Some(found.involuntary_share)))
-    }),
-    ("CPU use", |found| found.cpus.map(|cpus| share(Some(cpus)))),
+    ("involuntary", |found| Some(share(found.involuntary_share))),
+    ("CPU use", |found| found.cpus.map(share)),
     ("total cost", |found| found.share.map(likely_or_ends)),
     ("cost in CPUs", |found| found.cost_cpus?.likely.map(cpus)),
     ("direct cost", |found| found.direct_share.map(ends)),
@@ -194,7 +151,7 @@ const COLUMNS: [(&str, Of); 8] = [
 ];
 
 fn likely_or_ends(range: Range) -> String {
-    let likely = range.likely.map(|likely| share(Some(likely)));
+    let likely = range.likely.map(share);
     likely.unwrap_or_else(|| ends(range))
 }
 
@@ -228,7 +185,7 @@ fn short(group: &str) -> String {
 }
 
 fn ends(range: Range) -> String {
-    let (low, high) = (share(Some(range.low)), share(Some(range.high)));
+    let (low, high) = (share(range.low), share(range.high));
     if !range.is_bounded() {
         return format!(">= {low}");
     }
@@ -245,7 +202,7 @@ fn quantile(latency: Option<Latency>, of: fn(&Latency) -> Option<f64>) -> String
     }
 }
 
-fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
+fn add_causes(page: &mut Page, findings: &Findings) {
     if findings.causes.is_empty() {
         return;
     }
@@ -255,15 +212,11 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
         .iter()
         .filter(|cause| cause.share >= RARE)
         .count();
-    let shown = if most == usize::MAX {
-        most
-    } else {
-        most.min(frequent.max(1))
-    };
+    let shown = page.at_most(CAUSES.min(frequent.max(1)));
     let rows = &findings.causes[..findings.causes.len().min(shown)];
     page.heading(
         "Causes of switches",
-        &title(
+        title(
             "times are means per switch",
             rows.len(),
             findings.causes.len(),
@@ -274,7 +227,7 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
         .right(["switches", "share", "off CPU", "of this, wait for CPU"])
         .left(["main program"])
         .with_rows(rows.iter().map(cause_row));
-    page.grid(&grid);
+    page.grid(grid);
 }
 
 fn cause_row(cause: &CauseFinding) -> [String; 6] {
@@ -283,7 +236,7 @@ fn cause_row(cause: &CauseFinding) -> [String; 6] {
     [
         reason(cause.why, &cause.entry),
         count(cause.switches),
-        share(Some(cause.share)),
+        share(cause.share),
         times(cause.off_ns),
         times(cause.wait_ns),
         name(&cause.mostly),
@@ -345,5 +298,5 @@ fn add_latencies(page: &mut Page, findings: &Findings) {
             .chain(quantiles.map(|of| quantile(latency, of)));
         grid.row(cells);
     }
-    page.grid(&grid);
+    page.grid(grid);
 }

@@ -4,10 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_reproduce::{Entry, Kind, Paper, table};
 
-use crate::for_programs::{Document, OutputFormat, Table};
-use crate::format::{Format, InEveryFormat, written};
-use crate::page::Page;
-use crate::style::Style;
+use crate::format::written;
+use crate::{Document, Format, InEveryFormat, OutputFormat, Page, Style, Table};
 
 /// Claims of a paper, with the rules that judge them.
 #[derive(JsonSchema, Serialize)]
@@ -36,8 +34,8 @@ pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
 }
 
 impl InEveryFormat for &[Paper] {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        if style.is_detailed {
+    fn add_to(&self, page: &mut Page) {
+        if page.is_detailed() {
             self.iter().for_each(|paper| add(page, *paper));
             if self.iter().any(|paper| !table(*paper).is_empty()) {
                 page.gap();
@@ -123,7 +121,7 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
     match papers {
         [only] => {
             let claims = table(*only);
-            page.paragraph(&summary(*only, &claims));
+            page.paragraph(summary(*only, &claims));
             if claims.is_empty() {
                 return;
             }
@@ -131,12 +129,12 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
             page.gap();
             let shown = page.items_up_to(MOST_LINES, &lines);
             if shown < lines.len() {
-                page.item(&format!("and {} more", lines.len() - shown));
+                page.item(format!("and {} more", lines.len() - shown));
             }
         }
         several => {
             for paper in several {
-                page.prose(&summary(*paper, &table(*paper)));
+                page.prose(summary(*paper, &table(*paper)));
             }
         }
     }
@@ -198,24 +196,21 @@ fn short_rule(entry: &Entry) -> String {
 
 fn add(page: &mut Page, paper: Paper) {
     let claims = table(paper);
-    page.paragraph(&summary(paper, &claims));
+    page.paragraph(summary(paper, &claims));
     for entry in claims {
-        page.heading(
-            &format!("{}, {}", entry.exhibit, entry.id),
-            kind(entry.kind),
-        );
+        page.heading(format!("{}, {}", entry.exhibit, entry.id), kind(entry.kind));
         page.item(&entry.statement);
         let words = entry
             .quotation
             .map_or_else(String::new, |words| format!("\"{words}\", "));
-        page.item(&format!("Source: {words}{}", entry.place));
-        page.item(&format!("Quantity: {}", entry.quantity));
-        page.item(&format!("Rule: {} ({})", entry.rule.words(), entry.bounds));
+        page.item(format!("Source: {words}{}", entry.place));
+        page.item(format!("Quantity: {}", entry.quantity));
+        page.item(format!("Rule: {} ({})", entry.rule.words(), entry.bounds));
         if !entry.free.is_empty() {
-            page.item(&format!("Fitted: {}", entry.free.join("; ")));
+            page.item(format!("Fitted: {}", entry.free.join("; ")));
         }
         for reason in entry.reasons {
-            page.item(&format!(
+            page.item(format!(
                 "Possible reason, if not reproduced: {}. Tested by {}: {}, {}",
                 reason.statement,
                 reason.run,

@@ -1,7 +1,7 @@
 use switchcost_reproduce::{Claim, Exhibit, Verdict};
 
 use super::Reproduction;
-use crate::for_programs::Table;
+use crate::Table;
 
 const NAMES: [&str; 11] = [
     "paper",

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Reproduction;
-use crate::for_programs::OutputFormat;
+use crate::OutputFormat;
 
 /// Report on reproductions of papers.
 #[derive(JsonSchema, Serialize)]

@@ -1,6 +1,8 @@
 //! Entries of a list of reproduced papers, from this run or from the JSON of an earlier one.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use switchcost_reproduce::{Paper, Verdicts};
 
 use super::{Command, Reproduction, answer};
@@ -21,26 +23,15 @@ struct Named {
     title: String,
 }
 
-#[derive(Deserialize)]
-struct Report {
-    papers: Vec<Listed>,
-}
-
-#[derive(Deserialize)]
-struct Run {
-    papers: Vec<Commands>,
-}
-
-#[derive(Deserialize)]
-struct Commands {
-    commands: Vec<Command>,
+/// Reads a value of JSON that [`super::render`] wrote; `None` for another version of the format.
+fn stored<T: DeserializeOwned>(json: &str, path: &str) -> Option<T> {
+    let mut report: Value = serde_json::from_str(json).ok()?;
+    serde_json::from_value(report.pointer_mut(path)?.take()).ok()
 }
 
 /// Reads the commands of the first paper in JSON that [`super::render`] wrote; none for another format.
 pub fn stored_commands(json: &str) -> Vec<Command> {
-    let run = serde_json::from_str::<Run>(json).ok();
-    let first = run.and_then(|run| run.papers.into_iter().next());
-    first.map_or_else(Vec::new, |paper| paper.commands)
+    stored(json, "/papers/0/commands").unwrap_or_default()
 }
 
 impl Listed {
@@ -61,11 +52,7 @@ impl Listed {
 
     /// Reads the first paper of JSON that [`super::render`] wrote; `None` for another version of the format.
     pub fn read(json: &str) -> Option<Listed> {
-        serde_json::from_str::<Report>(json)
-            .ok()?
-            .papers
-            .into_iter()
-            .next()
+        stored(json, "/papers/0")
     }
 
     pub(crate) fn answer(&self) -> String {

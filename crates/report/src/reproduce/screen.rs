@@ -6,8 +6,7 @@ mod figure;
 use switchcost_reproduce::{Claim, Verdict};
 
 use super::Reproduction;
-use crate::entry::Tone;
-use crate::page::Page;
+use crate::Page;
 
 /// Maximum number of screen lines of a list of claims. At most two more lists follow, each with its
 /// first entries, and a line that refers to the rest.
@@ -22,14 +21,14 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
         super::add_answer(page, reproduction);
     }
     if let Some(reproduction) = reproductions.first() {
-        page.prose(&format!("Machine: {}.", reproduction.machine));
+        page.prose(format!("Machine: {}.", reproduction.machine));
     }
     let commands = reproductions
         .iter()
         .flat_map(|reproduction| reproduction.commands);
     let failed = commands.filter_map(|command| Some((command, command.missing.as_ref()?)));
     for (command, why) in failed.take(MOST_FAILED) {
-        page.item(&format!("no result of `{}`: {why}", command.line));
+        page.item(format!("no result of `{}`: {why}", command.line));
     }
     let is_alone = reproductions.len() == 1;
     if let [alone] = reproductions {
@@ -47,10 +46,7 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
         }
     }
     page.gap();
-    page.line(
-        "full report, with reasons and commands: --details",
-        Tone::Usual,
-    );
+    page.line("full report, with reasons and commands: --details");
 }
 
 /// Adds the claims with one verdict, as many as fit.

@@ -91,7 +91,7 @@ pub(super) fn ends(cost: &Cost) -> String {
 
 /// Formats the largest share of a level that the trace filled.
 pub(super) fn filled(level: &LevelFinding) -> String {
-    share(Some(level.filled()))
+    share(level.filled())
 }
 
 /// Formats cycles as time on a machine whose cycle time is known as a range: `412 us`, `49.0 us to
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn shares_are_percentages() {
-        let texts = [0.0, 0.00001, 0.0051, 0.0714, 0.5, -0.02].map(|value| share(Some(value)));
+        let texts = [0.0, 0.00001, 0.0051, 0.0714, 0.5, -0.02].map(share);
         assert_eq!(
             texts,
             ["0 %", "<0.01 %", "0.51 %", "7.1 %", "50 %", "-2.0 %"]

@@ -6,8 +6,8 @@ use switchcost_record::LEFT_OUT;
 
 use super::amount::{as_time, cycles, filled, with_bound};
 use super::time_lost;
-use crate::entry::Tone;
-use crate::page::Page;
+use crate::Page;
+use crate::listing::{distinct, first_few};
 use crate::plain::{as_argument, plain};
 use crate::quantity::{count, rounded, share};
 
@@ -15,7 +15,7 @@ use crate::quantity::{count, rounded, share};
 /// answer has the parts of the cost.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings, is_detailed: bool) {
     if let Some(text) = part_sentence(&head.trace) {
-        page.paragraph(&text);
+        page.paragraph(text);
     }
     let Some(first) = findings.designs.first() else {
         page.paragraph("Nothing was simulated: the record holds no design.");
@@ -32,14 +32,14 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings, is_de
         .count()
         == 1
     {
-        return page.paragraph(&alone(findings));
+        return page.paragraph(alone(findings));
     }
     if switches == 0 {
         return page.paragraph("The cost of a switch is unknown, because the trace has no switch.");
     }
     if let Some((text, command)) = too_few(head, first) {
-        page.paragraph(&text);
-        page.line(&format!("  {command}"), Tone::Usual);
+        page.paragraph(text);
+        page.line(format!("  {command}"));
     }
     let parts = if is_detailed {
         parties(first)
@@ -53,7 +53,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings, is_de
         + &time_lost::sentence(first);
     page.paragraph(&text);
     if let Some(text) = too_short(findings) {
-        page.paragraph(&text);
+        page.paragraph(text);
     }
 }
 
@@ -197,13 +197,8 @@ fn unfilled_of_first(findings: &Findings) -> impl Iterator<Item = &LevelFinding>
 
 /// Returns the names of levels that no trace of these programs fills.
 fn never_full_levels(findings: &Findings) -> Vec<String> {
-    let mut never: Vec<String> = Vec::new();
-    for level in unfilled_of_first(findings).filter(|level| level.is_never_full) {
-        if !never.contains(&level.level) {
-            never.push(level.level.clone());
-        }
-    }
-    never
+    let never = unfilled_of_first(findings).filter(|level| level.is_never_full);
+    distinct(never.map(|level| level.level.clone()))
 }
 
 /// Returns a sentence on the number of instructions that fill all of these levels, as far as their
@@ -234,13 +229,7 @@ const NAMED: usize = 4;
 /// Joins names: `L2, L3 and STLB`.
 fn listed(names: &[String]) -> String {
     match names {
-        [first @ .., _] if names.len() > NAMED => {
-            format!(
-                "{} and {} more",
-                first[..NAMED].join(", "),
-                names.len() - NAMED
-            )
-        }
+        _ if names.len() > NAMED => first_few(names, NAMED, ", "),
         [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
         _ => names.concat(),
     }
@@ -366,6 +355,6 @@ fn costliest_code(design: &DesignFinding) -> String {
         " The most affected code is {} of {}, with {} of the additional cycles.",
         plain(&place.place),
         plain(&place.program),
-        share(Some(of_all))
+        share(of_all)
     )
 }

@@ -5,12 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_design::result::LastLevelCounts;
 
-use crate::for_programs::{self, Column, Document, OutputFormat, Table};
-use crate::format::{InEveryFormat, written};
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::for_programs::{self, Column};
+use crate::format::written;
 use crate::quantity::{count, share};
-use crate::{Format, Style};
+use crate::{Document, Format, Grid, InEveryFormat, OutputFormat, Page, Style, Table};
 
 /// Counts of one design's last level, time-shared and used concurrently.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
@@ -62,7 +60,7 @@ pub fn render_at_once(
 }
 
 impl InEveryFormat for Report<'_> {
-    fn add_to(&self, page: &mut Page, _: Style) {
+    fn add_to(&self, page: &mut Page) {
         add(page, self);
     }
 
@@ -96,7 +94,7 @@ fn answer(pair: &AtOnce) -> String {
             "The trace is too short to fill the {} of {} ({} full), so the cost of sharing it is unknown. Trace for longer.",
             in_turn.level,
             in_turn.design,
-            share(Some(filled))
+            share(filled)
         );
     }
     let [more_in_turn, more_at_once] = [in_turn, at_once].map(|one| more(one.shared, one.alone));
@@ -109,14 +107,14 @@ fn answer(pair: &AtOnce) -> String {
 
 fn add(page: &mut Page, report: &Report<'_>) {
     page.paragraph(
-        &report
+        report
             .designs
             .first()
             .map_or_else(|| "No design was simulated.".to_owned(), answer),
     );
     page.heading(
         "A shared last level",
-        &format!("misses in {}", report.source),
+        format!("misses in {}", report.source),
     );
     let mut grid = Grid::new(2).left(["design", "level"]).right([
         "accesses",
@@ -139,13 +137,13 @@ fn add(page: &mut Page, report: &Report<'_>) {
             compared(other),
         ]);
     }
-    page.grid(&grid);
-    page.prose(&format!(
+    page.grid(grid);
+    page.prose(format!(
         "time-shared: in slices of {} instructions; concurrently: in steps of {} instructions. Each process has its own first levels.",
         count(report.in_turn_instructions),
         count(report.at_once_instructions)
     ));
-    page.method(&["reordering"]);
+    page.method(["reordering"]);
 }
 
 #[cfg(test)]

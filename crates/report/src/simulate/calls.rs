@@ -3,10 +3,8 @@
 use switchcost_analysis::simulation::{CallFinding, DesignFinding, Findings, OfLevel};
 
 use super::{detailed, heavy_calls};
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
+use crate::{Entry, Grid, Page};
 
 /// Maximum number of rows of the table.
 const CALLS: usize = 20;
@@ -38,11 +36,11 @@ fn add_design(page: &mut Page, design: &DesignFinding) {
                 .take(CALLS)
                 .map(|call| row(call, caches.len())),
         );
-    page.heading(
+    page.table(
         "System calls without a switch",
-        &format!("averages per call, on {}", design.name),
+        format!("averages per call, on {}", design.name),
+        grid,
     );
-    page.grid(&grid);
     heavy_calls::reported(&design.calls, design.instructions)
         .iter()
         .for_each(|text| page.prose(text));
@@ -52,7 +50,7 @@ fn add_design(page: &mut Page, design: &DesignFinding) {
     } else {
         String::new()
     };
-    page.prose(&format!(
+    page.prose(format!(
         "evicts: lines of the calling process that the kernel's lines replace{more}"
     ));
 }

@@ -2,10 +2,8 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFindi
 
 use super::amount::{ends, known, with_bound};
 use super::detailed;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, share};
+use crate::{Entry, Grid, Page};
 
 /// Maximum number of causes shown for each design.
 const CAUSES: usize = 8;
@@ -29,13 +27,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             grid.row(row(design, group));
         }
     }
-    if !grid.is_empty() {
-        page.heading(
-            "By cause",
-            "cycles per switch, by why the task had left the CPU; each cause up to its own cut-off",
-        );
-        page.grid(&grid);
-    }
+    page.table(
+        "By cause",
+        "cycles per switch, by why the task had left the CPU; each cause up to its own cut-off",
+        grid,
+    );
 }
 
 /// Returns the groups that are shown: classes, a guest's kinds of tasks, and the most frequent

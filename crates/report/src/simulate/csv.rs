@@ -1,7 +1,8 @@
 use serde_json::Value;
 use switchcost_analysis::simulation::Findings;
 
-use crate::for_programs::{Table, field, value};
+use crate::Table;
+use crate::for_programs::{field, value};
 
 /// Subject that a field describes, which determines the rows that have the field.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
 use super::detailed;
-use crate::page::Page;
+use crate::Page;
 use crate::quantity::{count, rounded};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -29,7 +29,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         .max()
         .unwrap_or(0);
     for (name, line) in lines {
-        page.item(&format!("{name:<widest$}  {line}"));
+        page.item(format!("{name:<widest$}  {line}"));
     }
 }
 

@@ -3,10 +3,8 @@ use switchcost_design::result::{ByView, LevelCounts};
 
 use super::amount::{as_time, ends, filled, known, one, perhaps, time_note, with_bound};
 use super::compared;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, number, rounded, share};
+use crate::{Entry, Grid, Page};
 
 /// Adds Table 4 of Mogul and Borg, with the bounds.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
@@ -16,7 +14,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let cut = findings.cut_share * 100.0;
     page.heading(
         "Cost of a switch",
-        &format!(
+        format!(
             "in simulated cycles, up to the cut-off (where {cut} % of the trace segments remain)"
         ),
     );
@@ -41,14 +39,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             "Agarwal's model",
         ])
         .with_rows(findings.designs.iter().map(row));
-    page.grid(&grid);
-    page.prose(
-        "net: lost - gained + state; lost: to reload lines that others evicted; gained: saved by lines that others loaded; \
+    page.grid(grid);
+    page.prose("net: lost - gained + state; lost: to reload lines that others evicted; gained: saved by lines that others loaded; \
          state: from differences in replacement, prefetching and buffers; once: saved in total, not per switch, on data that \
          others had loaded first (in no other column); overhead: excess cycles (shared minus private, no cut-off) over all cycles; \
          flushed: cost if each switch emptied all levels; reload bound: cost of reloading every line once; \
-         Agarwal's model: estimate of net by Agarwal et al. 1989",
-    );
+         Agarwal's model: estimate of net by Agarwal et al. 1989");
     if let Some(words) = time_note(findings.designs.iter().map(scale_to_order)) {
         page.prose(words);
     }
@@ -139,9 +135,8 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     }
     if !grid.is_empty() {
         let each = one(findings.private_by);
-        page.heading("Levels", "misses in three hierarchies");
-        page.grid(&grid);
-        page.prose(&format!(
+        page.table("Levels", "misses in three hierarchies", grid);
+        page.prose(format!(
             "shared: one hierarchy for all; private: one per {each}; flushed: emptied at each switch; MPKI: misses per 1,000 \
              instructions; lost: misses in the shared hierarchy only; gained: misses in the private one only, without first touches; \
              filled: largest share in use, if the level was never full",

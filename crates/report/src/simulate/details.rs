@@ -4,25 +4,22 @@ use switchcost_design::result::{PrivateBy, Simulation};
 use switchcost_units::format_cpu_list;
 
 use super::amount::ones;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::count;
+use crate::{Grid, Page};
 
 /// Adds the trace, the run of the simulator, and the simulated designs.
 pub(super) fn add(page: &mut Page, head: &Simulation) {
     if !page.has_figures() {
         return;
     }
-    page.heading("The trace and the simulation", "");
-    page.grid(&facts(head));
-    page.method(&["simulation"]);
+    page.table("The trace and the simulation", "", facts(head));
+    page.method(["simulation"]);
     page.heading("The designs as simulated", "");
-    page.grid(&designs(head));
+    page.grid(designs(head));
 }
 
 fn facts(head: &Simulation) -> Grid {
     let trace = &head.trace;
-    let mut grid = Grid::new(1).left(["fact", ""]);
     let mut rows = vec![
         ("source", trace.source.clone()),
         ("order of tasks", trace.order.clone()),
@@ -73,9 +70,7 @@ fn facts(head: &Simulation) -> Grid {
         ));
         rows.push(("its CPUs", format_cpu_list(&host.cpus_online)));
     }
-    rows.into_iter()
-        .for_each(|(name, value)| grid.row(entries![name, value]));
-    grid
+    Grid::facts("fact", rows)
 }
 
 fn one(private_by: PrivateBy) -> &'static str {

@@ -15,11 +15,9 @@ use switchcost_design::result::Simulation;
 
 use super::amount::{ends, known, with_bound};
 use super::{detailed, orders, programs};
-use crate::entry::Entry;
-use crate::figure::{Axis, Chart, Figure, Look, Point, Scale, Series};
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::quantity::{count, rounded, share};
+use crate::{Entry, Grid, Page};
 
 /// Maximum number of designs in a figure: more are hard to distinguish.
 const MOST_DESIGNS: usize = 24;
@@ -105,7 +103,7 @@ fn design_names(designs: &[&DesignFinding]) -> Axis {
 }
 
 /// Draws the cost of a switch on each design, with its parts: the first figure of a page.
-pub(super) fn costs(findings: &Findings) -> Option<Figure> {
+pub(super) fn costs(findings: &Findings) -> Option<Chart> {
     let designs: Vec<&DesignFinding> = findings.designs.iter().take(MOST_DESIGNS).collect();
     let nets = designs.iter().enumerate();
     let nets: Vec<Point> = nets
@@ -142,14 +140,12 @@ pub(super) fn costs(findings: &Findings) -> Option<Figure> {
     if nets.is_empty() {
         return None;
     }
-    chart
-        .with([Series::new(Look::Range, "net, with its interval", nets)])
-        .figure()
+    Some(chart.with([Series::new(Look::Range, "net, with its interval", nets)]))
 }
 
 /// Draws the cycles saved once at first touches of lines that others had loaded, next to the cost
 /// of switches.
-pub(super) fn first_touches(findings: &Findings) -> Option<Figure> {
+pub(super) fn first_touches(findings: &Findings) -> Chart {
     let saved =
         |design: &&DesignFinding| design.first_touch_cycles.is_some_and(|cycles| cycles > 0.0);
     let designs: Vec<&DesignFinding> = findings
@@ -167,7 +163,6 @@ pub(super) fn first_touches(findings: &Findings) -> Option<Figure> {
             "All cycles saved when a process first asked for lines that others had loaded, such as code of a library. It happens once, and \
              is no property of switches.",
         )
-        .figure()
 }
 
 /// Adds figure 1 of the paper: lengths of segments by cause.
@@ -185,13 +180,10 @@ fn add_lengths(page: &mut Page, findings: &Findings) {
         "a segment is what runs between two switches",
     );
     let series = lengths.iter().map(|lengths| {
-        let points = lengths.points.iter().map(|point| {
-            Point::new(
-                point.instructions as f64,
-                point.share,
-                share(Some(point.share)),
-            )
-        });
+        let points = lengths
+            .points
+            .iter()
+            .map(|point| Point::new(point.instructions as f64, point.share, share(point.share)));
         Series::new(Look::Line, name(&lengths.group), points)
     });
     let is_stretched = |lengths: &&LengthDistribution| {
@@ -215,9 +207,8 @@ fn add_lengths(page: &mut Page, findings: &Findings) {
                  the median.",
             )
             .numbers(table_of_lengths(&lengths))
-            .figure()
     });
-    page.method(&["simulated-cost"]);
+    page.method(["simulated-cost"]);
 }
 
 fn table_of_lengths(lengths: &[&LengthDistribution]) -> Grid {
@@ -246,7 +237,7 @@ fn table_of_lengths(lengths: &[&LengthDistribution]) -> Grid {
         ]);
         for point in &lengths.points {
             let length = count(point.instructions);
-            grid.row(entries![name(), none(), length, share(Some(point.share))]);
+            grid.row(entries![name(), none(), length, share(point.share)]);
         }
     }
     grid
@@ -281,12 +272,12 @@ fn add_evictions(page: &mut Page, findings: &Findings) {
         "the level of each design where most lines are driven out",
     );
     for (number, (design, table)) in tables.iter().enumerate() {
-        page.figure(|| evictions(design, table.as_ref()?, number));
+        page.figure(|| Some(evictions(design, table.as_ref()?, number)));
     }
-    page.method(&["simulated-cost"]);
+    page.method(["simulated-cost"]);
 }
 
-fn evictions(design: &DesignFinding, table: &EvictionTable, number: usize) -> Option<Figure> {
+fn evictions(design: &DesignFinding, table: &EvictionTable, number: usize) -> Chart {
     let cell = |lines: &u64| (Some(*lines as f64), format!("{} lines", count(*lines)));
     let rows = table.lines.iter().map(|row| row.iter().map(cell).collect());
     let (victims, evictors) = (
@@ -303,7 +294,6 @@ fn evictions(design: &DesignFinding, table: &EvictionTable, number: usize) -> Op
     .cells(rows.collect(), false)
     .caption("Simulated lines driven out of the shared hierarchy, by program.")
     .hide_numbers()
-    .figure()
 }
 
 /// Adds excess cycles attributed to code, for each design.
@@ -322,10 +312,10 @@ fn add_code(page: &mut Page, findings: &Findings) {
     for (number, design) in designs.iter().enumerate() {
         page.figure(|| code(design, number));
     }
-    page.method(&["simulated-cost"]);
+    page.method(["simulated-cost"]);
 }
 
-fn code(design: &DesignFinding, number: usize) -> Option<Figure> {
+fn code(design: &DesignFinding, number: usize) -> Chart {
     let places: Vec<&PlaceFinding> = design.code.iter().take(PLACES_DRAWN).collect();
     let names = places
         .iter()
@@ -347,7 +337,6 @@ fn code(design: &DesignFinding, number: usize) -> Option<Figure> {
         .with([Series::new(Look::Bars, "excess", points)])
         .caption("Simulated excess cycles by place in the code. Below 0: another process had brought the lines in.")
         .numbers(programs::add_place_columns(Grid::new(2)).with_rows(design.code.iter().map(programs::place)))
-        .figure()
 }
 
 /// Function that returns the height of a curve for an order, with its text.
@@ -370,24 +359,20 @@ fn add_quanta(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
             let cycles = order.average_cost_cycles.estimate.filter(|cycles| *cycles > 0.0)?;
             Some((cycles, orders::cycles_in_words(cycles)))
         };
-        quanta(&orders, height, Axis::new(Scale::Log, "cycles a switch (simulated)"), "cost-by-quantum")
-            .titled("Cost of a switch by quantum")
+        quanta(&orders, height, Axis::new(Scale::Log, "cycles a switch (simulated)"), ["cost-by-quantum", "Cost of a switch by quantum"])
             .caption("What an average switch costs, net. The same references in other orders, by the instructions of a turn.")
-            .figure()
     });
     page.figure(|| {
         let height: Height = |order| Some((order.overhead?, share(order.overhead)));
-        quanta(&orders, height, Axis::new(Scale::Share, "of all cycles (simulated)"), "share-by-quantum")
-            .titled("Share of time lost by quantum")
+        quanta(&orders, height, Axis::new(Scale::Share, "of all cycles (simulated)"), ["share-by-quantum", "Share of time lost by quantum"])
             .caption(
                 "What all switches cost of all cycles, without what the kernel takes. The same references in other orders, by the \
                  instructions of a turn.",
             )
-            .figure()
     });
 }
 
-fn quanta(orders: &[OrderFinding], height: Height, y: Axis, name: &str) -> Chart {
+fn quanta(orders: &[OrderFinding], height: Height, y: Axis, [id, title]: [&str; 2]) -> Chart {
     let mut lines: BTreeMap<(&str, &str), Vec<Point>> = BTreeMap::new();
     for order in orders {
         if let (Some(quantum), Some((height, text))) = (order.quantum_instructions, height(order)) {
@@ -403,7 +388,7 @@ fn quanta(orders: &[OrderFinding], height: Height, y: Axis, name: &str) -> Chart
     let series = lines.into_iter().map(|((design, order), points)| {
         Series::new(Look::Line, format!("{design}, {order}"), points)
     });
-    Chart::new(name, "", Axis::new(Scale::Log, "quantum, instructions"), y)
+    Chart::new(id, title, Axis::new(Scale::Log, "quantum, instructions"), y)
         .with(series)
         .hide_numbers()
 }

@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::Findings;
 use switchcost_design::result::{Simulation, TraceFacts};
 use switchcost_record::HostManifest;
 
-use crate::for_programs::OutputFormat;
+use crate::OutputFormat;
 
 /// Report on a simulation.
 #[derive(JsonSchema, Serialize)]

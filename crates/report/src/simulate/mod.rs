@@ -31,10 +31,8 @@ use serde::Serialize;
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::Simulation;
 
-use crate::for_programs::{Document, Table};
-use crate::format::{InEveryFormat, written};
-use crate::page::{Block, Page};
-use crate::{Format, Style};
+use crate::format::written;
+use crate::{Document, Format, InEveryFormat, Page, Style, Table};
 
 pub use at_once::{AtOnce, render_at_once};
 pub use orders::render_orders;
@@ -48,14 +46,15 @@ pub fn render(head: &Simulation, findings: &Findings, format: Format, style: Sty
     written(&Simulated { head, findings }, format, style)
 }
 
-struct Simulated<'a> {
-    head: &'a Simulation,
-    findings: &'a Findings,
+/// A simulation with its findings.
+pub(crate) struct Simulated<'a> {
+    pub(crate) head: &'a Simulation,
+    pub(crate) findings: &'a Findings,
 }
 
 impl InEveryFormat for Simulated<'_> {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        if style.is_detailed {
+    fn add_to(&self, page: &mut Page) {
+        if page.is_detailed() {
             add(page, self.head, self.findings)
         } else {
             screen::add(page, self.head, self.findings)
@@ -71,20 +70,11 @@ impl InEveryFormat for Simulated<'_> {
     }
 }
 
-/// Returns the findings as blocks of a page with figures.
-pub(crate) fn blocks(head: &Simulation, findings: &Findings) -> Vec<Block> {
-    let mut page = Page::with_figures();
-    add(&mut page, head, findings);
-    page.into_blocks()
-}
-
-/// Returns the blocks that several records together give. `records` has their names, heads and findings.
-pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<Block> {
-    let mut page = Page::with_figures();
+/// Adds what several records together give. `records` has their names, heads and findings.
+pub(crate) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     if records.len() > 1 {
-        figures::add_of_all(&mut page, records);
+        figures::add_of_all(page, records);
     }
-    page.into_blocks()
 }
 
 /// Adds the answer, the trace, the numbers, and then notes on them.
@@ -94,7 +84,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     page.figure(|| figures::first_touches(findings));
     trace::add(page, head, findings);
     designs::add(page, findings);
-    sweep::add(page, findings, None);
+    sweep::add(page, findings);
     designs::add_levels(page, findings);
     time_lost::add(page, findings);
     traffic::add(page, findings);

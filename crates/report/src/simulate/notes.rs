@@ -5,7 +5,8 @@ use switchcost_analysis::{Flag, FlagName};
 use switchcost_design::result::{DetailLevel, PhysicalPages};
 
 use super::DETAILED;
-use crate::page::Page;
+use crate::Page;
+use crate::listing::{first_few, grouped};
 use crate::quantity::{count, number, rounded, share};
 
 /// Adds notes on the numbers.
@@ -18,11 +19,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         ));
     }
     notes.extend(method(findings));
-    if notes.is_empty() {
-        return;
-    }
-    page.heading("Notes", "");
-    notes.iter().for_each(|note| page.item(note));
+    page.notes(notes);
 }
 
 /// Returns the notes: flags, numbers without an interval and why, and short segments that distort a
@@ -78,6 +75,9 @@ fn record_notes(findings: &Findings, words: impl Fn(&Flag) -> String) -> Vec<Str
     notes
 }
 
+/// Maximum number of designs that a note names.
+const NAMED: usize = 3;
+
 /// Lists each note once, after the designs to which it applies if there are several.
 fn notes_by_design(
     findings: &Findings,
@@ -86,28 +86,15 @@ fn notes_by_design(
     if let [only] = findings.designs.as_slice() {
         return notes(only);
     }
-    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-    for design in &findings.designs {
-        for note in notes(design) {
-            match found.iter_mut().find(|(text, _)| *text == note) {
-                Some((_, names)) => names.push(&design.name),
-                None => found.push((note, vec![&design.name])),
-            }
-        }
-    }
-    found
+    let designs = findings.designs.iter();
+    let found = designs.flat_map(|design| {
+        let notes = notes(design).into_iter();
+        notes.map(|note| (note, &design.name))
+    });
+    grouped(found)
         .into_iter()
-        .map(|(note, names)| format!("{}: {note}", listed(&names)))
+        .map(|(note, names)| format!("{}: {note}", first_few(&names, NAMED, ", ")))
         .collect()
-}
-
-fn listed(names: &[&str]) -> String {
-    let shown = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > 3 {
-        format!("{shown} and {} more", names.len() - 3)
-    } else {
-        shown
-    }
 }
 
 fn flags(
@@ -228,7 +215,7 @@ fn describe_bias(bias: &SurvivorBias) -> String {
         Group::Class(_) => " after involuntary switches",
         _ => "",
     };
-    let survivors = share(Some(bias.survivors as f64 / bias.segments as f64));
+    let survivors = share(bias.survivors as f64 / bias.segments as f64);
     format!(
         "Only {survivors} of the {} time slices{which} last to the end of the cost curve; these alone give {} cycles per switch \
          (survivor bias).",
@@ -244,7 +231,7 @@ fn explain_bias(bias: &SurvivorBias) -> String {
              share_at_start,
              share_at_cut,
          }| {
-            let (start, end) = (share(Some(*share_at_start)), share(Some(*share_at_cut)));
+            let (start, end) = (share(*share_at_start), share(*share_at_cut));
             format!("; the share of {program} grows from {start} to {end} of the segments")
         },
     );

@@ -7,13 +7,10 @@ use switchcost_analysis::simulation::OrderFinding;
 use switchcost_design::result::Simulation;
 
 use super::amount::{as_time, ends, known, time_note, with_bound};
-use crate::entry::Entry;
-use crate::for_programs::{self, Column, Document, OutputFormat, Table};
-use crate::format::{InEveryFormat, written};
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::for_programs::{self, Column};
+use crate::format::written;
 use crate::quantity::{count, number, rounded, share};
-use crate::{Format, Style};
+use crate::{Document, Entry, Format, Grid, InEveryFormat, OutputFormat, Page, Style, Table};
 
 /// Report on several orders of the same references.
 #[derive(Clone, Copy, JsonSchema, Serialize)]
@@ -41,9 +38,9 @@ pub fn render_orders(
 }
 
 impl InEveryFormat for Orders<'_> {
-    fn add_to(&self, page: &mut Page, style: Style) {
-        page.paragraph(&answer(self.orders));
-        add(page, self.source, self.orders, style.is_detailed);
+    fn add_to(&self, page: &mut Page) {
+        page.paragraph(answer(self.orders));
+        add(page, self.source, self.orders, page.is_detailed());
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
@@ -69,22 +66,22 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding], is_det
     let design = common_design(orders).map_or(String::new(), |design| format!(" on {design}"));
     page.heading(
         "Cost by schedule",
-        &format!("{source}{design}; each task has the same references under each schedule"),
+        format!("{source}{design}; each task has the same references under each schedule"),
     );
-    page.grid(&table(orders, is_detailed));
+    page.grid(table(orders, is_detailed));
     let reloads = if is_detailed {
         " reloads: the part of it for lines that others evicted;"
     } else {
         ""
     };
-    page.item(&format!(
+    page.item(format!(
         "time slice: in instructions; cycles per switch: in additional cache misses, without the kernel's own work;{reloads} all switches: \
          share of all cycles; more than best: of the cycles of the whole trace",
     ));
     if let Some(words) = time_note(orders.iter().map(|order| order.cycle_ns)) {
         page.item(words);
     }
-    page.method(&["reordering", "simulated-cost"]);
+    page.method(["reordering", "simulated-cost"]);
 }
 
 /// Returns the design of all orders, if they have the same.

@@ -5,10 +5,8 @@ use switchcost_analysis::simulation::{
 use switchcost_design::result::LostCycles;
 
 use super::detailed;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{count, rounded, share};
+use crate::{Entry, Grid, Page};
 
 /// Maximum number of rows for each level.
 const EVICTORS: usize = 8;
@@ -24,7 +22,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_losses(page, findings);
     for design in detailed(findings) {
         for table in &design.evictions {
-            add_evictions(page, design, table, usize::MAX);
+            add_evictions(page, design, table);
             add_evictors(page, design, &table.level);
         }
     }
@@ -53,13 +51,11 @@ fn add_parts(page: &mut Page, findings: &Findings) {
         row.extend([Part::Instructions, Part::Data, Part::Tlb, Part::WriteStalls].map(of));
         grid.row(row);
     }
-    if !grid.is_empty() {
-        page.heading(
-            "Parts of the excess cycles",
-            "shared minus private hierarchy",
-        );
-        page.grid(&grid);
-    }
+    page.table(
+        "Parts of the excess cycles",
+        "shared minus private hierarchy",
+        grid,
+    );
 }
 
 /// Adds a table of lost cycles by owner of the lines and by evictor, if the trace has a kernel.
@@ -80,7 +76,7 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     ]);
     let of_all = |cycles: u64| match cycles {
         0 => Entry::from(String::new()),
-        cycles => share(Some(cycles as f64 / all as f64)).into(),
+        cycles => share(cycles as f64 / all as f64).into(),
     };
     for (whose, lost) in [("of the programs", programs), ("of the kernel", kernel)] {
         let mut row: Vec<Entry> = entries![whose, rounded(lost.total() as f64)];
@@ -96,11 +92,11 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
         );
         grid.row(row);
     }
-    page.heading(
+    page.table(
         "Lost cycles by evictor",
-        &format!("shares of all lost cycles on {}", design.name),
+        format!("shares of all lost cycles on {}", design.name),
+        grid,
     );
-    page.grid(&grid);
 }
 
 fn add_origins(page: &mut Page, findings: &Findings) {
@@ -118,14 +114,15 @@ fn add_origins(page: &mut Page, findings: &Findings) {
             grid.row(origin_row(&design.name, origin));
         }
     }
-    if !grid.is_empty() {
-        page.heading("Origins of misses", "demand misses in the shared hierarchy");
-        page.grid(&grid);
-    }
+    page.table(
+        "Origins of misses",
+        "demand misses in the shared hierarchy",
+        grid,
+    );
 }
 
 fn origin_row(design: &str, origin: &OriginFinding) -> Vec<Entry> {
-    let of_all = |lines: u64| Entry::from(share(Some(lines as f64 / origin.misses as f64)));
+    let of_all = |lines: u64| Entry::from(share(lines as f64 / origin.misses as f64));
     let mut row: Vec<Entry> = entries![design, &origin.level, count(origin.misses)];
     row.extend([origin.intrinsic, origin.evicted_by_others].map(of_all));
     row.push(if origin.evicted_by_kernel > 0 {
@@ -151,13 +148,11 @@ fn add_losses(page: &mut Page, findings: &Findings) {
             .iter()
             .for_each(|loss| grid.row(loss_row(&design.name, loss)));
     }
-    if !grid.is_empty() {
-        page.heading(
-            "Working set lost and restored",
-            "mean number of a process's lines per switch",
-        );
-        page.grid(&grid);
-    }
+    page.table(
+        "Working set lost and restored",
+        "mean number of a process's lines per switch",
+        grid,
+    );
 }
 
 fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
@@ -173,37 +168,23 @@ fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
     ]
 }
 
-/// Adds a table of evictions with at most this many rows.
-pub(super) fn add_evictions(
-    page: &mut Page,
-    design: &DesignFinding,
-    table: &EvictionTable,
-    room: usize,
-) {
+/// Adds a table of evictions by evictor and victim.
+fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable) {
     // Two programs may have the same name on paper once it is made harmless.
     let victims = table.programs.iter().map(|name| crate::plain::plain(name));
     let mut grid = Grid::single_line_rows(1)
         .left(["evictor \\ victim"])
         .right(victims);
-    let all = table.programs.len();
-    let shown = if all <= room {
-        all
-    } else {
-        room.saturating_sub(1)
-    };
-    for (evictor, lines) in table.programs.iter().zip(&table.lines).take(shown) {
+    for (evictor, lines) in table.programs.iter().zip(&table.lines) {
         let mut row: Vec<Entry> = entries![evictor];
         row.extend(lines.iter().map(|lines| Entry::from(count(*lines))));
         grid.row(row);
     }
     page.heading(
         "Evictions",
-        &format!("lines of {} in {}", table.level, design.name),
+        format!("lines of {} in {}", table.level, design.name),
     );
-    page.grid(&grid);
-    if shown < all {
-        page.prose(&format!("and {} more evictors: --details", all - shown));
-    }
+    page.grid(grid);
 }
 
 /// Adds a table of the code and data whose lines evicted those of others.
@@ -227,11 +208,9 @@ fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
     evictors
         .take(EVICTORS)
         .for_each(|evictor| grid.row(row(evictor)));
-    if !grid.is_empty() {
-        page.heading(
-            "Evictors of other tasks' lines",
-            &format!("in {level} of {}", design.name),
-        );
-        page.grid(&grid);
-    }
+    page.table(
+        "Evictors of other tasks' lines",
+        format!("in {level} of {}", design.name),
+        grid,
+    );
 }

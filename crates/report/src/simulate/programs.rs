@@ -2,10 +2,8 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, PlaceFinding, Pro
 
 use super::amount::ones;
 use super::detailed;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
+use crate::{Entry, Grid, Page};
 
 /// Maximum number of rows of each design.
 const SHOWN: usize = 8;
@@ -47,10 +45,7 @@ fn add_programs(page: &mut Page, findings: &Findings) {
             .take(SHOWN)
             .for_each(|process| grid.row(program(&design.name, process)));
     }
-    if !grid.is_empty() {
-        page.heading("Programs", "those with the most instructions");
-        page.grid(&grid);
-    }
+    page.table("Programs", "those with the most instructions", grid);
 }
 
 fn program(design: &str, process: &ProcessFinding) -> Vec<Entry> {
@@ -81,10 +76,7 @@ fn add_places(
             .take(SHOWN)
             .for_each(|found| grid.row(row(found)));
     }
-    if !grid.is_empty() {
-        page.heading(title, what);
-        page.grid(&grid);
-    }
+    page.table(title, what, grid);
 }
 
 /// Adds the columns of a table of places.

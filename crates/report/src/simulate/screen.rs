@@ -7,13 +7,8 @@ use switchcost_design::result::Simulation;
 use super::amount::{as_time, ends, perhaps, time_note, with_bound};
 use super::designs::{cpi, scale_to_order};
 use super::{answer, notes, sweep, trace};
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::share;
-
-/// Maximum number of lines of the screen, without the lines that refer to the rest.
-const MOST_LINES: usize = 27;
+use crate::{Entry, Grid, Page};
 
 /// Maximum number of designs with a row.
 const DESIGNS: usize = 6;
@@ -29,14 +24,14 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     answer::add(page, head, findings, false);
     trace::add_in_short(page, head);
     let is_many = findings.designs.len() > FEW;
-    if !(is_many && sweep::add(page, findings, Some(MOST_LINES))) {
+    if !(is_many && sweep::add(page, findings)) {
         add_designs(page, findings);
     }
     let notes = notes::short_notes(findings);
     if !notes.is_empty() {
         page.gap();
     }
-    page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
+    page.items_up_to(sweep::MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
 }
 
 /// Adds the cost of a switch, with a row for each design.
@@ -60,7 +55,7 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     });
     page.heading(
         "Cost of a switch",
-        &format!("additional cycles{}", interval.unwrap_or_default()),
+        format!("additional cycles{}", interval.unwrap_or_default()),
     );
     let (head, labels) = sweep::labels(findings);
     let head = if head.is_empty() {
@@ -84,17 +79,15 @@ fn add_designs(page: &mut Page, findings: &Findings) {
                 .take(DESIGNS)
                 .map(|(name, design)| design_row(name, design)),
         );
-    page.grid(&grid);
+    page.grid(grid);
     let more = findings.designs.len().saturating_sub(DESIGNS);
     if more > 0 {
-        page.prose(&format!("and {more} more: --details"));
+        page.prose(format!("and {more} more: --details"));
     }
     page.prose("all switches: share of all simulated cycles; CPI: cycles per instruction of the whole trace");
     let shown = || findings.designs.iter().take(DESIGNS);
     if time_note(shown().map(scale_to_order)).is_some() {
-        page.prose(
-            "time: if no two misses overlapped; real cores needed between 1/120 of it and all of it",
-        );
+        page.prose("time: if no two misses overlapped; real cores needed between 1/120 of it and all of it");
     } else if shown().any(has_clock_range) {
         page.prose("time: at the highest and the lowest clock rate of the design");
     }
@@ -114,7 +107,7 @@ fn add_instructions(page: &mut Page, findings: &Findings) {
                 .take(DESIGNS)
                 .map(|(name, design)| entries![name, perhaps(cpi(design))]),
         );
-    page.grid(&grid);
+    page.grid(grid);
 }
 
 /// Whether the design has a range of clock rates.

@@ -6,10 +6,12 @@ use switchcost_analysis::simulation::{Axis, DesignFinding, Findings, Sweep, swee
 use super::amount::with_bound;
 use super::figures;
 use super::plane::{Number, Plane};
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::listing::distinct;
 use crate::quantity::number;
+use crate::{Entry, Grid, Page};
+
+/// Maximum number of lines of one screen, without the lines that refer to the rest.
+pub(super) const MOST_LINES: usize = 27;
 
 /// Lines around the rows: an empty line, a title, the column names, the line below them, and two references to omitted rows.
 const BESIDE_ROWS: usize = 6;
@@ -18,14 +20,14 @@ const BESIDE_ROWS: usize = 6;
 const MOST_ROWS: usize = 9;
 const MOST_COLUMNS: usize = 12;
 
-/// Adds tables of all sweeps, each with its figure, up to `most_lines` lines of the page; `None`
-/// for no limit. Returns whether there are any sweeps.
-pub(super) fn add(page: &mut Page, findings: &Findings, most_lines: Option<usize>) -> bool {
+/// Adds tables of all sweeps, each with its figure; on one screen, as much as fits. Returns whether
+/// there are any sweeps.
+pub(super) fn add(page: &mut Page, findings: &Findings) -> bool {
     let sweeps = sweeps(&findings.designs);
     for (number, sweep) in sweeps.iter().enumerate() {
         match &sweep.axes[..] {
-            [axis] => add_line(page, findings, sweep, axis, number, most_lines),
-            _ => add_planes(page, findings, sweep, number, most_lines),
+            [axis] => add_line(page, findings, sweep, axis, number),
+            _ => add_planes(page, findings, sweep, number),
         }
     }
     !sweeps.is_empty()
@@ -55,28 +57,16 @@ pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
 }
 
 /// Returns the number of rows that fit.
-fn room(page: &Page, most_lines: Option<usize>) -> usize {
-    most_lines.map_or(usize::MAX, |most| {
-        most.saturating_sub(page.lines() + BESIDE_ROWS)
-    })
-}
-
-/// Adds a line on the omitted rows.
-fn add_more(page: &mut Page, all: usize, room: usize) {
-    if all > room {
-        page.prose(&format!("and {} more: --details", all - room));
+fn room(page: &Page) -> usize {
+    if page.is_detailed() {
+        usize::MAX
+    } else {
+        MOST_LINES.saturating_sub(page.lines() + BESIDE_ROWS)
     }
 }
 
-fn add_line(
-    page: &mut Page,
-    findings: &Findings,
-    sweep: &Sweep,
-    axis: &Axis,
-    number: usize,
-    most_lines: Option<usize>,
-) {
-    let room = room(page, most_lines);
+fn add_line(page: &mut Page, findings: &Findings, sweep: &Sweep, axis: &Axis, number: usize) {
+    let room = room(page);
     let members: Vec<(&str, &DesignFinding)> = sweep
         .members
         .iter()
@@ -97,13 +87,13 @@ fn add_line(
         );
     }
     page.heading(
-        &format!("{} by {}", sweep.base, axis.field),
+        format!("{} by {}", sweep.base, axis.field),
         "shared hierarchy; MPKI: misses per 1,000 instructions",
     );
-    page.grid(&grid);
-    add_more(page, members.len(), room);
+    page.grid(grid);
+    page.more(members.len(), room);
     page.figure(|| figures::sweep::curves(&sweep.base, axis, &members, &numbers, number));
-    page.method(&["sweep"]);
+    page.method(["sweep"]);
 }
 
 /// Returns the numbers of a table row: the CPI, and every level in which the designs differ.
@@ -122,24 +112,13 @@ fn line_numbers(members: &[(&str, &DesignFinding)]) -> Vec<Number> {
         .collect()
 }
 
-fn add_planes(
-    page: &mut Page,
-    findings: &Findings,
-    sweep: &Sweep,
-    number: usize,
-    most_lines: Option<usize>,
-) {
+fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize) {
     let planes = planes(findings, sweep);
     let levels = sweep.axes[..2]
         .iter()
         .flat_map(Axis::levels)
         .map(str::to_owned);
-    let mut numbers: Vec<Number> = Vec::new();
-    for one in levels.map(Number::Mpki).chain([Number::Cpi]) {
-        if !numbers.contains(&one) {
-            numbers.push(one);
-        }
-    }
+    let numbers = distinct(levels.map(Number::Mpki).chain([Number::Cpi]));
     for (place, plane) in planes.iter().enumerate() {
         for of in numbers.iter().filter(|of| {
             plane
@@ -147,7 +126,7 @@ fn add_planes(
                 .iter()
                 .any(|(_, _, design)| of.value(design).is_some())
         }) {
-            let room = room(page, most_lines).min(most_lines.map_or(usize::MAX, |_| MOST_ROWS));
+            let room = room(page).min(page.at_most(MOST_ROWS));
             if room < plane.rows.values.len().min(MOST_ROWS) {
                 continue;
             }
@@ -158,17 +137,17 @@ fn add_planes(
             };
             let axes = format!("{} by {}", plane.rows.field, plane.columns.field);
             page.heading(
-                &format!("{} of {}", of.name(), sweep.base),
-                &format!("{axes}{rest}"),
+                format!("{} of {}", of.name(), sweep.base),
+                format!("{axes}{rest}"),
             );
-            let columns = most_lines.map_or(usize::MAX, |_| MOST_COLUMNS);
-            page.grid(&matrix(plane, of, room, columns));
-            add_more(page, plane.rows.values.len(), room);
-            add_more(page, plane.columns.values.len(), columns);
+            let columns = page.at_most(MOST_COLUMNS);
+            page.grid(matrix(plane, of, room, columns));
+            page.more(plane.rows.values.len(), room);
+            page.more(plane.columns.values.len(), columns);
             page.figure(|| figures::sweep::heat(&sweep.base, plane, of, (number, place)));
         }
     }
-    page.method(&["sweep"]);
+    page.method(["sweep"]);
 }
 
 /// Returns one plane for each combination of the values of axes after the first two.

@@ -3,10 +3,9 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
 
 use super::detailed;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{rounded, share, time};
+use crate::{Grid, Page};
 
 /// Returns a sentence on the time, printed after the one on cycles; empty without prices.
 pub(super) fn sentence(design: &DesignFinding) -> String {
@@ -44,13 +43,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             grid.row(row(&design.name, lines));
         }
     }
-    if !grid.is_empty() {
-        page.heading(
-            "Lost lines in time",
-            "with the miss costs of switchcost measure --prices",
-        );
-        page.grid(&grid);
-    }
+    page.table(
+        "Lost lines in time",
+        "with the miss costs of switchcost measure --prices",
+        grid,
+    );
 }
 
 fn row(design: &str, lines: &PricedLines) -> [String; 8] {

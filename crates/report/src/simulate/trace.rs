@@ -2,7 +2,7 @@ use switchcost_analysis::simulation::{Findings, Group};
 use switchcost_design::result::Simulation;
 
 use super::amount::{one, ones};
-use crate::page::Page;
+use crate::Page;
 use crate::quantity::count;
 
 /// Adds the simulated trace, and the lengths of its segments.
@@ -18,7 +18,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     });
     let medians: Vec<String> = medians.collect();
     if !medians.is_empty() {
-        page.prose(&format!("trace segments: {}", medians.join("; ")));
+        page.prose(format!("trace segments: {}", medians.join("; ")));
     }
 }
 
@@ -49,12 +49,12 @@ pub(super) fn add_in_short(page: &mut Page, head: &Simulation) {
             count(involuntary)
         ),
     };
-    page.prose(&format!(
+    page.prose(format!(
         "trace: {} ({processes}, {})",
         trace.source,
         order_in_words(&trace.order, trace.quantum_instructions)
     ));
-    page.prose(&format!(
+    page.prose(format!(
         "{} instructions, {} loads and stores, {switches}",
         count(trace.instructions),
         count(data)

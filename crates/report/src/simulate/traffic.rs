@@ -3,10 +3,8 @@
 use switchcost_analysis::simulation::{Findings, TrafficFinding};
 
 use super::detailed;
-use crate::entry::Entry;
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{rounded, share};
+use crate::{Entry, Grid, Page};
 
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2).left(["design", "level"]).right([
@@ -26,12 +24,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         }
     }
     if !grid.is_empty() {
-        page.heading(
+        page.table(
             "Traffic",
             "bytes per 1,000 instructions between each level and the next, in the shared hierarchy",
+            grid,
         );
-        page.grid(&grid);
-        page.prose(&legend(findings));
+        page.prose(legend(findings));
     }
 }
 
@@ -68,7 +66,7 @@ fn row(level: &TrafficFinding) -> [String; 8] {
             String::new()
         }
     };
-    let of_all = |part: Option<f64>| part.map(|part| share(Some(part))).unwrap_or_default();
+    let of_all = |part: Option<f64>| part.map(share).unwrap_or_default();
     let prefetching = level.prefetching;
     [
         rounded(level.filled_bytes),

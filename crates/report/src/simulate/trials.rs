@@ -6,13 +6,9 @@ use switchcost_design::result::Simulation;
 use super::amount::{cycles, ends, known, with_bound};
 use super::answer::part_sentence;
 use super::{csv, json};
-use crate::entry::Entry;
-use crate::for_programs::{Document, OutputFormat, Table};
-use crate::format::{InEveryFormat, written};
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::format::written;
 use crate::quantity::{count, rounded, share};
-use crate::{Format, Style};
+use crate::{Document, Entry, Format, Grid, InEveryFormat, OutputFormat, Page, Style, Table};
 
 /// Report on several records of one workload.
 #[derive(JsonSchema, Serialize)]
@@ -45,7 +41,7 @@ struct Several<'a> {
 }
 
 impl InEveryFormat for Several<'_> {
-    fn add_to(&self, page: &mut Page, _: Style) {
+    fn add_to(&self, page: &mut Page) {
         add(page, self.trials, self.designs);
     }
 
@@ -71,7 +67,7 @@ impl InEveryFormat for Several<'_> {
 fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFinding]) {
     for (number, (head, _)) in trials.iter().enumerate() {
         if let Some(text) = part_sentence(&head.trace) {
-            page.paragraph(&format!("Trial {}: {text}", number + 1));
+            page.paragraph(format!("Trial {}: {text}", number + 1));
         }
     }
     let are_alike = trials
@@ -79,7 +75,7 @@ fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFin
         .all(|(head, _)| head.trace.guest == trials[0].0.trace.guest);
     if are_alike {
         let sentences: Vec<String> = designs.iter().take(3).map(sentence).collect();
-        page.paragraph(&sentences.join(" "));
+        page.paragraph(sentences.join(" "));
     } else {
         page.paragraph(
             "The trials have no common mean, because their guests were started differently.",
@@ -97,14 +93,12 @@ fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFin
     for (number, (_, findings)) in trials.iter().enumerate() {
         rows(number + 1, findings).for_each(|row| grid.row(row));
     }
-    page.grid(&grid);
-    page.prose(
-        "reloads: cycles per switch for lines that others evicted; saved: by lines that others loaded; all switches: share of the \
-         total cycles",
-    );
+    page.grid(grid);
+    page.prose("reloads: cycles per switch for lines that others evicted; saved: by lines that others loaded; all switches: share of the \
+         total cycles");
     page.gap();
     for (number, (head, _)) in trials.iter().enumerate() {
-        page.prose(&format!("trial {}: {}", number + 1, trace_in_words(head)));
+        page.prose(format!("trial {}: {}", number + 1, trace_in_words(head)));
     }
 }
 

@@ -3,13 +3,11 @@ use serde::Serialize;
 use switchcost_trace::CheckReport;
 
 use super::add_notes;
-use crate::entry::Tone;
-use crate::for_programs::{self, Document, OutputFormat, Table};
-use crate::format::{InEveryFormat, written};
-use crate::page::Page;
+use crate::for_programs::{self};
+use crate::format::written;
 use crate::plain::plain;
 use crate::quantity::count;
-use crate::{Format, Style};
+use crate::{Document, Format, InEveryFormat, OutputFormat, Page, Style, Table, Tone};
 
 /// Result of the check of a trace.
 #[derive(JsonSchema, Serialize)]
@@ -59,7 +57,7 @@ pub fn render_check(report: &CheckReport, format: Format, style: Style) -> Strin
 }
 
 impl InEveryFormat for Checked<'_> {
-    fn add_to(&self, page: &mut Page, _: Style) {
+    fn add_to(&self, page: &mut Page) {
         add_checked(page, self);
     }
 
@@ -77,17 +75,17 @@ const REMEDY: &str = "the trace violates its format; trace again, or report this
 
 fn add_checked(page: &mut Page, report: &Checked<'_>) {
     for problem in &report.problems {
-        page.line(&plain(problem), Tone::Bad);
+        page.toned_line(plain(problem), Tone::Bad);
     }
     let unsaid = report.problem_count - report.problems.len() as u64;
     if unsaid > 0 {
-        page.line(&format!("and {unsaid} more problems"), Tone::Bad);
+        page.toned_line(format!("and {unsaid} more problems"), Tone::Bad);
     }
     if report.problem_count > 0 {
-        page.line(REMEDY, Tone::Suspect);
+        page.toned_line(REMEDY, Tone::Suspect);
     }
     if let Some(loss) = &report.loss {
-        page.line(&format!("incomplete: {}", plain(loss)), Tone::Suspect);
+        page.toned_line(format!("incomplete: {}", plain(loss)), Tone::Suspect);
     }
     let held = format!(
         "{} chunk{} with {} blocks, {} instructions, {} references and {} other events",
@@ -99,9 +97,9 @@ fn add_checked(page: &mut Page, report: &Checked<'_>) {
         count(report.marks)
     );
     if report.is_sound {
-        page.line(&format!("sound: {held}"), Tone::Good);
+        page.toned_line(format!("sound: {held}"), Tone::Good);
     } else {
-        page.line(&format!("read: {held}"), Tone::Usual);
+        page.line(format!("read: {held}"));
     }
     add_notes(page, report.notes);
 }

@@ -3,14 +3,11 @@ use serde::Serialize;
 use switchcost_trace::{CHAIN_WINDOW, ChainCounts, TraceHeader, TraceOrder, TraceSummary};
 
 use super::{add_notes, cause_text};
-use crate::entry::Tone;
-use crate::for_programs::{Document, OutputFormat, Table, table_of_names};
-use crate::format::{InEveryFormat, written};
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::for_programs::table_of_names;
+use crate::format::written;
 use crate::plain::plain;
 use crate::quantity::count;
-use crate::{Format, Style};
+use crate::{Document, Format, Grid, InEveryFormat, OutputFormat, Page, Style, Table, Tone};
 
 /// A summary of a trace.
 #[derive(JsonSchema, Serialize)]
@@ -130,7 +127,7 @@ pub fn render_info(summary: &TraceSummary, format: Format, style: Style) -> Stri
 }
 
 impl InEveryFormat for Info<'_> {
-    fn add_to(&self, page: &mut Page, _: Style) {
+    fn add_to(&self, page: &mut Page) {
         add_info(page, self);
     }
 
@@ -194,78 +191,65 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
     let size = info.bytes_per_instruction.map_or(String::new(), |size| {
         format!(", {size:.3} B per instruction")
     });
-    page.line(
-        &format!(
-            "{} instructions ({}), {} loads, {} stores",
-            count(info.instructions),
-            info.header.arch,
-            count(info.loads),
-            count(info.stores)
-        ),
-        Tone::Usual,
-    );
+    page.line(format!(
+        "{} instructions ({}), {} loads, {} stores",
+        count(info.instructions),
+        info.header.arch,
+        count(info.loads),
+        count(info.stores)
+    ));
     if info.kernel_instructions > 0 {
         let share = 100.0 * info.kernel_instructions as f64 / info.instructions as f64;
-        page.line(
-            &format!("{share:.1} % of the instructions are in the kernel"),
-            Tone::Usual,
-        );
+        page.line(format!(
+            "{share:.1} % of the instructions are in the kernel"
+        ));
     }
     if info.pages > 0 {
-        page.line(
-            &format!("{} pages with physical addresses", count(info.pages)),
-            Tone::Usual,
-        );
+        page.line(format!(
+            "{} pages with physical addresses",
+            count(info.pages)
+        ));
     }
     if let Some(text) = info.load_chains.as_ref().and_then(LoadChains::text) {
         page.prose(&text);
     }
-    page.line(&origin(info.header), Tone::Usual);
-    page.line(
-        &format!(
-            "file: {} B in {} chunk{}{size}",
-            count(info.bytes),
-            count(info.chunks),
-            if info.chunks == 1 { "" } else { "s" }
-        ),
-        Tone::Usual,
-    );
+    page.line(origin(info.header));
+    page.line(format!(
+        "file: {} B in {} chunk{}{size}",
+        count(info.bytes),
+        count(info.chunks),
+        if info.chunks == 1 { "" } else { "s" }
+    ));
     if let Some(guest) = &info.header.guest {
         let slice = guest.slice_ns.map_or(String::new(), |ns| {
             format!(", time slice {} ms", ns as f64 / 1e6)
         });
-        page.line(
-            &format!(
-                "guest: {}, {} instructions per second{slice}",
-                plain(&guest.kernel),
-                count(guest.instructions_per_second)
-            ),
-            Tone::Usual,
-        );
-        page.line(
-            &format!("  command line: {}", plain(&guest.command_line)),
-            Tone::Usual,
-        );
+        page.line(format!(
+            "guest: {}, {} instructions per second{slice}",
+            plain(&guest.kernel),
+            count(guest.instructions_per_second)
+        ));
+        page.line(format!("  command line: {}", plain(&guest.command_line)));
     }
     for command in &info.header.commands {
-        page.line(&format!("  {}", plain(&command.join(" "))), Tone::Usual);
+        page.line(format!("  {}", plain(&command.join(" "))));
     }
     page.heading(
         "Switches",
         if info.switches.is_empty() { "none" } else { "" },
     );
     if !info.switches.is_empty() {
-        page.grid(&switches(info));
+        page.grid(switches(info));
     }
     page.heading("Processes", "");
-    page.grid(&processes(info));
+    page.grid(processes(info));
     if !info.header.notes.is_empty() {
         page.gap();
     }
     add_notes(page, &info.header.notes);
     if let Some(loss) = &info.loss {
         page.gap();
-        page.line(&format!("incomplete: {}", plain(loss)), Tone::Suspect);
+        page.toned_line(format!("incomplete: {}", plain(loss)), Tone::Suspect);
     }
 }
 

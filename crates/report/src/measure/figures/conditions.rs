@@ -7,10 +7,11 @@ use switchcost_units::Bytes;
 use switchcost_workload::{Access, WorkingSet};
 
 use super::{SIZE, point, time_axis};
-use crate::figure::{Axis, Chart, Figure, Look, Scale, Series};
+use crate::Page;
+use crate::figure::{Axis, Chart, Look, Scale, Series};
+use crate::listing::grouped;
 use crate::measure::conditions::label;
 use crate::measure::row::has_numbers;
-use crate::page::Page;
 use crate::quantity::{is_cost, with_interval};
 
 /// Maximum number of cells of a heat map: a plan with more sizes and strides is no grid.
@@ -20,17 +21,8 @@ const MOST_CELLS: usize = 10_000;
 type Alike<'a> = (Case, Vec<&'a CaseFinding>);
 
 fn alike<'a>(findings: &'a Findings, erased: impl Fn(&Case) -> Option<Case>) -> Vec<Alike<'a>> {
-    let mut groups: Vec<Alike<'a>> = Vec::new();
-    for finding in &findings.results {
-        let Some(key) = erased(&finding.case) else {
-            continue;
-        };
-        match groups.iter_mut().find(|(case, _)| *case == key) {
-            Some((_, members)) => members.push(finding),
-            None => groups.push((key, vec![finding])),
-        }
-    }
-    groups
+    let results = findings.results.iter();
+    grouped(results.filter_map(|finding| Some((erased(&finding.case)?, finding))))
 }
 
 /// Values of a condition among the results, in ascending order.
@@ -76,7 +68,7 @@ fn add_accesses(page: &mut Page, findings: &Findings) {
         .into_iter()
         .filter(|(_, members)| members.iter().any(|f| access(f) != access(members[0])));
     for (number, (case, members)) in several.enumerate() {
-        page.heading("Access types", &label(&case));
+        page.heading("Access types", label(&case));
         page.figure(|| {
             let series = [Access::Read, Access::Write, Access::Rmw].map(|wanted| {
                 let of_access = members.iter().filter(|finding| access(finding) == wanted);
@@ -96,11 +88,10 @@ fn add_accesses(page: &mut Page, findings: &Findings) {
                 x,
                 y,
             )
-            .with(series.into_iter().filter(|series| !series.is_empty()))
+            .with(series)
             .caption("Total cost of a switch with its interval.")
-            .figure()
         });
-        page.method(&["total-and-indirect-cost"]);
+        page.method(["total-and-indirect-cost"]);
     }
 }
 
@@ -175,9 +166,9 @@ fn add_maps(page: &mut Page, findings: &Findings, second: Second) {
         let is_plane = sizes.len() > 1 && seconds.len() > 1;
         if is_grid && is_plane && sizes.len().saturating_mul(seconds.len()) <= MOST_CELLS {
             number += 1;
-            page.heading(second.heading, &label(&like));
+            page.heading(second.heading, label(&like));
             page.figure(|| map(&members, second, &sizes, &seconds, number));
-            page.method(&[second.method]);
+            page.method([second.method]);
         }
     }
 }
@@ -188,7 +179,7 @@ fn map(
     sizes: &[Bytes],
     seconds: &[Bytes],
     number: usize,
-) -> Option<Figure> {
+) -> Chart {
     let cell = |size: &Bytes, at: &Bytes| {
         let is_there = |finding: &&&CaseFinding| {
             let case = &finding.case;
@@ -214,7 +205,6 @@ fn map(
             "Total cost of a switch, on a logarithmic scale. A gap: not measured, or not distinguishable from 0; the pointer and the \
              table say which.",
         )
-        .figure()
 }
 
 /// Adds a figure of the cost of a switch in rings of different lengths.
@@ -256,6 +246,5 @@ fn add_rings(page: &mut Page, findings: &Findings) {
         Chart::new("rings", "Cost of a switch by the number of tasks", x, y)
             .with(series)
             .caption("Direct cost without a working set, total cost with one; with intervals.")
-            .figure()
     });
 }

@@ -4,10 +4,9 @@ use strum::IntoEnumIterator;
 use switchcost_analysis::Point as Sample;
 use switchcost_record::{Arm, MeasureRecord};
 
-use crate::figure::{Axis, Chart, Figure, Look, Point, Scale, Series};
-use crate::grid::Grid;
+use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::measure::conditions;
-use crate::page::Page;
+use crate::{Grid, Page};
 
 /// Maximum number of points of the figure. If there are more, some are omitted, and the caption
 /// says so.
@@ -24,7 +23,7 @@ pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &
         "time a hand-off in each arm, by when it was taken",
     );
     page.figure(|| draw(record, &drawn, &thinning));
-    page.method(&["contamination", "statistics"]);
+    page.method(["contamination", "statistics"]);
 }
 
 /// Returns at most as many samples as can be drawn, and a sentence on omitted ones. Clean samples
@@ -61,7 +60,7 @@ fn thinned(all: Vec<&Sample>) -> (Vec<&Sample>, String) {
     (kept, says)
 }
 
-fn draw(record: &MeasureRecord, drawn: &[&Sample], thinning: &str) -> Option<Figure> {
+fn draw(record: &MeasureRecord, drawn: &[&Sample], thinning: &str) -> Chart {
     let cases: Vec<String> = record
         .header
         .plan
@@ -94,13 +93,12 @@ fn draw(record: &MeasureRecord, drawn: &[&Sample], thinning: &str) -> Option<Fig
         x,
         Axis::new(Scale::Time, "time a hand-off"),
     )
-    .with(arms.filter(|series| !series.is_empty()))
+    .with(arms)
     .with([Series::new(Look::Crosses, "left out", crosses)])
     .caption(format!(
         "Crosses are samples that were left out of the estimates, with the reason.{thinning}"
     ))
     .numbers(table(record, drawn))
-    .figure()
 }
 
 /// Number of samples, and number of omitted samples by reason.

@@ -2,7 +2,7 @@ use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings};
 use switchcost_record::HostManifest;
 
 use super::{SIZE, point, time_axis};
-use crate::figure::{Axis, Chart, Figure, Look, Mark, Point, Scale, Series, Stretch};
+use crate::figure::{Axis, Chart, Look, Mark, Point, Scale, Series, Stretch};
 use crate::quantity::{percent, time, with_interval};
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
@@ -35,7 +35,7 @@ pub(in crate::measure) fn draw(
     findings: &Findings,
     curve: &Curve,
     number: usize,
-) -> Option<Figure> {
+) -> Option<Chart> {
     let results = results(findings, curve);
     let (first, last) = (results.first()?.0, results.last()?.0);
     let whole = results
@@ -75,17 +75,16 @@ pub(in crate::measure) fn draw(
         format!("sizes-{}", number + 1),
         format!("Cost by size: {}", curve.title),
     );
-    Chart::new(id, title, Axis::new(Scale::Size, SIZE), time_axis("cost of a switch"))
+    Some(Chart::new(id, title, Axis::new(Scale::Size, SIZE), time_axis("cost of a switch"))
         .with([Series::new(Look::Line, WHOLE.0, whole)])
-        .with(parts.filter(|series| !series.is_empty()))
+        .with(parts)
         .with([Series::new(Look::Dashed, "reload bound", bounds)])
         .marked(marks)
         .shaded(regions.chain(knees))
         .caption(
             "Dotted lines: sizes at which a cache or TLB of this machine stops holding one array (L2), or those of all tasks (L2/2). \
              Shaded in turn: regions of one character; orange: knees. Dashed: what reloading everything lost could cost at most.",
-        )
-        .figure()
+        ))
 }
 
 /// Draws the parts of the total cost over size as stacked areas, in shares of the total. The scale
@@ -95,7 +94,7 @@ pub(in crate::measure) fn parts(
     findings: &Findings,
     curve: &Curve,
     number: usize,
-) -> Option<Figure> {
+) -> Option<Chart> {
     let results: Vec<(f64, &CaseFinding, [f64; 3])> = results(findings, curve)
         .into_iter()
         .filter_map(|(size, finding)| Some((size, finding, finding.shares_of_parts()?)))
@@ -126,9 +125,5 @@ pub(in crate::measure) fn parts(
          lines; and what the walk takes longer because the task was away. A part that noise has put below 0 is drawn as 0; sizes whose \
          total cost is not distinguishable from 0 are left out.",
     );
-    if results.len() < 2 {
-        None
-    } else {
-        chart.figure()
-    }
+    (results.len() >= 2).then_some(chart)
 }

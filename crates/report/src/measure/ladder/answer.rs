@@ -9,7 +9,7 @@ use crate::quantity::{centre, interval, is_cost, number, with_interval};
 /// Returns the answer, such as: `A goroutine hand-off over a channel costs 101 ns (95 to 107), and
 /// one between OS threads over a futex costs 1.68 us (1.61 to 1.75), 15 to 17 times as much. With 256 KiB of
 /// data each ...`
-pub(super) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> String {
+pub(in crate::measure) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> String {
     let of_runtime =
         |found: &&CaseFinding| found.case.runtime.is_some() && found.case.working_set.is_empty();
     let first = measured(findings)

@@ -2,16 +2,16 @@
 
 use switchcost_record::{MeasureRecord, RuntimeRun, WarmUp};
 
-use crate::grid::Grid;
 use crate::measure::figures;
-use crate::page::Page;
 use crate::quantity::time;
+use crate::{Grid, Page};
 
 /// Largest difference of a window's time from the median of the last tenth, as a share, with which
 /// a hand-off counts as settled.
 const SETTLED_WITHIN: f64 = 0.25;
 
-pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
+/// Adds the numbers that the runtimes report about themselves.
+pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord) {
     let mut grid = Grid::new(1).left(["", "version"]).right([
         "starts in",
         "first window, per hand-off",
@@ -59,7 +59,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
             "medians of all runs; hand-offs before warm-up are in no cost",
         );
         page.figure(|| figures::warm_up(&drawn));
-        page.grid(&grid);
+        page.grid(grid);
     }
 }
 

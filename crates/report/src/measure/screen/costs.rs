@@ -1,13 +1,11 @@
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::{Between, Case, Policy};
 
-use crate::entry::Entry;
-use crate::grid::Grid;
 use crate::measure::conditions::placement;
 use crate::measure::conditions::scheduler;
-use crate::measure::row::{has_numbers, starred, tone};
-use crate::page::Page;
+use crate::measure::row::{has_numbers, marked, not_measured, starred, tone};
 use crate::quantity::{is_cost, plus_minus, time, with_bound};
+use crate::{Entry, Grid, Page};
 
 /// Maximum number of rows that fit on a screen with the other tables.
 const MOST_ROWS: usize = 14;
@@ -38,11 +36,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         .partition(|f| f.case.between == Between::User);
     if !kernel.is_empty() {
         let rows = rows(&kernel);
-        page.heading("Cost of a switch", "without data");
-        page.grid(&grid(&rows[..rows.len().min(MOST_ROWS)]));
-        if rows.len() > MOST_ROWS {
-            page.prose(&format!("and {} more: --details", rows.len() - MOST_ROWS));
-        }
+        page.table(
+            "Cost of a switch",
+            "without data",
+            grid(&rows[..rows.len().min(MOST_ROWS)]),
+        );
+        page.more(rows.len(), MOST_ROWS);
     }
     if !user.is_empty() {
         let mut user = user;
@@ -51,7 +50,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             let cost = cost(finding).map_or("not measured".to_owned(), |(cost, _)| cost);
             format!("{} {cost}", starred(finding, &finding.case.name()))
         };
-        page.prose(&format!(
+        page.prose(format!(
             "user-level, in one thread: {}",
             user.iter().map(one).collect::<Vec<_>>().join(", ")
         ));
@@ -120,7 +119,7 @@ fn grid(rows: &[Row<'_>]) -> Grid {
         let cells = [row.process, row.thread]
             .into_iter()
             .flat_map(|finding| match finding {
-                None => [Entry::from(""), Entry::from("")],
+                None => [Entry::default(), Entry::default()],
                 Some(finding) => cells(finding),
             });
         let plausible = row
@@ -139,11 +138,8 @@ fn grid(rows: &[Row<'_>]) -> Grid {
 
 fn cells(finding: &CaseFinding) -> [Entry; 2] {
     match cost(finding) {
-        Some((cost, around)) => [
-            Entry::new(starred(finding, &cost), tone(finding)),
-            Entry::new(around, tone(finding)),
-        ],
-        None => [Entry::new("not measured", tone(finding)), Entry::from("")],
+        Some((cost, around)) => [marked(finding, &cost), Entry::new(around, tone(finding))],
+        None => [not_measured(finding), Entry::default()],
     }
 }
 

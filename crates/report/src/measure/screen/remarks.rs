@@ -3,6 +3,7 @@
 use switchcost_analysis::{CaseFinding, Findings, FlagName, Verdict};
 use switchcost_record::{ControlOutcome, Header};
 
+use crate::listing::first_few;
 use crate::measure::conditions::label;
 use crate::measure::row::starred;
 
@@ -145,13 +146,10 @@ fn missing_results(results: &[CaseFinding]) -> Option<String> {
             _ => None,
         })
         .collect();
-    let (first, why) = missing.first()?;
-    let more = match missing.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let (_, why) = missing.first()?;
+    let names: Vec<String> = missing.iter().map(|(one, _)| label(&one.case)).collect();
     (missing.len() < results.len())
-        .then(|| format!("not measured: {}{more} ({why})", label(&first.case)))
+        .then(|| format!("not measured: {} ({why})", first_few(&names, 1, ", ")))
 }
 
 /// Returns a note on controls that were refused.
@@ -182,9 +180,8 @@ fn flagged(results: &[CaseFinding], name: FlagName, text: &str) -> Option<String
         .collect();
     let whose = match with.as_slice() {
         [] => return None,
-        [one] => one.clone(),
-        _ if with.len() == results.len() => "all costs".to_owned(),
-        [one, rest @ ..] => format!("{one} and {} more", rest.len()),
+        [_, _, ..] if with.len() == results.len() => "all costs".to_owned(),
+        names => first_few(names, 1, ", "),
     };
     Some(format!("{whose}: {text}"))
 }

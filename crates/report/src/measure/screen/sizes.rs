@@ -4,13 +4,11 @@ use switchcost_analysis::{CaseFinding, Estimate, Findings};
 use switchcost_record::Case;
 use switchcost_workload::WorkingSet;
 
-use crate::entry::Entry;
-use crate::grid::Grid;
 use crate::measure::answer::TYPICAL_SIZE;
-use crate::measure::conditions::{Condition, MECHANISM, RUN, WALK, split};
-use crate::measure::row::{has_numbers, starred, tone};
-use crate::page::Page;
+use crate::measure::conditions::{Condition, MECHANISM, RUN, WALK, names, split, values};
+use crate::measure::row::{bound, has_numbers, marked, not_measured};
 use crate::quantity::{is_cost, plus_minus, with_bound};
+use crate::{Entry, Grid, Page};
 
 /// Least and largest number of sizes shown, if not all fit on the screen.
 const ROWS: RangeInclusive<usize> = 4..=7;
@@ -66,15 +64,13 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let conditions = [unusual(&members, common), shown]
         .into_iter()
         .filter(|words| !words.is_empty());
-    page.heading(
+    page.table(
         "Cost of a switch with data",
-        &conditions.collect::<Vec<_>>().join(", "),
+        conditions.collect::<Vec<_>>().join(", "),
+        grid(&chosen(&members, rows), &varying),
     );
-    page.grid(&grid(&chosen(&members, rows), &varying));
     if has_parts {
-        page.prose(
-            "total = direct cost + kernel path (cold switch code) + reload; each is estimated separately",
-        );
+        page.prose("total = direct cost + kernel path (cold switch code) + reload; each is estimated separately");
     }
 }
 
@@ -124,7 +120,7 @@ fn chosen<'a>(members: &[&'a CaseFinding], rows: usize) -> Vec<&'a CaseFinding> 
 
 fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
     let mut grid = Grid::new(varying.len() + 1)
-        .left(varying.iter().map(|condition| condition.name))
+        .left(names(varying))
         .right(["size", "total", "+-", "kernel path", "reload"])
         .left(["total, log scale"]);
     let totals = || {
@@ -138,23 +134,16 @@ fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
         (low.min(end), high.max(end))
     });
     for finding in members {
-        let mut row: Vec<Entry> = varying
-            .iter()
-            .map(|condition| Entry::from((condition.value)(&finding.case)))
-            .collect();
+        let mut row: Vec<Entry> = values(varying, &finding.case).collect();
         row.push(finding.case.working_set.size_bytes.to_string().into());
         match total(finding) {
-            None => row.push(Entry::new("not measured", tone(finding))),
+            None => row.push(not_measured(finding)),
             Some(total) => {
-                row.push(Entry::new(
-                    starred(finding, &with_bound(total)),
-                    tone(finding),
-                ));
-                let reload = finding.indirect_reload_ns.as_ref();
                 row.extend(entries![
+                    marked(finding, &with_bound(total)),
                     plus_minus(total),
-                    finding.indirect_kernel_ns.as_ref().map(with_bound),
-                    reload.map(with_bound),
+                    bound(&finding.indirect_kernel_ns),
+                    bound(&finding.indirect_reload_ns),
                     bar(total, low, high),
                 ]);
             }

@@ -3,9 +3,8 @@
 
 use switchcost_reproduce::{Chart, Exhibit, Series, Style};
 
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::reproduce::chart::scale;
+use crate::{Grid, Page};
 
 /// Maximum number of rows that leave room for the verdicts.
 const MOST_ROWS: usize = 7;
@@ -25,11 +24,11 @@ pub(super) fn add(page: &mut Page, exhibits: &[Exhibit]) {
     };
     let is_reported = |chart: &Chart| has(chart, Style::Found) && has(chart, Style::Published);
     if let Some((exhibit, chart)) = charts.into_iter().find(|(_, chart)| is_reported(chart)) {
-        page.heading(
-            &format!("{}: {}", exhibit.name, exhibit.title),
+        page.table(
+            format!("{}: {}", exhibit.name, exhibit.title),
             &chart.y_title,
+            grid(chart),
         );
-        page.grid(&grid(chart));
     }
 }
 

@@ -1,10 +1,9 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
 use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::{count, rounded, share};
 use crate::simulate::detailed;
+use crate::{Grid, Page};
 
 /// Adds charts of the reasons for which tasks had left the CPU: voluntary or not, by kernel entry, by system call.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
@@ -17,8 +16,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         "Causes of switches",
         "segments by why the task had left the CPU before",
     );
-    page.figure(|| draw(design).figure());
-    page.method(&["simulated-cost"]);
+    page.figure(|| draw(design));
+    page.method(["simulated-cost"]);
 }
 
 fn causes(design: &DesignFinding) -> impl Iterator<Item = (&str, &GroupFinding)> {

@@ -3,11 +3,10 @@ use switchcost_analysis::simulation::{
 };
 
 use super::{cycles, is_class, name};
-use crate::figure::{Axis, Chart, Figure, Look, Mark, Point, Scale, Series};
-use crate::grid::Grid;
-use crate::page::Page;
+use crate::figure::{Axis, Chart, Look, Mark, Point, Scale, Series};
 use crate::quantity::{count, number, rounded, share};
 use crate::simulate::amount::{ends, with_bound};
+use crate::{Grid, Page};
 
 /// Value of an interval that a curve shows.
 struct View {
@@ -64,14 +63,14 @@ pub(super) fn add(page: &mut Page, findings: &Findings, design: &DesignFinding, 
         return;
     }
     page.heading(
-        &format!("Curves since the switch on {}", design.name),
+        format!("Curves since the switch on {}", design.name),
         "simulated; the figures are those of Mogul and Borg 1990",
     );
     for view in &VIEWS {
         page.figure(|| curves.cpi(view));
     }
     page.figure(|| curves.cumulative());
-    page.method(&["simulated-cost", "simulation"]);
+    page.method(["simulated-cost", "simulation"]);
 }
 
 impl Curves<'_> {
@@ -125,7 +124,7 @@ impl Curves<'_> {
             .marked([cut])
     }
 
-    fn cpi(&self, view: &View) -> Option<Figure> {
+    fn cpi(&self, view: &View) -> Chart {
         let points = |group: &GroupFinding| {
             let point = |found: &Found| {
                 let spread = (view.spread)(found);
@@ -152,11 +151,10 @@ impl Curves<'_> {
                 self.left_out()
             ))
             .numbers(table)
-            .figure()
     }
 
     /// Draws the cumulative cost of a switch over the instructions since the switch.
-    fn cumulative(&self) -> Option<Figure> {
+    fn cumulative(&self) -> Chart {
         let points = |group: &GroupFinding| {
             let start = Point::new(0.0, 0.0, "0 cycles");
             let point =
@@ -183,7 +181,6 @@ impl Curves<'_> {
                 self.left_out()
             ))
             .numbers(table)
-            .figure()
     }
 
     /// Returns a sentence of the caption on groups that are not drawn.
@@ -217,7 +214,7 @@ impl Curves<'_> {
                     name(&group.group),
                     count(point.since_switch_instructions),
                     count(point.segments),
-                    share(Some(point.survivors)),
+                    share(point.survivors),
                 ];
                 grid.row(at.into_iter().chain(values(point)));
             }

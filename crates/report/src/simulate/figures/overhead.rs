@@ -5,10 +5,9 @@ use switchcost_design::result::{DesignResult, Simulation};
 use switchcost_units::Bytes;
 
 use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
-use crate::grid::Grid;
-use crate::page::Page;
 use crate::quantity::share;
 use crate::simulate::amount::{ends, with_bound};
+use crate::{Grid, Page};
 
 /// Identity of a technology: cycles of the most expensive miss, and the shortest and longest cycle
 /// as ordered bits. Designs of one technology differ only in size.
@@ -52,7 +51,7 @@ impl<'a> Design<'a> {
 
     fn point(&self, x: f64) -> Option<Point> {
         let overhead = self.finding.overhead?;
-        Some(Point::new(x, overhead, share(Some(overhead))).with_note(&self.finding.name))
+        Some(Point::new(x, overhead, share(overhead)).with_note(&self.finding.name))
     }
 }
 
@@ -84,10 +83,10 @@ fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
         "average cost times switches over all simulated cycles",
     );
     for chart in [chart_by_technology(designs), chart_by_size(designs)] {
-        page.figure(|| chart.hide_numbers().figure());
+        page.figure(|| chart.hide_numbers());
     }
-    page.grid(&table(designs));
-    page.method(&["simulated-cost"]);
+    page.grid(table(designs));
+    page.method(["simulated-cost"]);
 }
 
 /// Draws figure 8: designs of the same rank in size, over the time of a cycle.
@@ -147,13 +146,10 @@ fn chart<K: Ord>(
     lines: BTreeMap<K, Vec<Point>>,
     name: impl Fn(&K) -> String,
 ) -> Chart {
-    let series = lines
-        .into_iter()
-        .filter(|(_, points)| !points.is_empty())
-        .map(|(key, mut points)| {
-            points.sort_by(|a, b| a.place().total_cmp(&b.place()));
-            Series::new(Look::Line, name(&key), points)
-        });
+    let series = lines.into_iter().map(|(key, mut points)| {
+        points.sort_by(|a, b| a.place().total_cmp(&b.place()));
+        Series::new(Look::Line, name(&key), points)
+    });
     Chart::new(
         id,
         title,

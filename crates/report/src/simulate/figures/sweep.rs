@@ -3,7 +3,7 @@
 use switchcost_analysis::simulation::{self, DesignFinding};
 use switchcost_units::Bytes;
 
-use crate::figure::{Axis, Chart, Figure, Look, Point, Scale, Series};
+use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::quantity;
 use crate::simulate::plane::{Number, Plane};
 use crate::slug::slug;
@@ -18,7 +18,7 @@ pub(in crate::simulate) fn curves(
     members: &[(&str, &DesignFinding)],
     numbers: &[Number],
     number: usize,
-) -> Option<Figure> {
+) -> Chart {
     let sizes: Option<Vec<Bytes>> = axis.values.iter().map(|value| value.parse().ok()).collect();
     let place = |at: usize| sizes.as_ref().map_or(at as f64, |sizes| sizes[at].0 as f64);
     let series = numbers.iter().filter(|of| **of != Number::Cpi).map(|of| {
@@ -45,7 +45,6 @@ pub(in crate::simulate) fn curves(
     .with(series)
     .caption(CAPTION)
     .hide_numbers()
-    .figure()
 }
 
 /// Draws a matrix as a heat map.
@@ -54,7 +53,7 @@ pub(in crate::simulate) fn heat(
     plane: &Plane<'_>,
     of: &Number,
     (sweep, place): (usize, usize),
-) -> Option<Figure> {
+) -> Chart {
     let (rows, columns) = (&plane.rows.values, &plane.columns.values);
     let cell = |row, column| {
         let number = plane
@@ -81,5 +80,4 @@ pub(in crate::simulate) fn heat(
         .cells(cells.collect(), false)
         .caption(CAPTION)
         .hide_numbers()
-        .figure()
 }

@@ -1,0 +1,60 @@
+//! Lists in texts: items in groups, each item once, or the first few and the number of the others.
+
+/// Groups values by their key, in the order in which the keys first appear.
+pub(crate) fn grouped<K: PartialEq, V>(
+    pairs: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
+/// Returns each item once, in the order in which the items first appear.
+pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
+}
+
+/// Joins at most this many names, and counts the others: `a, b and 3 more`, `a; b; and 3 more`.
+pub(crate) fn first_few<T: AsRef<str>>(names: &[T], most: usize, separator: &str) -> String {
+    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    let shown = shown.join(separator);
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!(
+            "{shown}{} and {more} more",
+            separator.trim_matches([',', ' '])
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_first_are_counted() {
+        let names = ["a", "b", "c"];
+        let few = [3, 2, 1].map(|most| first_few(&names, most, ", "));
+        assert_eq!(few, ["a, b, c", "a, b and 1 more", "a and 2 more"]);
+        assert_eq!(first_few(&names, 1, "; "), "a; and 2 more");
+        assert_eq!(first_few(&names[..0], 1, ", "), "");
+    }
+
+    #[test]
+    fn groups_and_distinct_items_keep_their_order() {
+        let pairs = [("b", 1), ("a", 2), ("b", 3)];
+        assert_eq!(grouped(pairs), [("b", vec![1, 3]), ("a", vec![2])]);
+        assert_eq!(distinct(["b", "a", "b"]), ["b", "a"]);
+    }
+}
