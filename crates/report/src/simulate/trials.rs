@@ -118,6 +118,7 @@ fn trace_in_words(head: &Simulation) -> String {
 
 fn sentence(design: &TrialFinding) -> String {
     let trials = match design.costs_cycles.len() {
+        0 => return format!("No trial gives the cost of a switch on {}.", design.name),
         1 => "1 trial".to_owned(),
         several => format!("mean of {several} trials"),
     };

@@ -356,7 +356,7 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     assert!(
         several
             .stdout
-            .starts_with("Trial 1: Only a part of the trace was simulated"),
+            .starts_with("Trial 1: Only the first part of the trace was simulated"),
         "{}",
         several.stdout
     );
