@@ -366,7 +366,9 @@ fn first_touches_are_in_no_sum_but_their_own() {
     assert_eq!(design.first_touch_cycles, None);
     let says = |flag: &crate::Flag| {
         flag.name == crate::FlagName::CountersOnly
-            && flag.detail.contains("first touches make the cost too low")
+            && flag
+                .detail
+                .contains("too low because of data that others loaded first")
     };
     assert!(design.flags.iter().any(says), "{:?}", design.flags);
 }
