@@ -1,16 +1,5 @@
 //! Lists in the order of first occurrence, and sums of counts.
 
-/// Returns each item once.
-pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut all: Vec<T> = Vec::new();
-    for item in items {
-        if !all.contains(&item) {
-            all.push(item);
-        }
-    }
-    all
-}
-
 /// Returns the first item that `is_it` accepts; a new one at the end if there is none.
 pub(crate) fn find_or_add<T>(
     all: &mut Vec<T>,

@@ -1,4 +1,4 @@
-//! Lists in texts: items in groups, each item once, or the first few and the number of the others.
+//! Lists in texts: items in groups, or the first few and the number of the others.
 
 /// Groups values by their key, in the order in which the keys first appear.
 pub(crate) fn grouped<K: PartialEq, V>(
@@ -12,17 +12,6 @@ pub(crate) fn grouped<K: PartialEq, V>(
         }
     }
     groups
-}
-
-/// Returns each item once, in the order in which the items first appear.
-pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
-    for item in items {
-        if !found.contains(&item) {
-            found.push(item);
-        }
-    }
-    found
 }
 
 /// Joins at most this many names, and counts the others: `a, b and 3 more`, `a; b; and 3 more`.
@@ -52,9 +41,8 @@ mod tests {
     }
 
     #[test]
-    fn groups_and_distinct_items_keep_their_order() {
+    fn groups_keep_their_order() {
         let pairs = [("b", 1), ("a", 2), ("b", 3)];
         assert_eq!(grouped(pairs), [("b", vec![1, 3]), ("a", vec![2])]);
-        assert_eq!(distinct(["b", "a", "b"]), ["b", "a"]);
     }
 }

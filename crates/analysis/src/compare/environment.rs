@@ -6,7 +6,7 @@ use std::fmt::Display;
 use switchcost_record::{Cache, Fact, Header, HostManifest, MeasureRecord, RuntimeFacts};
 
 use super::{Analysed, Difference};
-use crate::lists::distinct;
+use itertools::Itertools;
 
 /// Returns the facts that differ, in the order of [`facts`]; mitigations by name.
 pub(super) fn differences(sides: [&[Analysed<'_>]; 2]) -> Vec<Difference> {
@@ -62,7 +62,12 @@ fn versions(header: &Header) -> Facts {
 /// Returns the facts in which the records of the two sides differ, by first occurrence.
 pub(super) fn different<T>(sides: [&[T]; 2], facts: impl Fn(&T) -> Facts) -> Vec<Difference> {
     let [base, new] = sides.map(|side| side.iter().map(&facts).collect::<Vec<Facts>>());
-    let names = distinct(base.iter().chain(&new).flatten().map(|(name, _)| name));
+    let names = base
+        .iter()
+        .chain(&new)
+        .flatten()
+        .map(|(name, _)| name)
+        .unique();
     let difference = |name: &String| {
         let (base, new) = (values(&base, name), values(&new, name));
         (base != new).then(|| Difference {

@@ -74,7 +74,7 @@ pub struct Place {
 }
 
 /// Switches, a level, or a part of the kernel in a simulation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// All switches together.
     All,

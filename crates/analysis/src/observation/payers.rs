@@ -26,7 +26,7 @@ pub struct Part {
 }
 
 /// Kind of a part of a cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Of {
     /// Direct cost of the switches for one reason.
     Cause(Why),

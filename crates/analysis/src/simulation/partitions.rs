@@ -3,7 +3,7 @@
 use switchcost_design::result::ProcessFacts;
 use switchcost_design::{Design, Partition};
 
-use crate::lists::distinct;
+use itertools::Itertools;
 
 /// Number of programs that are listed.
 const SHOWN: usize = 6;
@@ -36,7 +36,11 @@ pub(crate) fn unmatched_keys(design: &Design, processes: &[ProcessFacts]) -> Vec
 }
 
 fn known(processes: &[ProcessFacts]) -> String {
-    let mut names = distinct(processes.iter().map(|process| process.name.as_str()));
+    let mut names = processes
+        .iter()
+        .map(|process| process.name.as_str())
+        .unique()
+        .collect_vec();
     let more = names.len().saturating_sub(SHOWN);
     names.truncate(SHOWN);
     let more = if more > 0 {

@@ -1,7 +1,8 @@
 //! Groups the designs that `--vary` made from one base, with the varied fields as axes.
 
 use super::findings::DesignFinding;
-use crate::lists::{distinct, find_or_add};
+use crate::lists::find_or_add;
+use itertools::Itertools;
 
 /// All variants of one base design.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +100,7 @@ fn sweep(group: &[&(usize, Parts<'_>)]) -> Sweep {
             .map(|(_, (_, fields))| fields[number].1.to_owned());
         let axis = Axis {
             field: (*field).to_owned(),
-            values: distinct(values),
+            values: values.unique().collect(),
         };
         (number, axis)
     };

@@ -9,7 +9,8 @@ use switchcost_design::result::{CallCost, DesignResult, Detail, HierarchyCounts}
 use super::context::ProgramNames;
 use super::findings::{CallFinding, EvictionTable, LossFinding, OfLevel, OriginFinding};
 use super::sums::difference;
-use crate::lists::{distinct, saturating_sum};
+use crate::lists::saturating_sum;
+use itertools::Itertools;
 
 /// Number of programs distinguished in a table of evictions.
 const PROGRAMS: usize = 6;
@@ -56,8 +57,8 @@ pub(crate) fn origins(detail: &Detail) -> Vec<OriginFinding> {
 /// Returns a table for each level, in the order in which levels first occur.
 pub(crate) fn evictions(detail: &Detail, names: &ProgramNames) -> Vec<EvictionTable> {
     let levels = detail.evictions.iter().map(|eviction| &eviction.level);
-    distinct(levels)
-        .into_iter()
+    levels
+        .unique()
         .map(|level| table(level, detail, names))
         .collect()
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::findings::{Cost, DesignFinding, Findings};
 use super::interval::mean_interval;
-use crate::lists::distinct;
+use itertools::Itertools;
 
 const METHOD: &str = "Student's t over trials";
 
@@ -32,8 +32,9 @@ pub struct TrialFinding {
 /// Returns one finding for each design of any trial, by first occurrence of its name.
 pub fn over_trials(trials: &[Findings], confidence: f64) -> Vec<TrialFinding> {
     let designs = trials.iter().flat_map(|trial| &trial.designs);
-    distinct(designs.map(|design| design.name.as_str()))
-        .into_iter()
+    designs
+        .map(|design| design.name.as_str())
+        .unique()
         .map(|name| finding(name, trials, confidence))
         .collect()
 }

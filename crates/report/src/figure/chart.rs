@@ -458,7 +458,7 @@ impl Chart {
             Scale::Names(_) => Grid::new(1).left([&self.x.title]),
             _ => Grid::new(1).right([&self.x.title]),
         };
-        let grid = grid.right(distinct(series));
+        let grid = grid.right(number_equal_names(series));
         grid.with_rows(places.into_iter().map(|x| {
             let cells = series.iter().map(move |series| {
                 let at = series.points.iter().find(|point| point.x == x);
@@ -478,7 +478,7 @@ impl Chart {
 }
 
 /// Returns the names of the series; equal names are numbered.
-fn distinct(series: &[Series]) -> Vec<String> {
+fn number_equal_names(series: &[Series]) -> Vec<String> {
     let count = |of: &[Series], name: &str| of.iter().filter(|one| one.name == name).count();
     let numbered = |(place, one): (usize, &Series)| match count(series, &one.name) {
         1 => one.name.clone(),

@@ -13,8 +13,8 @@ use super::chart::{Body, Chart, Kind, Look, Point, Scale, Series, Stretch};
 use super::label::label;
 use super::ruler::Ruler;
 use super::{Figure, colours};
-use crate::listing::distinct;
 use cells::Hues;
+use itertools::Itertools;
 use legend::{Entry, legend, legend_rows};
 
 /// Width of a picture and usual height, in pixels.
@@ -646,9 +646,11 @@ fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
 /// Returns the number of a series' colour: its own, or that of its name.
 fn number(drawn: &[&Series], series: &Series) -> usize {
     series.hue.unwrap_or_else(|| {
-        distinct(drawn.iter().map(|one| &one.name))
+        drawn
             .iter()
-            .position(|name| **name == series.name)
+            .map(|one| &one.name)
+            .unique()
+            .position(|name| *name == series.name)
             .unwrap_or(0)
     })
 }

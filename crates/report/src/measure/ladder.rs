@@ -13,9 +13,10 @@ use switchcost_units::format_cpu_list;
 
 use super::figures;
 use super::row::{has_numbers, starred, tone};
-use crate::listing::{distinct, grouped};
+use crate::listing::grouped;
 use crate::quantity::{is_cost, number, plus_minus, with_bound};
 use crate::{Entry, Grid, Page};
+use itertools::Itertools;
 
 /// Steps of the scale per decade, and number of decades from 1 ns.
 const STEPS: usize = 6;
@@ -74,7 +75,7 @@ fn missing(findings: &Findings) -> Vec<(&str, Vec<String>)> {
             _ => None,
         }
     });
-    grouped(distinct(missing))
+    grouped(missing.unique())
 }
 
 fn measured(findings: &Findings) -> impl Iterator<Item = &CaseFinding> {

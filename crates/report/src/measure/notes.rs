@@ -4,8 +4,9 @@ use switchcost_analysis::{CaseFinding, Estimate, Findings, FlagName, Verdict};
 
 use super::conditions::label;
 use crate::Page;
-use crate::listing::{distinct, first_few, grouped};
+use crate::listing::{first_few, grouped};
 use crate::quantity::is_below_zero;
+use itertools::Itertools;
 
 /// Maximum number of results that a note names; further ones are counted.
 const RESULTS_NAMED: usize = 3;
@@ -16,7 +17,7 @@ pub(super) struct Numbering(Vec<FlagName>);
 impl Numbering {
     pub(super) fn new(results: &[CaseFinding]) -> Self {
         let flags = results.iter().flat_map(|finding| &finding.flags);
-        Numbering(distinct(flags.map(|flag| flag.name)))
+        Numbering(flags.map(|flag| flag.name).unique().collect())
     }
 
     /// Returns the numbers of a result's notes, such as `1, 3`.

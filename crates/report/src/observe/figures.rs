@@ -9,9 +9,9 @@ use switchcost_units::Nanos;
 use super::neighbours::{observed, text};
 use super::tables::label;
 use crate::figure::{Axis, Chart, Look, Point, REST, Scale, Series};
-use crate::listing::distinct;
 use crate::quantity::{NO_NUMBER, count, number, rounded, share, time};
 use crate::{Grid, Page};
+use itertools::Itertools;
 
 /// Maximum number of names next to the rows of a chart: more are hard to distinguish.
 const MOST_ROWS: usize = 20;
@@ -124,7 +124,7 @@ fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
 fn parts(payers: &[Payer<'_>]) -> Vec<Of> {
     let parts = payers.iter().flat_map(|payer| &payer.parts);
     let likely = parts.filter(|part| part.cost.likely.is_some());
-    let mut found = distinct(likely.map(|part| part.of));
+    let mut found = likely.map(|part| part.of).unique().collect_vec();
     found.sort_by_key(|of| *of == Of::Reloading);
     found
 }

@@ -7,9 +7,10 @@ use switchcost_record::LEFT_OUT;
 use super::amount::{as_time, cycles, filled, with_bound};
 use super::time_lost;
 use crate::Page;
-use crate::listing::{distinct, first_few};
+use crate::listing::first_few;
 use crate::plain::{as_argument, plain};
 use crate::quantity::{count, rounded, share};
+use itertools::Itertools;
 
 /// Adds the answer to the user's question for the first design; the table has all. With details, the
 /// answer has the parts of the cost.
@@ -198,7 +199,7 @@ fn unfilled_of_first(findings: &Findings) -> impl Iterator<Item = &LevelFinding>
 /// Returns the names of levels that no trace of these programs fills.
 fn never_full_levels(findings: &Findings) -> Vec<String> {
     let never = unfilled_of_first(findings).filter(|level| level.is_never_full);
-    distinct(never.map(|level| level.level.clone()))
+    never.map(|level| level.level.clone()).unique().collect()
 }
 
 /// Returns a sentence on the number of instructions that fill all of these levels, as far as their

@@ -4,9 +4,9 @@ use switchcost_analysis::simulation::{Findings, ProcessFinding};
 use switchcost_design::result::View;
 
 use super::compared;
-use crate::listing::distinct;
 use crate::quantity::number;
 use crate::{Entry, Grid, Page};
+use itertools::Itertools;
 
 /// Maximum number of programs of each design.
 const ALL_PROGRAMS: usize = 32;
@@ -15,7 +15,10 @@ const ALL_PROGRAMS: usize = 32;
 pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
     let designs = compared(findings);
     let levels = designs.iter().flat_map(|design| &design.levels);
-    let levels = distinct(levels.map(|level| level.level.as_str()));
+    let levels = levels
+        .map(|level| level.level.as_str())
+        .unique()
+        .collect_vec();
     let mut grid = Grid::single_line_rows(3)
         .left(["design", "program", "hierarchy"])
         .right(levels.iter().copied());

@@ -5,7 +5,7 @@ use switchcost_analysis::simulation::{Axis, DesignFinding};
 use super::designs::cpi;
 
 /// A kind of number of a design.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Number {
     Cpi,
     /// Misses per thousand instructions in a level.

@@ -6,9 +6,9 @@ use switchcost_analysis::simulation::{Axis, DesignFinding, Findings, Sweep, swee
 use super::amount::with_bound;
 use super::figures;
 use super::plane::{Number, Plane};
-use crate::listing::distinct;
 use crate::quantity::number;
 use crate::{Entry, Grid, Page};
+use itertools::Itertools;
 
 /// Maximum number of lines of one screen, without the lines that refer to the rest.
 pub(super) const MOST_LINES: usize = 27;
@@ -118,7 +118,11 @@ fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize
         .iter()
         .flat_map(Axis::levels)
         .map(str::to_owned);
-    let numbers = distinct(levels.map(Number::Mpki).chain([Number::Cpi]));
+    let numbers = levels
+        .map(Number::Mpki)
+        .chain([Number::Cpi])
+        .unique()
+        .collect_vec();
     for (place, plane) in planes.iter().enumerate() {
         for of in numbers.iter().filter(|of| {
             plane

@@ -202,7 +202,7 @@ pub(crate) fn live(
     let mut skip = Skip::new(skipped_switches);
     // One pass for many designs would go through the whole trace.
     let in_full = if skip.is_any() {
-        &part::drop_part(arguments)
+        &part::choose_in_full(arguments)
     } else {
         arguments
     };

@@ -10,8 +10,8 @@ use super::{Curve, Simulated};
 use crate::compare::candidate::SIDES;
 use crate::compare::environment::{Facts, different, named};
 use crate::compare::{Difference, Part, Place, Subject};
-use crate::lists::distinct;
 use crate::simulation::{DesignFinding, Group};
+use itertools::Itertools;
 
 /// Finding of one design in one record.
 #[derive(Clone, Debug)]
@@ -55,7 +55,10 @@ pub(super) fn matched<'a>(sides: [&[Simulated<'a>]; 2]) -> Vec<Matched<'a>> {
 
 fn names<'a>(side: &[Simulated<'a>]) -> Vec<&'a str> {
     let results = side.iter().flat_map(|(head, _)| &head.designs);
-    distinct(results.map(|result| result.design.name.as_str()))
+    results
+        .map(|result| result.design.name.as_str())
+        .unique()
+        .collect()
 }
 
 fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {

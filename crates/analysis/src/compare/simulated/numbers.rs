@@ -10,8 +10,8 @@ use crate::compare::candidate::{Candidate, SIDES, require_both};
 use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
 use crate::compare::{Cost, Outcome, Part, Quantity, Request};
-use crate::lists::distinct;
 use crate::simulation::{self, FunctionFinding, Group, KernelFinding};
+use itertools::Itertools;
 
 /// Reason for a missing interval of misses, which are counted over the whole trace.
 const NO_MISSES_BY_SWITCH: &str =
@@ -54,7 +54,10 @@ pub(super) fn candidates(
         .each_ref()
         .map(|side| -> Vec<Vec<Number>> { side.iter().map(numbers).collect() });
     let numbers = all.iter().flatten().flatten();
-    let mut keys = distinct(numbers.map(|(part, quantity, _)| (part, *quantity)));
+    let mut keys = numbers
+        .map(|(part, quantity, _)| (part, *quantity))
+        .unique()
+        .collect_vec();
     let large = large_functions(matched);
     keys.retain(|(part, _)| match part {
         Part::Function(function) | Part::FunctionLevel { function, .. } => large.contains(function),

@@ -26,7 +26,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.designs.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    let designs = drop_part(&arguments.designs);
+    let designs = choose_in_full(&arguments.designs);
     let file = orders::open(path)?;
     let header = file.header().clone();
     let instructions = file.index().instructions;
@@ -90,9 +90,9 @@ pub(super) fn run(
     ended.show(&arguments.designs, output)
 }
 
-/// Returns the arguments with each design simulated in full: a sweep over many designs would
+/// Returns the arguments with each design simulated in full. A sweep over many designs would
 /// simulate the whole trace, not the part.
-pub(super) fn drop_part(arguments: &DesignArguments) -> DesignArguments {
+pub(super) fn choose_in_full(arguments: &DesignArguments) -> DesignArguments {
     DesignArguments {
         in_full: usize::MAX,
         ..arguments.clone()
