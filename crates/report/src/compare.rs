@@ -104,7 +104,7 @@ const MOST_FACTS: usize = 4;
 
 /// Adds a table of facts that differ; nothing if there are none.
 fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
-    let shown = facts.len().min(page.at_most(MOST_FACTS));
+    let shown = facts.len().min(page.row_limit(MOST_FACTS));
     let rest = match facts.len() - shown {
         0 => "what differs".to_owned(),
         more => format!("what differs; {more} more: --details"),

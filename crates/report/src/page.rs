@@ -78,7 +78,7 @@ impl Page {
     }
 
     /// Returns the maximum number of rows of a table: this number on one screen, all with details.
-    pub(crate) fn at_most(&self, on_one_screen: usize) -> usize {
+    pub(crate) fn row_limit(&self, on_one_screen: usize) -> usize {
         if self.style.is_detailed {
             usize::MAX
         } else {

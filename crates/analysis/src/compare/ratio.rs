@@ -34,7 +34,7 @@ impl Part {
     }
 
     /// Returns the variance of the mean of so many values, given the variance of one.
-    fn to_mean(self, values: usize) -> Part {
+    fn average_over(self, values: usize) -> Part {
         Part {
             variance: self.variance / values as f64,
             ..self
@@ -55,7 +55,7 @@ impl LogCost {
     pub(super) fn new(logs: &[f64], single: Part) -> LogCost {
         LogCost {
             mean: mean_and_sd(logs).0,
-            part: single.to_mean(logs.len()),
+            part: single.average_over(logs.len()),
             records: logs.len(),
         }
     }
@@ -123,7 +123,7 @@ impl LogRatio {
             .iter()
             .map(|(base, new)| new.ln() - base.ln())
             .collect();
-        let part = Part::from_values(&logs).to_mean(logs.len());
+        let part = Part::from_values(&logs).average_over(logs.len());
         LogRatio::new(mean_and_sd(&logs).0, vec![part])
     }
 

@@ -25,7 +25,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
         signed(all)
     );
     page.heading("The kernel's functions", caption);
-    let (all, most) = (rows.len(), page.at_most(MOST_FUNCTIONS));
+    let (all, most) = (rows.len(), page.row_limit(MOST_FUNCTIONS));
     rows.truncate(most);
     let designs: Vec<&String> = rows.iter().map(|(_, design, _)| design).collect();
     let has_several = designs.windows(2).any(|two| two[0] != two[1]);

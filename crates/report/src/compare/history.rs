@@ -48,7 +48,7 @@ impl InEveryFormat for History {
 }
 
 fn add(page: &mut Page, history: &History) {
-    let (states, most) = (page.at_most(STATES_SHOWN), page.at_most(COSTS_SHOWN));
+    let (states, most) = (page.row_limit(STATES_SHOWN), page.row_limit(COSTS_SHOWN));
     page.paragraph(answer(history));
     page.figure(|| figure(history));
     let mut trends: Vec<&Trend> = history.trends.iter().collect();

@@ -4,7 +4,7 @@ use switchcost_units::Bytes;
 use switchcost_workload::WorkingSet;
 
 use super::conditions::walk;
-use super::row::{add_star_legend, marked, not_measured, tone};
+use super::row::{add_star_legend, marked, tone, unmeasured_cell};
 use crate::quantity::{NO_NUMBER, centre, is_cost, number};
 use crate::{Entry, Grid, Page};
 
@@ -82,7 +82,7 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
 /// hand-offs.
 fn entry(finding: &CaseFinding) -> Entry {
     match (&finding.verdict, &finding.handoff_cost()) {
-        (Verdict::NotMeasured { .. }, _) => not_measured(finding),
+        (Verdict::NotMeasured { .. }, _) => unmeasured_cell(finding),
         (_, None) => NO_NUMBER.into(),
         (_, Some(estimate)) if !is_cost(estimate) => Entry::new(centre(estimate), tone(finding)),
         (_, Some(e)) => marked(finding, &number(e.estimate / 1e3)),

@@ -6,7 +6,9 @@ use switchcost_units::Bytes;
 use super::conditions::{AWAY, Condition, MECHANISM, RUN, WALK, names, split, values};
 use super::figures;
 use super::notes::Numbering;
-use super::row::{add_star_legend, bound, complete, estimate, has_numbers, marked, not_measured};
+use super::row::{
+    add_star_legend, bound, complete, estimate, has_numbers, marked, unmeasured_cell,
+};
 use crate::quantity::{centre, ordinal, plus_minus, time, with_bound, with_interval};
 use crate::{Entry, Grid, Page};
 
@@ -60,7 +62,7 @@ fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
                 ]);
                 row.extend(walks(reload, 3));
             }
-            _ => row.push(not_measured(finding)),
+            _ => row.push(unmeasured_cell(finding)),
         }
         row
     };

@@ -36,7 +36,7 @@ pub(super) fn bound(estimate: &Option<Estimate>) -> Entry {
 }
 
 /// Returns the cell of a result without numbers.
-pub(super) fn not_measured(finding: &CaseFinding) -> Entry {
+pub(super) fn unmeasured_cell(finding: &CaseFinding) -> Entry {
     Entry::new("not measured", tone(finding))
 }
 
@@ -55,7 +55,7 @@ pub(super) fn complete(
     notes: &Numbering,
 ) -> Vec<Entry> {
     let columns = row.len() + columns;
-    row.extend(numbers.unwrap_or_else(|| vec![not_measured(finding)]));
+    row.extend(numbers.unwrap_or_else(|| vec![unmeasured_cell(finding)]));
     row.resize_with(columns, Entry::default);
     let excluded = &finding.excluded;
     row.push(format!("{}/{}", excluded.total, excluded.of).into());

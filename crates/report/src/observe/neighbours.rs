@@ -19,7 +19,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     if all.is_empty() {
         return;
     }
-    let rows = &all[..all.len().min(page.at_most(MOST_ROWS))];
+    let rows = &all[..all.len().min(page.row_limit(MOST_ROWS))];
     let what = "what ran while an observed program was off its CPU";
     page.heading(
         "Competitors for the CPU",

@@ -84,7 +84,7 @@ fn add_payers(
     found: &[ProcessFinding],
     label: fn(&ProcessFinding) -> String,
 ) {
-    let rows = &found[..found.len().min(page.at_most(PROCESSES))];
+    let rows = &found[..found.len().min(page.row_limit(PROCESSES))];
     page.heading(
         heading,
         title(
@@ -212,7 +212,7 @@ fn add_causes(page: &mut Page, findings: &Findings) {
         .iter()
         .filter(|cause| cause.share >= RARE)
         .count();
-    let shown = page.at_most(CAUSES.min(frequent.max(1)));
+    let shown = page.row_limit(CAUSES.min(frequent.max(1)));
     let rows = &findings.causes[..findings.causes.len().min(shown)];
     page.heading(
         "Causes of switches",

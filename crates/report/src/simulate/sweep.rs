@@ -130,7 +130,7 @@ fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize
                 .iter()
                 .any(|(_, _, design)| of.value(design).is_some())
         }) {
-            let room = room(page).min(page.at_most(MOST_ROWS));
+            let room = room(page).min(page.row_limit(MOST_ROWS));
             if room < plane.rows.values.len().min(MOST_ROWS) {
                 continue;
             }
@@ -144,7 +144,7 @@ fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize
                 format!("{} of {}", of.name(), sweep.base),
                 format!("{axes}{rest}"),
             );
-            let columns = page.at_most(MOST_COLUMNS);
+            let columns = page.row_limit(MOST_COLUMNS);
             page.grid(matrix(plane, of, room, columns));
             page.more(plane.rows.values.len(), room);
             page.more(plane.columns.values.len(), columns);

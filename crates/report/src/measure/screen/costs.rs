@@ -3,7 +3,7 @@ use switchcost_record::{Between, Case, Policy};
 
 use crate::measure::conditions::placement;
 use crate::measure::conditions::scheduler;
-use crate::measure::row::{has_numbers, marked, not_measured, starred, tone};
+use crate::measure::row::{has_numbers, marked, starred, tone, unmeasured_cell};
 use crate::quantity::{is_cost, plus_minus, time, with_bound};
 use crate::{Entry, Grid, Page};
 
@@ -139,7 +139,7 @@ fn grid(rows: &[Row<'_>]) -> Grid {
 fn cells(finding: &CaseFinding) -> [Entry; 2] {
     match cost(finding) {
         Some((cost, around)) => [marked(finding, &cost), Entry::new(around, tone(finding))],
-        None => [not_measured(finding), Entry::default()],
+        None => [unmeasured_cell(finding), Entry::default()],
     }
 }
 

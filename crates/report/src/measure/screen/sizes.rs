@@ -6,7 +6,7 @@ use switchcost_workload::WorkingSet;
 
 use crate::measure::answer::TYPICAL_SIZE;
 use crate::measure::conditions::{Condition, MECHANISM, RUN, WALK, names, split, values};
-use crate::measure::row::{bound, has_numbers, marked, not_measured};
+use crate::measure::row::{bound, has_numbers, marked, unmeasured_cell};
 use crate::quantity::{is_cost, plus_minus, with_bound};
 use crate::{Entry, Grid, Page};
 
@@ -137,7 +137,7 @@ fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
         let mut row: Vec<Entry> = values(varying, &finding.case).collect();
         row.push(finding.case.working_set.size_bytes.to_string().into());
         match total(finding) {
-            None => row.push(not_measured(finding)),
+            None => row.push(unmeasured_cell(finding)),
             Some(total) => {
                 row.extend(entries![
                     marked(finding, &with_bound(total)),
