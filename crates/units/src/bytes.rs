@@ -4,8 +4,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A size in bytes, which is parsed from `0`, `512`, `64KiB`, `1.5MiB` or `2GiB`, and printed in
-/// the largest exact binary unit.
+/// A size in bytes. A size is parsed from `0`, `512`, `64KiB`, `1.5MiB` or `2GiB`, and printed in
+/// the largest binary unit that divides it.
 #[derive(
     Clone,
     Copy,
@@ -48,7 +48,8 @@ impl Bytes {
     }
 }
 
-/// The format `{:#}` gives the size as on a command line, without a space: `64KiB`.
+/// Prints the size in the largest binary unit that divides the size; `{:#}` prints the form of a
+/// flag, without a space: `64KiB`.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match UNITS
@@ -65,7 +66,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Reason why a text is not a size.
+/// Error for a text that is not a size; contains the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{found}' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"

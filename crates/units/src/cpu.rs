@@ -25,7 +25,7 @@ impl fmt::Display for CpuId {
     }
 }
 
-/// Reason why a text is not a list of CPUs.
+/// Error for a text that is not a list of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{found}' is not a list of CPU numbers below 8192; write 0 or 0,2-3")]
 pub struct ParseCpuListError {
@@ -43,8 +43,8 @@ impl FromStr for CpuId {
     }
 }
 
-/// Reads the kernel's list format: `0-3,8`. An empty text is an empty list; order and repetition
-/// are preserved.
+/// Parses a list of CPUs in the kernel's format: `0-3,8`. An empty text is an empty list. Order and
+/// repetitions are preserved.
 pub fn parse_cpu_list(text: &str) -> Result<Vec<CpuId>, ParseCpuListError> {
     let error = || ParseCpuListError {
         found: text.trim().to_owned(),

@@ -41,12 +41,12 @@ impl Nanos {
         Nanos(n * 1_000_000_000)
     }
 
-    /// Returns `self - other`, or zero if `other` is later.
+    /// Returns `self - other`, or zero if `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Nanos(self.0.saturating_sub(other.0))
     }
 
-    /// Returns the same span as a type of the standard library.
+    /// Returns this span as a [`Duration`].
     pub const fn as_duration(self) -> Duration {
         Duration::from_nanos(self.0)
     }
@@ -66,7 +66,8 @@ impl From<Duration> for Nanos {
     }
 }
 
-/// The format `{:#}` gives the span as on a command line, without a space and trailing zeros: `1.5ms`.
+/// Prints the span in its largest suitable unit; `{:#}` prints the form of a flag, without a space
+/// and trailing zeros: `1.5ms`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.0 {
@@ -86,7 +87,7 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// Reason why a text is not a span of time.
+/// Error for a text that is not a span of time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{found}' is not a time; write it with its unit: 200us, 15s or 2min")]
 pub struct ParseNanosError {
@@ -131,7 +132,7 @@ impl FromStr for Nanos {
     }
 }
 
-/// A reading of the run's clock in its own unit, or the difference of two readings.
+/// A reading of the run's clock, or the difference of two readings, in ticks of that clock.
 #[derive(
     Clone,
     Copy,
@@ -151,8 +152,8 @@ impl FromStr for Nanos {
 pub struct Ticks(pub u64);
 
 impl Ticks {
-    /// Returns the ticks from `earlier` to `self`; `None` if the clock ran backwards, which the
-    /// caller records.
+    /// Returns the ticks from `earlier` to `self`; `None` if the clock ran backwards. The caller
+    /// records a clock that ran backwards.
     pub const fn since(self, earlier: Ticks) -> Option<Ticks> {
         match self.0.checked_sub(earlier.0) {
             Some(ticks) => Some(Ticks(ticks)),
@@ -164,7 +165,8 @@ impl Ticks {
 impl Sub for Ticks {
     type Output = Ticks;
 
-    /// Subtracts with wrapping. If the order is not known, use [`Ticks::since`].
+    /// Returns the difference, which wraps around if `earlier` is larger; [`Ticks::since`] checks
+    /// the order.
     fn sub(self, earlier: Ticks) -> Ticks {
         Ticks(self.0.wrapping_sub(earlier.0))
     }
@@ -177,7 +179,7 @@ impl Sub for Ticks {
 pub struct TickRate(pub u64);
 
 impl TickRate {
-    /// Rate of a clock that counts nanoseconds.
+    /// Rate of a clock whose tick is one nanosecond.
     pub const NANOSECONDS: TickRate = TickRate(1_000_000_000);
 
     /// Converts ticks to whole nanoseconds, rounded down.
