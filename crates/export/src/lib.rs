@@ -1,9 +1,9 @@
-//! Internal to switchcost: results of an observation in the formats of other tools. These are
-//! traces for Perfetto, stacks for flame graphs and pprof, and metrics for Prometheus.
+//! Internal to switchcost: results of an observation in the formats of other tools: traces for
+//! Perfetto, stacks for flame graphs and pprof, and metrics for Prometheus.
 //!
-//! The input is an observation, its findings, or events as they occur; the output is bytes that
-//! other programs read. No files, no machine, no statistics. Names are hostile text, so their
-//! control characters are never written as text.
+//! The input is an observation, its findings, or events as they occur. The output is bytes that
+//! other programs read. This crate opens no files, does not examine the machine and computes no
+//! statistics. Task names may contain anything, so their control characters are escaped.
 
 mod metrics;
 mod perfetto;

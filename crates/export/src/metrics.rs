@@ -1,5 +1,5 @@
-//! The counts so far as OpenMetrics text. The number of label sets is limited, whatever names the
-//! observed tasks have.
+//! An observation's counts so far, as OpenMetrics text. The number of label sets is limited,
+//! whatever names the observed tasks have.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,21 +18,21 @@ use switchcost_record::plain;
 const NAMES: usize = 64;
 const OTHERS: &str = "(others)";
 
-/// Returns the upper ends of the buckets of histograms: powers of four of nanoseconds, from about a
-/// microsecond to about four seconds.
+/// Returns the upper bounds of the histograms' buckets in nanoseconds: powers of four, from about 1
+/// us to about 4 s.
 fn ends_ns() -> impl Iterator<Item = f64> {
     (5..=16).map(|power| 4f64.powi(power))
 }
 
-/// Memory of earlier scrapes, because a reader of counters interprets a falling counter as a
-/// restarted program.
+/// Task names and counter values that earlier scrapes have shown. A counter must never fall between
+/// scrapes, because Prometheus takes a fall for a restart of the program.
 #[derive(Clone, Debug, Default)]
 pub struct Scraped {
-    /// Names that have a label of their own. These are the first names seen, so that no sum ever
-    /// decreases.
+    /// Task names that have a label of their own: the first [`NAMES`] names seen. A name keeps its
+    /// label, so the sum under a label never decreases.
     names: BTreeSet<String>,
-    /// Largest value of each counter so far. The present count may be smaller, because a cause may
-    /// have made room in its task's table.
+    /// Largest value of each counter in all scrapes so far. The observation's own count can fall,
+    /// because a cause may be removed from its task's full table.
     counts: BTreeMap<(&'static str, Labels), u64>,
 }
 
@@ -46,12 +46,13 @@ impl Scraped {
         OTHERS.to_owned()
     }
 
-    /// Returns the label of a name; `None` if the name shares a label with others.
+    /// Returns the label of a task name; `None` if the name has no label of its own.
     fn own_label(&mut self, name: &str) -> Option<String> {
         Some(self.label(name)).filter(|label| label != OTHERS)
     }
 
-    /// Ensures that no count falls, and that a series that was shown once is always shown.
+    /// Raises each count to its largest value in earlier scrapes, and adds the counts that only
+    /// earlier scrapes had.
     fn keep_counts(&mut self, series: &mut Series) {
         for (labels, value) in &mut series.values {
             if let Value::Count(count) = value {
@@ -78,7 +79,8 @@ impl Scraped {
     }
 }
 
-/// Escapes a name for use as a label's value, because prometheus-client writes values as they are.
+/// Escapes a task name for use as a label's value, because the crate prometheus-client does not
+/// escape label values.
 fn escaped(name: &str) -> String {
     plain(name).replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -93,7 +95,7 @@ enum Value {
     Times(f64, Vec<(f64, u64)>),
 }
 
-/// A metric with all of its values.
+/// A metric family of OpenMetrics: name, help, unit, and each value with its labels.
 #[derive(Clone, Debug)]
 struct Series {
     name: &'static str,
@@ -105,8 +107,8 @@ struct Series {
 #[derive(Clone, Debug)]
 struct All(Vec<Series>);
 
-/// Returns the answer to a scrape: everything counted up to a moment, which is given in seconds
-/// since 1970.
+/// Returns the OpenMetrics text for one scrape: all counts of the observation up to `unix_seconds`,
+/// in seconds since 1970.
 pub fn metrics(
     observation: &Observation,
     findings: &Findings,
@@ -166,7 +168,8 @@ pub fn metrics(
     text
 }
 
-/// Name of the metric for the direct cost, which may be known when the cost of cold caches is not.
+/// Name of the metric for the direct cost of switches, which may be known if the cost of cold
+/// caches is not.
 const DIRECT: &str = "context_switch_direct_cost";
 const DIRECT_SHARE: &str = "What switching has cost so far without cold caches, as a share of the CPU time of observed tasks";
 
@@ -240,7 +243,8 @@ fn cost(name: &'static str, unit: Unit, help: &'static str, cost: Option<Range>)
     }
 }
 
-/// Returns the known ends of a range, each with its labels.
+/// Returns the known bounds of a range as gauges, labelled `bound="low"`, `"likely"` or `"high"`.
+/// An infinite upper bound is omitted.
 fn ends(range: Range, labels: &[(&'static str, String)]) -> Vec<(Labels, Value)> {
     let ends = [
         ("low", Some(range.low)),
@@ -254,7 +258,8 @@ fn ends(range: Range, labels: &[(&'static str, String)]) -> Vec<(Labels, Value)>
     ends.into_iter().filter_map(value).collect()
 }
 
-/// Returns the cost of cold caches of each program that has a label of its own.
+/// Returns the metric for the cost of cold caches, with a range for each task name that has a label
+/// of its own.
 fn cold_caches(findings: &Findings, scraped: &mut Scraped) -> Series {
     let mut values = Vec::new();
     for found in &findings.names {
@@ -342,8 +347,8 @@ fn gauge(name: &'static str, help: &'static str, unit: Unit, value: Option<f64>)
     }
 }
 
-/// Converts OpenMetrics text to text format 0.0.4 of Prometheus, in which a counter is declared by
-/// the name of its samples, and units and an end marker are omitted.
+/// Converts OpenMetrics text to Prometheus text format 0.0.4, in which a counter is declared under
+/// the name of its samples, and units and the end marker are omitted.
 pub fn prometheus_text(open_metrics: &str) -> String {
     let counters: BTreeSet<&str> = open_metrics
         .lines()

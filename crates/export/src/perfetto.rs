@@ -21,10 +21,10 @@ use messages::{
 /// Largest number of threads whose names are stored; further threads are shown by their IDs.
 const MOST_THREADS: usize = 1 << 16;
 
-/// Number that all packets have in common which refer to each other.
+/// Sequence ID that all packets of a trace share (`trusted_packet_sequence_id`).
 const SEQUENCE: u32 = 1;
 
-/// One moment as shown by three clocks.
+/// One moment on three clocks of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
     /// Time by CLOCK_MONOTONIC, the clock of events.
@@ -35,17 +35,18 @@ pub struct Clocks {
     pub real: Nanos,
 }
 
-/// Length of the window over which a counter adds up costs.
+/// Length of the window over which the cost of switches is added up for one value of a CPU's
+/// counter.
 const WINDOW: Nanos = Nanos(10_000_000);
 
-/// Cost of the switches away from tasks on one CPU within a window.
+/// Cost of the switches on one CPU within a window, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     begins: u64,
     cost: f64,
 }
 
-/// A Perfetto trace that is written while events occur.
+/// Writer of a Perfetto trace, which is written while events occur.
 pub struct Perfetto<W> {
     into: W,
     /// Boot time minus monotonic time. The difference grows only while the machine sleeps, so it is
@@ -58,7 +59,7 @@ pub struct Perfetto<W> {
 
 impl<W: Write> Perfetto<W> {
     /// Begins a trace. If the costs of switches are known, the trace has a counter for each CPU:
-    /// the share of its time that switches take.
+    /// the share of the CPU's time that switches take, in percent.
     ///
     /// # Errors
     ///
@@ -91,7 +92,8 @@ impl<W: Write> Perfetto<W> {
         Ok(trace)
     }
 
-    /// Adds events. Events of one CPU must be in order, within one call and from call to call.
+    /// Writes events to the trace. Events of one CPU must be in order of time, within one call and
+    /// from call to call.
     ///
     /// # Errors
     ///
@@ -114,8 +116,8 @@ impl<W: Write> Perfetto<W> {
         Ok(())
     }
 
-    /// Adds the cost of a switch to the counter of its CPU. A switch away from the idle thread
-    /// costs nothing.
+    /// Adds the direct cost of a switch to the window of its CPU, in nanoseconds. A switch away
+    /// from the idle thread has no cost.
     fn add_cost(&mut self, event: &Event) -> io::Result<()> {
         let (Some(costs), EventKind::Switch { state }) = (self.costs, event.kind) else {
             return Ok(());
@@ -134,13 +136,13 @@ impl<W: Write> Perfetto<W> {
         let mut window = last;
         if last.begins != begins {
             self.count(event.cpu, last.begins, last.cost)?;
-            // A time without switches has no cost.
+            // Without this value of 0, a viewer would show the last cost until the next switch.
             if last.begins + WINDOW.0 < begins {
                 self.count(event.cpu, last.begins + WINDOW.0, 0.0)?;
             }
             window = Window { begins, cost: 0.0 };
         }
-        // A task that could have run on has no state to wait in.
+        // State 0 is TASK_RUNNING: the task was preempted.
         window.cost += if state == 0 {
             costs.involuntary_ns
         } else {
@@ -164,8 +166,8 @@ impl<W: Write> Perfetto<W> {
         })
     }
 
-    /// Writes one value of a counter. `at` is the start of the window in monotonic nanoseconds, and
-    /// `cost` the nanoseconds within the window.
+    /// Writes one value of a CPU's counter, in percent of [`WINDOW`]. `at` is the start of the
+    /// window in monotonic nanoseconds, and `cost` the cost of its switches in nanoseconds.
     fn count(&mut self, cpu: CpuId, at: u64, cost: f64) -> io::Result<()> {
         let share = cost / WINDOW.0 as f64;
         let track_event = TrackEvent {
@@ -181,7 +183,7 @@ impl<W: Write> Perfetto<W> {
         })
     }
 
-    /// Writes the names of threads, and returns the writer.
+    /// Writes the names of threads and ends the trace; returns the underlying writer.
     ///
     /// # Errors
     ///
@@ -194,7 +196,7 @@ impl<W: Write> Perfetto<W> {
         threads.sort_by_key(|thread| (thread.process, thread.thread));
         let mut tree = ProcessTree::default();
         for of_process in threads.chunk_by(|a, b| a.process == b.process) {
-            // A process has the name of its main thread, where that was seen.
+            // A process has the name of its main thread, if that thread was seen.
             let main = of_process
                 .iter()
                 .find(|thread| thread.thread == thread.process);
@@ -223,7 +225,7 @@ impl<W: Write> Perfetto<W> {
     }
 
     fn remember(&mut self, thread: &Thread) {
-        // The idle thread of each CPU has the number 0 and a name of its own.
+        // The idle threads of all CPUs share the number 0, but each has its own name.
         if thread.thread != 0
             && (self.threads.len() < MOST_THREADS || self.threads.contains_key(&thread.thread))
         {
@@ -262,8 +264,8 @@ impl<W: Write> Perfetto<W> {
         reported
     }
 
-    /// Writes one packet. A trace is a message that consists of packets only, so concatenated
-    /// traces form a single trace.
+    /// Writes one packet. A trace is a protobuf message that consists of packets only, so
+    /// concatenated traces form a single trace.
     fn put(&mut self, packet: Packet) -> io::Result<()> {
         let packet = Packet {
             trusted_packet_sequence_id: SEQUENCE,
@@ -278,8 +280,7 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
-/// Returns the ID of the track of a CPU's counter. The ID must be unique among all writers, and a
-/// trace has a single writer.
+/// Returns the track ID of a CPU's counter. Track IDs must be unique within a trace.
 fn track(cpu: CpuId) -> u64 {
     0x5343_0000_0000 + u64::from(cpu.0)
 }

@@ -1,7 +1,7 @@
-//! Stacks as a profile of pprof.
+//! Stacks as a pprof profile.
 //!
-//! Field numbers are those of pprof's `profile.proto`, of which this module has the part that is
-//! used.
+//! Field numbers are those of pprof's `profile.proto`. This module has only the fields that it
+//! writes.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,9 +13,10 @@ use switchcost_record::observation::Observation;
 
 use crate::stacks::rows;
 
-/// Formats an observation as a gzipped pprof profile of stacks, with switches, time off the CPU,
-/// the wait for a CPU as a part of that time, and the direct cost if known. For sampled stacks the
-/// profile has the samples and the switches that they represent.
+/// Returns a gzipped pprof profile of an observation's stacks. Stacks by cause have the number of
+/// switches, the time off the CPU, the wait for a CPU as a part of that time, and the direct cost
+/// if known. Sampled stacks have the number of samples, and the switches that the samples
+/// represent.
 pub fn pprof(observation: &Observation) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed
@@ -39,7 +40,8 @@ fn profile(observation: &Observation) -> Profile {
     let mut functions: BTreeMap<i64, u64> = BTreeMap::new();
     let mut sample = Vec::new();
     for row in &rows.rows {
-        // A frame is a place and a function of one name, both numbered from 1 on; the innermost is first.
+        // Locations and functions have the same IDs, numbered from 1. The innermost frame comes
+        // first.
         let location = row.frames.iter().rev().map(|frame| {
             let next = functions.len() as u64 + 1;
             *functions.entry(strings.index_of(frame)).or_insert(next)
@@ -85,7 +87,7 @@ fn profile(observation: &Observation) -> Profile {
     }
 }
 
-/// A table of texts with their positions, of which the first text is empty.
+/// The profile's string table: each text with its index. Index 0 is the empty text.
 struct Strings {
     table: Vec<String>,
     places: BTreeMap<String, i64>,

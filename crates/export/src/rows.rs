@@ -1,13 +1,13 @@
-//! Stacks with values, from any source.
+//! Rows of stacks with values, the common input of the formats for stacks.
 
-/// Stacks with the values of each.
+/// Stacks, with a value of each kind per stack.
 pub(crate) struct Rows {
-    /// Names of the values, with their units.
+    /// Name and unit of each kind of value.
     pub(crate) kinds: Vec<(&'static str, &'static str)>,
-    /// Index of the value that a viewer shows first.
+    /// Index in `kinds` of the kind that a viewer shows first.
     pub(crate) usual: usize,
     pub(crate) rows: Vec<Row>,
-    /// Remark that a reader of the profile needs.
+    /// Remark for readers of the profile, such as a limit of the data.
     pub(crate) comment: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Observed switches as stacks: the name of the task, why it left its CPU, and where; or the
-//! program's own stacks if they were sampled. Flame-graph tools read these as folded stacks.
+//! Stacks of observed switches in the folded format of flame-graph tools. A stack is the task's
+//! name, why the task left its CPU, and where; or the program's own stack if stacks were sampled.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use switchcost_record::plain;
 use crate::rows::{Row, Rows, named};
 use crate::user_stacks;
 
-/// Formats stacks as lines of frames, outermost first, with the time off the CPU in nanoseconds, or
-/// for sampled stacks the switches that the samples represent. Stacks with a value of 0 are
-/// omitted: after some causes no task returns.
+/// Formats stacks as folded lines, outermost frame first. The value of a line is the time off the
+/// CPU in nanoseconds, or for sampled stacks the number of switches that the samples represent.
+/// Stacks with a value of 0 are omitted: a task that exits, for example, never returns.
 pub fn folded(observation: &Observation) -> String {
     let rows = rows(observation);
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for row in &rows.rows {
-        // A semicolon ends a frame.
+        // In folded stacks, a semicolon separates frames.
         let frames = row
             .frames
             .iter()
@@ -33,7 +33,8 @@ pub fn folded(observation: &Observation) -> String {
         .collect()
 }
 
-/// Returns sampled stacks if there are any, otherwise stacks by cause.
+/// Returns the sampled stacks of an observation; without samples, one stack for each task and
+/// cause.
 pub(crate) fn rows(observation: &Observation) -> Rows {
     observation
         .stacks
@@ -41,7 +42,8 @@ pub(crate) fn rows(observation: &Observation) -> Rows {
         .map_or_else(|| count_causes(observation), user_stacks::rows)
 }
 
-/// Returns stacks that consist of the name of the task, why it left its CPU, and where.
+/// Returns one stack for each task and cause: the task's name, why the task left its CPU, and
+/// where.
 fn count_causes(observation: &Observation) -> Rows {
     let stacks = stacks(observation);
     let has_cost = stacks.iter().any(|stack| stack.direct_ns.is_some());
@@ -68,7 +70,7 @@ fn count_causes(observation: &Observation) -> Rows {
     }
 }
 
-/// Returns the frames of a stack, outermost first.
+/// Returns the three frames of a stack by cause, outermost first.
 fn frames(stack: &Stack<'_>) -> [String; 3] {
     let entry = match stack.entry {
         Entry::SystemCall(call) if call == RESUMED_CALL => "call resumed after a stop",

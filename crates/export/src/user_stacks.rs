@@ -5,8 +5,8 @@ use switchcost_record::plain;
 
 use crate::rows::{Row, Rows, named};
 
-/// Returns sampled stacks as rows: the task's name, its functions, and whether it left its CPU to
-/// wait.
+/// Returns one row for each sampled stack: the task's name, its functions, and whether the task
+/// left its CPU to wait.
 pub(crate) fn rows(stacks: &SampledStacks) -> Rows {
     let comment = format!(
         "sampled: at {} switches, by chance; {} a second were asked for. Each sample stands for as many switches as there were for one.",
@@ -43,7 +43,7 @@ fn frames(stacks: &SampledStacks, stack: &UserStack) -> Vec<String> {
     frames.map(|frame| plain(&frame).into_owned()).collect()
 }
 
-/// Returns the name of a function, or its offset in the module if there is no name.
+/// Returns the name of a frame's function; without a symbol, the module and the offset within it.
 fn function(frame: &Frame, module: &Module) -> String {
     let file = module.path.rsplit('/').next().unwrap_or(&module.path);
     match &frame.function {

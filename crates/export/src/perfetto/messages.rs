@@ -2,10 +2,10 @@
 
 use prost::Message;
 
-/// Kind of an event that contains a counter's value (`TrackEvent.Type.TYPE_COUNTER`).
+/// Kind of a track event with a counter's value (`TrackEvent.Type.TYPE_COUNTER`).
 pub(super) const COUNTER: i32 = 4;
 
-/// Numbers of clocks (`BuiltinClock`).
+/// Clock IDs of Perfetto (`BuiltinClock`).
 pub(super) mod clock {
     pub(in crate::perfetto) const REALTIME: u32 = 1;
     pub(in crate::perfetto) const MONOTONIC: u32 = 3;
@@ -42,7 +42,7 @@ pub(super) struct TrackEvent {
     pub(super) kind: i32,
     #[prost(uint64, tag = "11")]
     pub(super) track_uuid: u64,
-    // A value of 0 is written, too.
+    // Optional, because protobuf omits a plain field with the value 0.
     #[prost(double, optional, tag = "44")]
     pub(super) double_counter_value: Option<f64>,
 }
@@ -65,7 +65,7 @@ pub(super) struct CounterDescriptor {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct FtraceEventBundle {
-    // CPU 0 is written, too.
+    // Required, because protobuf omits a plain field with the value 0, which is CPU 0.
     #[prost(uint32, required, tag = "1")]
     pub(super) cpu: u32,
     #[prost(message, repeated, tag = "2")]
@@ -76,7 +76,7 @@ pub(super) struct FtraceEventBundle {
 pub(super) struct FtraceEvent {
     #[prost(uint64, tag = "1")]
     pub(super) timestamp: u64,
-    // Thread 0 is written, too.
+    // Required, because protobuf omits a plain field with the value 0, which is the idle thread.
     #[prost(uint32, required, tag = "2")]
     pub(super) pid: u32,
     #[prost(message, optional, tag = "4")]
