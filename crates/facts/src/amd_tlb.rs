@@ -1,6 +1,7 @@
 //! TLBs as AMD's CPUID reports them (AMD64 Architecture Programmer's Manual, volume 3, appendix E.4).
 //!
-//! The registers are decoded here, because the counts have 12 bits, of which the crate for the other leaves keeps 8 for pages of 1 GiB.
+//! The registers are decoded here, because the counts have 12 bits. The CPUID crate, which decodes
+//! the other leaves, keeps only 8 bits for pages of 1 GiB.
 
 use raw_cpuid::CpuIdReader;
 use switchcost_record::{Tlb, TlbKind};
@@ -34,15 +35,15 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: &R) -> Vec<Tlb> {
     tlbs
 }
 
-/// Numbers of entries of a TLB: for data and for instructions.
+/// Numbers of entries of a data TLB and of an instruction TLB.
 type Entries = (u32, u32);
 
-/// Returns the numbers of entries in a register of CPUID's leaf for first-level TLBs, 8 bits each.
+/// Returns the numbers of TLB entries in a register of a first-level leaf, where each has 8 bits.
 fn narrow(register: u32) -> Entries {
     (register >> 16 & 0xff, register & 0xff)
 }
 
-/// Returns the numbers of entries in a register of a leaf for second-level TLBs, 12 bits each.
+/// Returns the numbers of TLB entries in a register of a second-level leaf, where each has 12 bits.
 fn wide(register: u32) -> Entries {
     (register >> 16 & 0xfff, register & 0xfff)
 }
@@ -61,8 +62,8 @@ fn pair(level: u32, page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb>
     both.into_iter().filter(|tlb| tlb.entries != 0).collect()
 }
 
-/// Returns the second-level TLBs for this page size. Without entries for data the TLB is unified,
-/// and its size is in the half for instructions.
+/// Returns the second-level TLBs for one page size, from the numbers of entries that CPUID reports.
+/// If the number for data is 0, the TLB is unified, and the number for instructions is its size.
 fn second_level(page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb> {
     match (data, instruction) {
         (0, entries) if entries != 0 => vec![Tlb {

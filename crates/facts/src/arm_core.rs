@@ -1,10 +1,10 @@
-//! Names of the cores of an Arm machine. The kernel reports only numbers: those of the register
-//! MIDR_EL1, in `/proc/cpuinfo` for each CPU.
+//! Names of the cores of an Arm machine. The kernel reports only the numbers in the register
+//! MIDR_EL1, as fields of `/proc/cpuinfo` for each CPU.
 
 use super::status::field_of;
 
-/// Implementers and their parts (Linux, arch/arm64/include/asm/cputype.h; each core's Technical
-/// Reference Manual).
+/// Names of Arm implementers and their cores, by the numbers in MIDR_EL1 (Linux,
+/// arch/arm64/include/asm/cputype.h; each core's Technical Reference Manual).
 const CORES: [(&str, u32, Parts); 9] = [
     (
         "Arm",
@@ -64,11 +64,11 @@ const CORES: [(&str, u32, Parts); 9] = [
     ("Ampere", 0xc0, &[(0xac3, "Ampere-1"), (0xac4, "Ampere-1A")]),
 ];
 
-/// Numbers of an implementer's parts, with their names.
+/// Part numbers of one implementer, with the names of the cores.
 type Parts = &'static [(u32, &'static str)];
 
-/// Returns the kinds of core in the text of `/proc/cpuinfo`, each once, in the order of their first
-/// CPUs, because a machine may have several kinds. `None` if no part is named.
+/// Returns the names of the core types in the text of `/proc/cpuinfo`, each once, in order of their
+/// first CPUs. `None` if the text names no part.
 pub(super) fn kinds(text: &str) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
     for kind in text.split("\n\n").filter_map(kind) {
@@ -79,8 +79,8 @@ pub(super) fn kinds(text: &str) -> Option<String> {
     (!kinds.is_empty()).then(|| kinds.join(", "))
 }
 
-/// Returns the kind of a CPU from its paragraph: `Arm Neoverse-N1 r3p1`, or the numbers if this
-/// program has no name for them.
+/// Returns the name of a CPU's core type from its paragraph of `/proc/cpuinfo`: `Arm Neoverse-N1
+/// r3p1`, or the numbers if the core has no name in `CORES`.
 fn kind(paragraph: &str) -> Option<String> {
     let number = |name| hexadecimal(&field_of(paragraph, name)?);
     let part = field_of(paragraph, "CPU part")?;

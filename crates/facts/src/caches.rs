@@ -3,9 +3,9 @@ use switchcost_units::{Bytes, CpuId};
 
 use super::{Root, status, topology};
 
-/// Returns the caches seen from `cpu`, nearest first, as the kernel or else CPUID lists them; empty
-/// if neither does. Also returns the files that should describe another cache and do not, each with
-/// the reason.
+/// Returns the caches that `cpu` uses, nearest first, from the kernel's files or else from CPUID;
+/// empty if both report none. Also returns an error text for each cache that the kernel lists but
+/// whose files cannot be read.
 pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     let indexes = root
@@ -29,7 +29,8 @@ pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     (caches, unreported)
 }
 
-/// Reads one cache. An error names the file from which level, kind, size or line cannot be read.
+/// Reads one cache from its folder in /sys. The error names the file from which the level, type,
+/// size or line size cannot be read.
 fn cache(root: &Root, folder: &str) -> Result<Cache, String> {
     let line = |name: &str| {
         root.line(&format!("{folder}/{name}"))
@@ -64,10 +65,10 @@ fn kind(text: &str) -> Option<CacheKind> {
     }
 }
 
-/// Returns the TLBs, which only CPUID reports.
+/// Returns the TLBs as CPUID reports them, because the kernel does not report TLBs.
 ///
-/// The `TLB size` of AMD in `/proc/cpuinfo` does not help: the kernel adds up the second-level data
-/// and instruction TLBs (`cpu_detect_cache_sizes`), and the sum cannot be separated again.
+/// The field `TLB size` in `/proc/cpuinfo` of AMD machines is not used: the field is the sum of the
+/// second-level data and instruction TLBs (`cpu_detect_cache_sizes`), which cannot be separated.
 pub(crate) fn tlbs(root: &Root) -> Fact<Vec<Tlb>> {
     let tlbs = tlbs_of_cpuid(root);
     match tlbs.is_empty() {

@@ -1,4 +1,5 @@
-//! Control groups (cgroups(7)): limits on CPU time, and the effect of these limits so far.
+//! Control groups (cgroups(7)): limits on CPU time, and how often the limits have throttled tasks
+//! so far.
 
 use switchcost_record::CpuQuota;
 use switchcost_units::Nanos;
@@ -8,17 +9,17 @@ use super::Root;
 /// Name of this process as a folder of /proc.
 const OWN: &str = "self";
 
-/// Effect that a limit on CPU time has had on the tasks of a control group.
+/// Throttling of a control group's tasks by the group's limit on CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuThrottling {
-    /// Number of times that the tasks reached the limit.
+    /// Number of periods in which the tasks reached the limit.
     pub times: u64,
-    /// Time for which the group's tasks were kept from running.
+    /// Total time for which the limit kept the group's tasks from running.
     pub time: Nanos,
 }
 
 /// Returns the folders of the control groups that limit the CPU time of a process: the process's
-/// own group and those above, of version 2 and of `cpu` of version 1.
+/// own group and its parent groups, of version 2 and of the version 1 hierarchy `cpu`.
 pub fn cpu_groups(root: &Root, process: u32) -> Vec<String> {
     let process = process.to_string();
     let mut groups = folders(root, &process, "cpu", "cgroup", Some("cpu"));
@@ -26,7 +27,8 @@ pub fn cpu_groups(root: &Root, process: u32) -> Vec<String> {
     groups
 }
 
-/// Reads `cpu.stat` of either version; `None` for a group without a limit, which counts nothing.
+/// Reads `cpu.stat` of a control group of version 1 or 2; `None` for a group without a limit, whose
+/// file has no counts.
 pub fn cpu_throttling(root: &Root, folder: &str) -> Option<CpuThrottling> {
     let text = root.read(&format!("{folder}/cpu.stat")).ok()?;
     let field = |name: &str| {
@@ -44,7 +46,8 @@ pub fn cpu_throttling(root: &Root, folder: &str) -> Option<CpuThrottling> {
     })
 }
 
-/// Returns the path of the file with the real-time share of this process's version 1 `cpu` group.
+/// Returns the path of the file with the real-time runtime of this process's group in the version 1
+/// hierarchy `cpu`.
 pub fn real_time_share_file(root: &Root) -> Option<String> {
     Some(format!(
         "{}/cpu.rt_runtime_us",
@@ -52,8 +55,9 @@ pub fn real_time_share_file(root: &Root) -> Option<String> {
     ))
 }
 
-/// Returns the path of the file if the real-time share of this process's group is 0, in which case
-/// the kernel refuses real-time policies whatever rights the process has.
+/// Returns the path of the file with the real-time runtime of this process's group if that runtime
+/// is 0; otherwise `None`. With a runtime of 0, the kernel refuses real-time policies whatever
+/// rights the process has.
 pub fn refusing_real_time_share(root: &Root) -> Option<String> {
     let file = real_time_share_file(root)?;
     root.line(&file)
@@ -61,8 +65,8 @@ pub fn refusing_real_time_share(root: &Root) -> Option<String> {
         .then_some(file)
 }
 
-/// Returns the narrowest limit on CPU time of this process's group and of the visible groups above
-/// (a container may not see its own); `None` if there is no limit.
+/// Returns the narrowest limit on CPU time among this process's control group and its visible
+/// parent groups; `None` if there is no limit. A container may not see its own group.
 pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
     let first = folders(root, OWN, "cpu", "cgroup", Some("cpu"))
         .into_iter()
@@ -98,18 +102,19 @@ pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
         .min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
 }
 
-/// Returns the folder of this process's version 2 group; `None` if version 2 is not mounted.
+/// Returns the folder of this process's cgroup v2 group; `None` if version 2 is not mounted.
 pub fn own_folder_of_version_2(root: &Root) -> Option<String> {
     folder(root, OWN, "", "cgroup2", None).map(|(own, _)| own)
 }
 
-/// Returns this process's group in the hierarchy of `controller`; the empty name stands for version
-/// 2.
+/// Returns the path of this process's control group in the version 1 hierarchy of `controller`, or
+/// in version 2 if `controller` is empty.
 pub fn own_group(root: &Root, controller: &str) -> Option<String> {
     group(root, OWN, controller)
 }
 
-/// Returns the group of the process whose folder in /proc has this name.
+/// Returns the path of a process's control group. `process` is the name of the process's folder in
+/// /proc: a process ID or `self`.
 fn group(root: &Root, process: &str, controller: &str) -> Option<String> {
     let text = root.read(&format!("/proc/{process}/cgroup")).ok()?;
     let mut lines = text
@@ -120,7 +125,7 @@ fn group(root: &Root, process: &str, controller: &str) -> Option<String> {
     found.map(|(_, group)| group.to_owned())
 }
 
-/// Returns the folder of a process's group, and the mount point of its hierarchy.
+/// Returns the folder of a process's control group, and the mount point of the group's hierarchy.
 fn folder(
     root: &Root,
     process: &str,
@@ -136,8 +141,7 @@ fn folder(
     Some((format!("{point}{within}"), point))
 }
 
-/// Returns the folders of a process's group and of all groups above, beginning with the process's
-/// own.
+/// Returns the folders of a process's control group and of all parent groups, nearest first.
 fn folders(
     root: &Root,
     process: &str,
@@ -155,8 +159,8 @@ fn folders(
     above.take_while(is_within).map(str::to_owned).collect()
 }
 
-/// Returns the mounted group and its mount point, for file systems of this kind that have this
-/// option (proc(5), `mountinfo`).
+/// Returns the mounted group and the mount point of the cgroup file system of this kind that has
+/// this option (proc(5), `mountinfo`).
 fn mount(root: &Root, kind: &str, option: Option<&str>) -> Option<(String, String)> {
     let text = root.read("/proc/self/mountinfo").ok()?;
     text.lines().find_map(|line| {

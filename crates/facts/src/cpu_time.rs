@@ -2,18 +2,20 @@
 
 use switchcost_units::CpuId;
 
-/// One line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, in the kernel's ticks.
+/// CPU time on one line of `/proc/stat` (user, nice, system, idle, iowait, irq, softirq and steal),
+/// in ticks of USER_HZ.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Sum of all times on the line.
+    /// Sum of all times on the line, in ticks.
     pub all: u64,
     busy: u64,
-    /// Time that the hypervisor gave to other guests.
+    /// Time that the hypervisor gave to other guests, in ticks.
     pub stolen: u64,
 }
 
 impl Times {
-    /// Parses the line of one CPU, such as `cpu0`, or of all CPUs: `cpu`.
+    /// Parses the line of `/proc/stat` that begins with `name`: `cpu0` for one CPU, or `cpu` for
+    /// all CPUs.
     pub fn parse(text: &str, name: &str) -> Option<Self> {
         let line = text
             .lines()
@@ -35,8 +37,8 @@ impl Times {
     }
 }
 
-/// Returns the share of the time between two readings in which `cpu` was not idle, in thousandths;
-/// `None` if no time passed.
+/// Returns the share of time in which `cpu` was not idle between two readings of `/proc/stat`, in
+/// thousandths; `None` if no time passed.
 pub fn busy_per_mille(before: &str, after: &str, cpu: CpuId) -> Option<u64> {
     let times = |text| Times::parse(text, &format!("cpu{cpu}"));
     let (before, after) = (times(before)?, times(after)?);

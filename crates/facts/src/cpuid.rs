@@ -1,7 +1,7 @@
 //! Facts from the CPUID instruction: TLBs, caches and the hypervisor's name.
 //!
-//! The input is a reader of CPUID leaves, so that tests can simulate any CPU; the output is plain facts, and nothing for a leaf that is
-//! absent or zero, as hypervisors leave hidden leaves.
+//! The input is a reader of CPUID leaves, so that tests can simulate any CPU. The output is plain
+//! facts. A leaf that is absent or zero gives no fact, because hypervisors hide leaves in this way.
 
 use raw_cpuid::{CacheParameter, CacheType, CpuId as Leaves, CpuIdReader, CpuIdResult, Hypervisor};
 use switchcost_record::{Cache, CacheKind, Tlb};
@@ -9,7 +9,7 @@ use switchcost_units::{Bytes, CpuId};
 
 use super::{amd_tlb, intel_tlb};
 
-/// Returns all TLBs, nearest first; empty if CPUID reports none.
+/// Returns all TLBs in order of level; empty if CPUID reports none.
 pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
     let leaves = Leaves::with_cpuid_reader(reader.clone());
     let vendor = leaves
@@ -25,10 +25,11 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
 }
 
 /// Returns all caches of `cpu`, on which this function must run. CPUID reports only the number of
-/// CPUs that share a cache, so these CPUs are left empty, unless `cpu` has the cache to itself.
+/// CPUs that share a cache, so the list of sharing CPUs is left empty unless the number is 1.
 pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
     let parameters = Leaves::with_cpuid_reader(countable(reader)).get_cache_parameters();
-    // A hypervisor that answers every sub-leaf alike would never end the list; no CPU has more caches than this.
+    // The limit ends the loop under a hypervisor that answers every sub-leaf alike. No CPU has more
+    // caches.
     parameters
         .into_iter()
         .flatten()
@@ -37,8 +38,8 @@ pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
         .collect()
 }
 
-/// Hides leaves whose count of sets is all ones, because the CPUID crate would add one and
-/// overflow.
+/// Wraps a CPUID reader so that it hides cache leaves whose number of sets is all ones, because the
+/// CPUID crate would add one and overflow.
 fn countable<R: CpuIdReader>(reader: R) -> impl CpuIdReader {
     move |leaf, sub_leaf| {
         let result = reader.cpuid2(leaf, sub_leaf);
@@ -73,7 +74,7 @@ fn cache(parameter: &CacheParameter, cpu: CpuId) -> Option<Cache> {
     })
 }
 
-/// Returns the hypervisor's name from its CPUID leaf; `None` if there is no such leaf.
+/// Returns the hypervisor's name from CPUID leaf 0x4000_0000; `None` if the leaf is absent.
 pub(super) fn hypervisor<R: CpuIdReader>(reader: R) -> Option<String> {
     let name = match Leaves::with_cpuid_reader(reader)
         .get_hypervisor_info()?

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::Root;
 
-/// A machine that consists of files, for tests.
+/// A machine simulated by a temporary tree of files, for tests.
 #[derive(Debug)]
 pub struct Fixture {
     dir: Arc<TempDir>,
@@ -19,7 +19,7 @@ impl Default for Fixture {
 }
 
 impl Fixture {
-    /// Creates a machine that reports nothing.
+    /// Creates a machine without any files, so that every fact is unknown.
     pub fn new() -> Self {
         Fixture {
             dir: Arc::new(tempfile::tempdir().expect("a temporary directory")),
@@ -55,7 +55,7 @@ impl Fixture {
         self
     }
 
-    /// Removes the file at `path`.
+    /// Removes the file at `path` from the machine.
     pub fn remove(self, path: &str) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         match path.is_dir() {
@@ -65,7 +65,7 @@ impl Fixture {
         self
     }
 
-    /// Returns the tree, which exists as long as the returned value.
+    /// Returns the temporary directory of the tree, which exists as long as the returned value.
     pub fn tree(&self) -> Arc<TempDir> {
         Arc::clone(&self.dir)
     }
@@ -75,7 +75,7 @@ impl Fixture {
         Root::new(self.dir.path())
     }
 
-    /// Adds the files of core `n`: private L1 and L2 caches, and an L3 that four cores share.
+    /// Adds the files of core `n`: private L1 and L2 caches, and an L3 cache that four cores share.
     fn core(self, n: u32) -> Self {
         let topology = format!("/sys/devices/system/cpu/cpu{n}/topology");
         let own = n.to_string();
@@ -94,7 +94,8 @@ impl Fixture {
         .cache(n, 3, ["3", "Unified", "32768K", "16", "0-3"])
     }
 
-    /// Adds a cache of CPU `n`, with its level, type, size, ways and sharing CPUs.
+    /// Adds the files of a cache of CPU `n`. `values` are the texts of level, type, size, ways and
+    /// sharing CPUs.
     pub fn cache(self, n: u32, index: u32, values: [&str; 5]) -> Self {
         let folder = format!("/sys/devices/system/cpu/cpu{n}/cache/index{index}");
         let names = [

@@ -1,16 +1,17 @@
-//! Functions of ftrace and kprobes that are attached to the kernel.
+//! Tracers, traced functions and probes that are active in the kernel (ftrace, kprobes).
 
 use switchcost_record::Fact;
 
 use super::Root;
 
-/// Mount points of tracefs, now and before Linux 4.1.
+/// Mount points of tracefs: the present one, and the one before Linux 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Largest number of functions that are listed by name.
+/// Largest number of traced functions that are reported by name; of more, only the number is
+/// reported.
 const FUNCTIONS_NAMED: usize = 16;
 
-/// Returns tracers and events of all instances, traced functions, and probes.
+/// Returns the active tracers and events of all ftrace instances, traced functions, and probes.
 pub(super) fn active_tracers(root: &Root) -> Fact<Vec<String>> {
     let Some(folder) = TRACEFS
         .into_iter()
@@ -54,13 +55,13 @@ fn instance_tracers(root: &Root, folder: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the names of functions from lines such as `schedule (1) R`, or only their number if
-/// there are many.
+/// Returns the names of traced functions from lines such as `schedule (1) R`, or only their number
+/// if there are more than [`FUNCTIONS_NAMED`].
 fn functions(root: &Root, folder: &str) -> Vec<String> {
     let text = root
         .read(&format!("{folder}/enabled_functions"))
         .unwrap_or_default();
-    // An indented line belongs to the function above.
+    // An indented line continues the function above.
     let names = text
         .lines()
         .filter(|line| !line.starts_with(char::is_whitespace));
@@ -76,7 +77,7 @@ fn functions(root: &Root, folder: &str) -> Vec<String> {
     }
 }
 
-/// Returns probes from lines such as `ffffffff81c0 k schedule+0x0 [FTRACE]`.
+/// Returns the names of probes from lines such as `ffffffff81c0 k schedule+0x0 [FTRACE]`.
 fn probes(root: &Root) -> Vec<String> {
     let text = root
         .read("/sys/kernel/debug/kprobes/list")

@@ -2,7 +2,8 @@ use switchcost_record::Fact;
 
 use super::{Root, processor::Processor};
 
-/// Texts in the firmware tables of virtual machines, with the hypervisor's name. Vendors of physical machines are not listed.
+/// Vendor and product names in the firmware tables (DMI) of virtual machines, each with the
+/// hypervisor's name. Vendors of physical machines are not listed.
 const FIRMWARE: [(&str, &str); 9] = [
     ("QEMU", "qemu or kvm"),
     ("KVM", "kvm"),
@@ -15,11 +16,11 @@ const FIRMWARE: [(&str, &str); 9] = [
     ("Parallels", "parallels"),
 ];
 
-/// Texts in the device tree, for machines without firmware tables.
+/// Texts in the device tree's hypervisor node, each with the hypervisor's name.
 const DEVICE_TREE: [(&str, &str); 3] = [("kvm", "kvm"), ("xen", "xen"), ("vmware", "vmware")];
 
-/// Returns the hypervisor's name, or `none`. Sources are, in this order, CPUID, the kernel's own
-/// detection, the firmware's tables, and the device tree.
+/// Returns the hypervisor's name, or `none` on a physical machine. The sources, in this order, are
+/// CPUID, the kernel's own detection, the firmware tables, and the device tree.
 pub(crate) fn hypervisor(root: &Root, processor: &Processor) -> Fact<String> {
     let is_flagged = processor
         .has("hypervisor")
@@ -29,7 +30,8 @@ pub(crate) fn hypervisor(root: &Root, processor: &Processor) -> Fact<String> {
             .ok()
             .filter(|name| !name.is_empty())
     };
-    // Clouds sell bare machines with the same firmware vendor: then the CPU's missing flag, or the product's name, decides.
+    // Bare-metal machines of a cloud have the same firmware vendor as its virtual machines. Then
+    // the CPU flag `hypervisor` or the product name decides.
     let firmware = || {
         if is_flagged == Some(false) {
             None
@@ -63,7 +65,8 @@ fn firmware_hypervisor(root: &Root) -> Option<String> {
     found.map(|(_, name)| (*name).to_owned())
 }
 
-/// Whether the product name is that of a bare machine, such as Amazon's `m7g.metal`.
+/// Whether the product name in the firmware tables is that of a bare-metal cloud machine, such as
+/// Amazon's `m7g.metal`.
 fn is_sold_bare(root: &Root) -> bool {
     let product = root
         .line("/sys/class/dmi/id/product_name")
@@ -71,8 +74,8 @@ fn is_sold_bare(root: &Root) -> bool {
     product.ends_with(".metal") || product.contains(".metal-")
 }
 
-/// Returns the hypervisor's own entry in the device tree. The answer is QEMU if the tree has the
-/// device by which QEMU passes files to its guest, or a name of QEMU's virtual board.
+/// Returns the hypervisor's name from the device tree's hypervisor node. The result is QEMU if the
+/// tree has QEMU's firmware-configuration device or the name of a virtual board of QEMU.
 fn device_tree_hypervisor(root: &Root) -> Option<String> {
     let of_itself = root
         .line("/proc/device-tree/hypervisor/compatible")

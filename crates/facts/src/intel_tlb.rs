@@ -1,7 +1,8 @@
 //! TLBs as Intel's CPUID reports them (Software Developer's Manual, volume 2A, CPUID, leaves 02H and 18H).
 //!
-//! Leaf 18H gives sets and ways. Older CPUs list one-byte descriptors in leaf 02H; those whose meaning is one page
-//! size and one count are decoded, a descriptor with a choice of page sizes once for each.
+//! Leaf 18H gives sets and ways of each TLB. Older CPUs list one-byte descriptors in leaf 02H. Only
+//! descriptors with a single number of entries are decoded. A descriptor with a choice of page
+//! sizes gives one TLB for each.
 
 use raw_cpuid::{CpuId as Leaves, CpuIdReader, DatInfo, DatType};
 use switchcost_record::{Tlb, TlbKind};
@@ -12,8 +13,8 @@ const M2: Bytes = Bytes::mib(2);
 const M4: Bytes = Bytes::mib(4);
 const G1: Bytes = Bytes::mib(1024);
 
-/// Largest number of structures that are read. No CPU lists as many, but a hypervisor that gives
-/// every sub-leaf the same answer would never end the list.
+/// Largest number of sub-leaves of leaf 18H that are read. No CPU has as many. The limit ends the
+/// loop under a hypervisor that answers every sub-leaf alike.
 const MOST_STRUCTURES: usize = 64;
 
 pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
@@ -35,8 +36,9 @@ pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
     }
 }
 
-/// Returns the TLBs of one structure of leaf 18H, one per page size. First-level TLBs for only
-/// loads or only stores are named data TLBs, because the record has no finer word.
+/// Returns the TLBs that one sub-leaf of leaf 18H describes, one per page size. A first-level TLB
+/// for only loads or only stores is reported as a data TLB, because the record has no kind for
+/// either.
 fn structure(tlb: &DatInfo) -> Vec<Tlb> {
     let kind = match tlb.cache_type() {
         DatType::DataTLB | DatType::LoadOnly | DatType::StoreOnly => TlbKind::Data,
@@ -68,8 +70,8 @@ fn structure(tlb: &DatInfo) -> Vec<Tlb> {
         .collect()
 }
 
-/// Returns the TLBs of one descriptor of leaf 02H, for 64-bit CPUs since 2008; empty for other
-/// descriptors.
+/// Returns the TLBs of one descriptor of leaf 02H, as 64-bit CPUs since 2008 use them; empty for
+/// unknown descriptors.
 fn descriptor(number: u8) -> Vec<Tlb> {
     use TlbKind::{Data, Instruction, Unified};
     let (level, kind, parts): (u32, TlbKind, &[(u32, Bytes)]) = match number {

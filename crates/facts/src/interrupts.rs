@@ -1,7 +1,8 @@
 //! Interrupt counts per CPU, read from the kernel's two tables.
 //!
-//! The input is the text of `/proc/interrupts` or `/proc/softirqs`, whose columns are the online CPUs; the output is sums of one column.
-//! [`total`] and [`device_total`] allocate nothing, since they run between timed batches.
+//! The input is the text of `/proc/interrupts` or `/proc/softirqs`, which has a column for each
+//! online CPU. The output is the sum of one column. [`total`] and [`device_total`] allocate
+//! nothing, because they run between timed batches.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,23 +13,25 @@ use switchcost_units::CpuId;
 use super::Root;
 use super::cpu_time::busy_per_mille;
 
-/// Time for which the interrupt load is observed: a dozen ticks of a 250 Hz timer, and five of the
-/// ticks in which the kernel counts CPU time; short enough for the start of a run.
+/// Time over which the interrupt load is observed: 12 ticks of a 250 Hz timer, and 5 of the ticks
+/// in which the kernel counts CPU time. The start of a run waits for this time.
 const OBSERVED: Duration = Duration::from_millis(50);
 
-/// Returns the number of all interrupts of `cpu`; `None` if the table has no such column, or an
-/// invalid number.
+/// Returns the number of all interrupts of `cpu` in the text of `/proc/interrupts`; `None` if the
+/// text has no column for `cpu`, or an invalid number.
 pub fn total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |_| true)
 }
 
-/// Returns the number of interrupts of `cpu`, without those of its own timer.
+/// Returns the number of interrupts of `cpu` without those of its own timer, from the text of
+/// `/proc/interrupts`.
 pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |line| !is_own_timer(line))
 }
 
-/// Returns the interrupt load of those of `cpus` that the table shows, observed for 50 ms (files of
-/// a test do not change, so they are not observed); empty if there is no table.
+/// Returns the interrupt load of each of `cpus` that has a column in `/proc/interrupts`, observed
+/// for 50 ms; empty if there is no table. In a test's tree of files nothing changes, so the load is
+/// not observed.
 pub(super) fn load(root: &Root, cpus: &[CpuId]) -> Vec<InterruptLoad> {
     let times = || root.read("/proc/stat").unwrap_or_default();
     let (started, times_before) = (Instant::now(), times());
@@ -81,7 +84,8 @@ fn is_column_of(name: &str, cpu: CpuId) -> bool {
         == Some(cpu.0)
 }
 
-/// Returns the number in `column`, if the line has a number in each of the `columns`.
+/// Returns the number in `column` of a table line; `None` unless the line has a number in each of
+/// its `columns` columns.
 fn cell(line: &str, column: usize, columns: usize) -> Option<&str> {
     let (_, row) = line.split_once(':')?;
     let numbers = row.split_ascii_whitespace().take(columns);
@@ -99,15 +103,16 @@ fn label(line: &str) -> &str {
     line.split(':').next().unwrap_or_default().trim()
 }
 
-/// Whether a line has a single number for the whole machine, such as an error counter; on a machine
-/// with one CPU this looks like a column.
+/// Whether a table line has a single number for the whole machine, such as an error counter. On a
+/// machine with one CPU this number looks like a column.
 fn is_machine_wide(line: &str) -> bool {
     ["ERR", "MIS"]
         .iter()
         .any(|name| label(line).eq_ignore_ascii_case(name))
 }
 
-/// Whether a line counts the CPU's own tick: x86 `LOC` (`HVS` under Hyper-V), the architected timers of Arm and RISC-V.
+/// Whether a table line counts the CPU's own timer interrupts: `LOC` on x86 (`HVS` under Hyper-V),
+/// and the architected timers of Arm and RISC-V.
 fn is_own_timer(line: &str) -> bool {
     matches!(label(line), "LOC" | "HVS")
         || ["arch_timer", "riscv-timer"]

@@ -7,10 +7,11 @@ use switchcost_units::Bytes;
 
 use super::{Root, status};
 
-/// Largest unpacked configuration that is read. Kernel configurations have about 300 KiB.
+/// Largest size of the kernel's unpacked build configuration that is read, in bytes. Typical sizes
+/// are about 300 KiB.
 const LARGEST_CONFIG: u64 = 4 << 20;
 
-/// Returns release and version of the kernel: `6.18.1 #1 SMP PREEMPT_DYNAMIC`.
+/// Returns the kernel's release and version: `6.18.1 #1 SMP PREEMPT_DYNAMIC`.
 pub fn kernel(root: &Root) -> String {
     let part = |name: &str| {
         root.line(&format!("/proc/sys/kernel/{name}"))
@@ -21,15 +22,15 @@ pub fn kernel(root: &Root) -> String {
         .to_owned()
 }
 
-/// Returns the major and minor number of the release; `None` if the release does not begin with
-/// numbers.
+/// Returns the major and minor number of the kernel's release; `None` if the release does not begin
+/// with numbers.
 pub fn release(root: &Root) -> Option<(u32, u32)> {
     let release = root.line("/proc/sys/kernel/osrelease").ok()?;
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Returns the name of the distribution.
+/// Returns the name of the Linux distribution from os-release.
 pub fn distribution(root: &Root) -> Fact<String> {
     let text = match root
         .read("/etc/os-release")
@@ -45,7 +46,8 @@ pub fn distribution(root: &Root) -> Fact<String> {
     name.map_or_else(|| Fact::unknown("os-release has no PRETTY_NAME"), plain)
 }
 
-/// Returns the kernel's build configuration, or an error that lists the files searched.
+/// Returns the text of the kernel's build configuration. The error says which file cannot be
+/// unpacked or which files are missing.
 pub fn config(root: &Root) -> Result<String, String> {
     if let Ok(packed) = root.bytes("/proc/config.gz") {
         return unpack(&packed).map_err(|error| format!("/proc/config.gz: {error}"));
@@ -77,15 +79,15 @@ fn unpack(packed: &[u8]) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Returns the value of `name` in a kernel configuration.
+/// Returns the value of option `name` in a kernel configuration; `None` if the option is not set.
 pub fn option<'a>(config: &'a str, name: &str) -> Option<&'a str> {
     config
         .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Whether a kernel with this configuration has an option at all: an option that the kernel does
-/// not have is not in the configuration.
+/// Whether the kernel with this configuration knows the option `name`, set or not. A configuration
+/// does not mention unknown options.
 pub fn has_option(config: &str, name: &str) -> bool {
     option(config, name).is_some()
         || config
@@ -93,8 +95,8 @@ pub fn has_option(config: &str, name: &str) -> bool {
             .any(|line| line == format!("# {name} is not set"))
 }
 
-/// Returns the number of timer ticks per second. Only the configuration has it, because user space
-/// always sees 100.
+/// Returns the number of the kernel's timer ticks per second (CONFIG_HZ). System calls do not show
+/// this rate: user space always sees 100.
 pub fn timer_hz(config: &Result<String, String>) -> Fact<u32> {
     match config {
         Ok(text) => match option(text, "CONFIG_HZ").and_then(|value| value.parse().ok()) {
@@ -105,8 +107,8 @@ pub fn timer_hz(config: &Result<String, String>) -> Fact<u32> {
     }
 }
 
-/// Returns the preemption model in force. If a kernel can change the model without showing it, the
-/// answer is the model of its build.
+/// Returns the preemption model in force. If the kernel can change the model at run time and does
+/// not show it, the result is the model chosen at build time.
 pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> {
     let version = root.line("/proc/sys/kernel/version").unwrap_or_default();
     let has = |word: &str| version.split_ascii_whitespace().any(|found| found == word);
@@ -129,8 +131,8 @@ pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> 
     }
 }
 
-/// Returns the preemption model that debugfs marks, as in `none voluntary (full)`. Without debugfs
-/// the answer is the model on the boot command line, if the kernel has it.
+/// Returns the preemption model in parentheses in debugfs: `full` of `none voluntary (full)`.
+/// Without debugfs the result is the model on the boot command line, if the kernel knows it.
 fn chosen(root: &Root, config: &Result<String, String>) -> Option<String> {
     let marked = root
         .line("/sys/kernel/debug/sched/preempt")
@@ -160,7 +162,7 @@ fn built_in(config: &Result<String, String>) -> Option<&'static str> {
         .map(|(_, model)| model)
 }
 
-/// Returns the value of the last `name=value` on the boot command line, because the kernel uses the
+/// Returns the value of the last `name=value` on the boot command line. The kernel also uses the
 /// last.
 pub fn command_line_value(root: &Root, name: &str) -> Option<String> {
     let line = root.line("/proc/cmdline").ok()?;
@@ -191,13 +193,13 @@ pub fn huge_pages(root: &Root) -> Fact<String> {
     ))
 }
 
-/// Returns the active choice of a list such as `always [madvise] never`.
+/// Returns the word in brackets of a list such as `always [madvise] never`.
 pub fn bracketed(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('[')?;
     rest.split_once(']').map(|(choice, _)| choice)
 }
 
-/// Returns the size of all memory; zero if not even the running kernel reports it.
+/// Returns the size of physical memory that the kernel can use; zero if unknown.
 pub fn memory(root: &Root) -> Bytes {
     let asked = || root.is_system().then(rustix::system::sysinfo);
     let of_kernel =
@@ -207,7 +209,8 @@ pub fn memory(root: &Root) -> Bytes {
         .unwrap_or_default()
 }
 
-/// Preemption models, each with the option that selects it when a kernel is built.
+/// The kernel's preemption models, each with the configuration option that selects it at build
+/// time.
 pub(super) const MODELS: [(&str, &str); 4] = [
     ("CONFIG_PREEMPT_NONE", "none"),
     ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),

@@ -1,8 +1,8 @@
 //! Internal to switchcost: facts about the machine and about this process, from the kernel's files and the CPU.
 //!
-//! The input is a [`Root`], which is the running machine or a tree of files that stands for one; the output is a filled [`HostManifest`],
-//! with a reason for each missing fact, and limits and capabilities. Every text is kept as data, however odd; this crate does not judge,
-//! change the machine or print.
+//! The input is a [`Root`]: the running machine, or a tree of files that simulates one. The output
+//! is a filled [`HostManifest`], with a reason for each missing fact, and limits and capabilities.
+//! Texts are stored as found. This crate does not judge, change the machine or print.
 
 #[cfg(target_arch = "x86_64")]
 mod amd_tlb;
@@ -43,8 +43,8 @@ pub use status::available_memory;
 pub use switch_path::Answers;
 pub use topology::{allowed_cpus, cpus_by_quiet, online, quietest_cpu, relation};
 
-/// Collects facts about the machine in its present state, with answers of the kernel from the
-/// caller. Interrupts are observed for 50 ms.
+/// Collects the facts about the machine at present. `answers` are the results of the system calls
+/// that the caller makes. Interrupts are observed for 50 ms.
 pub fn manifest(root: &Root, answers: Answers) -> HostManifest {
     let host = manifest_at_once(root, answers.slice_extension.clone());
     HostManifest {
@@ -54,8 +54,8 @@ pub fn manifest(root: &Root, answers: Answers) -> HostManifest {
     }
 }
 
-/// Collects facts about the machine in its present state, without each CPU's interrupts and without
-/// the conditions of the switch path.
+/// Collects the facts about the machine at present, without observing interrupts and without the
+/// conditions of the switch path.
 pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifest {
     let processor = processor::Processor::read(root);
     let config = kernel::config(root);
@@ -105,7 +105,8 @@ pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifes
     }
 }
 
-/// Returns the CPU whose caches and governor represent those of all CPUs.
+/// Returns the CPU whose caches and frequency governor stand for those of all CPUs: the first CPU
+/// that is allowed and online.
 fn first_usable(allowed: &[CpuId], online: &[CpuId]) -> CpuId {
     allowed
         .iter()

@@ -1,24 +1,25 @@
-//! Limits of this process (getrlimit(2)) that end or hinder a run: their purposes, the least useful values, and the limit that may have
-//! ended a process. Limits on locked memory and real-time priority are examined only if these are requested.
+//! Limits of this process (getrlimit(2)) that end or hinder a run: the name of each limit, the
+//! least useful value, and the signals by which the limit ends a process. The limits on locked
+//! memory and real-time priority are read only by name, with [`read`].
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use crate::Root;
 
-/// One kind of limit on a process.
+/// One kind of resource limit of a process (getrlimit(2)).
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     /// Name of the limit in the first column of `/proc/self/limits`.
     row: &'static str,
-    /// Name of the limit within a sentence.
+    /// Name of the limit as used within a sentence.
     what: &'static str,
-    /// Name of the limit as an option of prlimit(1): `--KEY`.
+    /// Name of the limit as an option of prlimit(1), without the leading `--`.
     pub key: &'static str,
     unit: Unit,
-    /// Least value at which the limit hinders no subcommand.
+    /// Least value with which every subcommand works, in the unit of the limit.
     least: u64,
-    /// Signals by which the limit may end a process.
+    /// Signals by which exceeding the limit may end a process.
     signals: &'static [i32],
 }
 
@@ -33,7 +34,7 @@ enum Unit {
 const GIB: u64 = 1 << 30;
 
 const LIMITS: [Limit; 9] = [
-    // A simulation of some thousand million instructions on many designs.
+    // Enough CPU time to simulate some thousand million instructions on many cache models.
     limit(
         "Max cpu time",
         "CPU time",
@@ -42,7 +43,7 @@ const LIMITS: [Limit; 9] = [
         3_600,
         &[libc::SIGXCPU, libc::SIGKILL],
     ),
-    // Valgrind, and the memory that traced programs share with this program.
+    // Enough for Valgrind, and for the memory that traced programs share with this program.
     limit(
         "Max address space",
         "address space",
@@ -67,7 +68,7 @@ const LIMITS: [Limit; 9] = [
         1 << 20,
         &[libc::SIGSEGV, libc::SIGBUS],
     ),
-    // A trace; memory that processes share counts as a file.
+    // Enough for a trace. Memory shared between processes also counts as a file.
     limit(
         "Max file size",
         "length of a file",
@@ -76,7 +77,7 @@ const LIMITS: [Limit; 9] = [
         GIB,
         &[libc::SIGXFSZ],
     ),
-    // 64 tasks in a ring, with four descriptors to each.
+    // Enough for 64 tasks in a ring, with four descriptors each.
     limit(
         "Max open files",
         "open files",
@@ -93,7 +94,7 @@ const LIMITS: [Limit; 9] = [
         256,
         &[],
     ),
-    // 64 queues.
+    // Enough for 64 queues.
     limit(
         "Max msgqueue size",
         "message queues",
@@ -102,7 +103,7 @@ const LIMITS: [Limit; 9] = [
         512 << 10,
         &[],
     ),
-    // A window of a real-time task is far shorter; a task that runs for 30 s is killed anyway.
+    // A window of a real-time task is far shorter. Tasks that run for 30 s are killed anyway.
     limit(
         "Max realtime timeout",
         "real-time CPU time",
@@ -142,13 +143,13 @@ const fn limit(
 }
 
 impl Limit {
-    /// Returns the value of the limit; `None` if it is unlimited or unknown.
+    /// Returns the soft limit of this process; `None` if it is unlimited or unknown.
     fn value(&self, root: &Root) -> Option<u64> {
         read(root, self.row).ok().filter(|value| *value != u64::MAX)
     }
 
-    /// Returns the argument of prlimit(1) that lifts the limit. For files the argument is a number, because every process
-    /// has a limit on these.
+    /// Returns the option of prlimit(1) that lifts the limit. The number of open files gets a
+    /// number, because the kernel does not allow it to be unlimited.
     pub fn raised(&self) -> String {
         let value = if self.key == "nofile" {
             "1048576"
@@ -169,8 +170,8 @@ impl Limit {
     }
 }
 
-/// Returns a soft limit from `/proc/self/limits`, which is the limit that the kernel enforces;
-/// `u64::MAX` means no limit.
+/// Returns the soft limit in the line `row` of `/proc/self/limits`, which is the limit that the
+/// kernel enforces; `u64::MAX` if unlimited. The error says that the file or the line is missing.
 pub fn read(root: &Root, row: &str) -> Result<u64, String> {
     let text = root
         .read("/proc/self/limits")
@@ -187,7 +188,8 @@ pub fn read(root: &Root, row: &str) -> Result<u64, String> {
     value.ok_or_else(|| format!("/proc/self/limits has no '{row}'"))
 }
 
-/// Returns the limits that are too low for the subcommands, with their values: `open files of 64`.
+/// Returns the limits of this process that are too low for the subcommands, each with a text for
+/// its value: `open files of 64`.
 pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
     let processes = is_bound_to_processes.then_some(PROCESSES);
     let of = |limit: Limit| {
@@ -199,10 +201,12 @@ pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
     LIMITS.into_iter().chain(processes).filter_map(of).collect()
 }
 
-/// Size of a stack that the command line alone nearly fills.
+/// Smallest stack of the first thread with which the program can work, in bytes. Parsing the
+/// command line nearly fills a smaller stack.
 const LEAST_STACK: u64 = 512 << 10;
 
-/// Returns the size of the first thread's stack, if the program would overflow that stack.
+/// Returns the size of the first thread's stack if the program would overflow it; `None` if the
+/// stack is large enough.
 pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
     use rustix::process::{Resource, getrlimit};
     getrlimit(Resource::Stack)
@@ -211,13 +215,14 @@ pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
         .map(switchcost_units::Bytes)
 }
 
-/// Describes how a child process ended, and the limits that may have ended it: `signal: 24 (SIGXCPU), which a limit may be the cause of:
-/// CPU time of 1 s`; or the filter of system calls.
+/// Describes how a child process ended, with the limits that may have ended it and the command that
+/// raises them, or says that a seccomp filter ended it: `signal: 24 (SIGXCPU); a limit may have
+/// ended it: CPU time of 1 s; to raise it: prlimit --cpu=unlimited --pid $$`.
 pub fn ending(status: ExitStatus) -> String {
     ending_below(&Root::system(), status)
 }
 
-/// Whether a limit may have ended the process.
+/// Whether a limit may have ended a child process with this exit status.
 pub fn may_have_ended(status: ExitStatus) -> bool {
     !suspects(&Root::system(), status).is_empty()
 }
@@ -241,8 +246,8 @@ fn ending_below(root: &Root, status: ExitStatus) -> String {
     )
 }
 
-/// Returns the limits that may have ended a process. Every machine limits stacks and memory, so
-/// these are suspected only if their limits are low.
+/// Returns the limits that may have ended a child process, each with a text for its value. Every
+/// machine limits stacks and memory, so these two are suspected only if their limits are low.
 fn suspects(root: &Root, status: ExitStatus) -> Vec<(Limit, String)> {
     let Some(signal) = status.signal() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Other processes that hold perf events or attached BPF programs, both of which may be in the path of each switch.
+//! Other processes that hold perf events or attached BPF programs, which may run at each switch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -10,8 +10,8 @@ use super::status::field_of;
 
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
 
-/// Finds processes that observe the kernel, by their open files, because a perf event or BPF
-/// attachment ends with its last file.
+/// Finds other processes that hold perf events or BPF attachments, by their open files: an event or
+/// attachment ends when its last file is closed.
 pub(super) fn find_observers(root: &Root) -> Fact<Vec<String>> {
     let mut all: BTreeMap<String, Held> = BTreeMap::new();
     let mut hidden = 0;
@@ -95,7 +95,8 @@ fn held_by(root: &Root, process: &str) -> Result<Held, ErrorKind> {
     Ok(held)
 }
 
-/// Describes an attachment, such as `raw_tracepoint sched_switch`.
+/// Returns the description of a BPF attachment from its `fdinfo` file, such as `raw_tracepoint
+/// sched_switch`.
 fn attachment(root: &Root, file: &str) -> Option<String> {
     let text = root.read(file).ok()?;
     let kind = field_of(&text, "link_type")?;

@@ -1,4 +1,4 @@
-//! The kind of CPU, and the kernel's mitigations of its weaknesses.
+//! The CPU model, its features, and the kernel's mitigations of its vulnerabilities.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use switchcost_units::CpuId;
 
 use super::{Root, arm_core, status};
 
-/// Content of `/proc/cpuinfo`, in which the first CPU represents all CPUs.
+/// Text of `/proc/cpuinfo`. The first CPU in the text stands for all CPUs.
 pub(crate) struct Processor {
     text: String,
 }
@@ -19,7 +19,8 @@ impl Processor {
         }
     }
 
-    /// Returns the name of the CPU model, or the kinds of core if the kernel reports only numbers.
+    /// Returns the name of the CPU model, or the names of the core types on Arm, where the kernel
+    /// reports only numbers.
     pub(crate) fn model(&self) -> Fact<String> {
         let name = status::field_of(&self.text, "model name").filter(|name| !name.is_empty());
         name.or_else(|| arm_core::kinds(&self.text)).map_or_else(
@@ -28,19 +29,21 @@ impl Processor {
         )
     }
 
-    /// Returns the revision of the microcode. In a guest, the hypervisor invents this number.
+    /// Returns the revision of the CPU's microcode. In a guest, the hypervisor chooses this number
+    /// freely.
     pub(crate) fn microcode(&self) -> Option<String> {
         status::field_of(&self.text, "microcode").filter(|revision| !revision.is_empty())
     }
 
-    /// Whether the kernel lists `flag`; `None` if it lists no flags, as outside x86.
+    /// Whether the kernel lists the CPU flag `flag`; `None` if the kernel lists no flags, as
+    /// outside x86.
     pub(crate) fn has(&self, flag: &str) -> Option<bool> {
         let flags = status::field_of(&self.text, "flags")?;
         Some(flags.split_ascii_whitespace().any(|found| found == flag))
     }
 
-    /// Whether the CPU's time stamp counter runs at a constant rate in every state. On Arm the
-    /// architecture guarantees this.
+    /// Whether the CPU's time stamp counter runs at a constant rate in all power states. On Arm the
+    /// architecture guarantees a constant rate.
     pub(crate) fn is_tsc_invariant(&self) -> bool {
         match cfg!(target_arch = "aarch64") {
             true => true,
@@ -50,9 +53,9 @@ impl Processor {
         }
     }
 
-    /// Returns the sustained and the highest clock rate of a core in kHz. The source is frequency
-    /// scaling, or else the present rate. `None` in a guest without frequency scaling, which does
-    /// not see the rate.
+    /// Returns the sustained and the highest clock rate of `cpu` in kHz, from the frequency driver,
+    /// or else from `/proc/cpuinfo`. `None` in a guest without a frequency driver, because a guest
+    /// cannot see the rate.
     pub(crate) fn core_khz(&self, root: &Root, cpu: CpuId) -> Option<[u64; 2]> {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
         let file = |name: &str| {
@@ -62,7 +65,7 @@ impl Processor {
                 .ok()
                 .filter(|khz| *khz > 0)
         };
-        // In a guest the hypervisor shows the rate of the time stamp counter instead.
+        // In a guest, `cpu MHz` is the rate of the time stamp counter.
         let now = || {
             let mhz = status::field_of(&self.text, "cpu MHz")?;
             khz_of(&mhz).filter(|_| self.has("hypervisor") != Some(true))
@@ -72,7 +75,8 @@ impl Processor {
         Some([sustained, highest])
     }
 
-    /// Whether address spaces are tagged in the TLB. On Arm the architecture guarantees this.
+    /// Whether TLB entries are tagged by address space (PCID on x86). On Arm the architecture
+    /// guarantees tags.
     pub(crate) fn has_pcid(&self) -> Fact<bool> {
         match (cfg!(target_arch = "aarch64"), self.has("pcid")) {
             (true, _) => Fact::Known(true),
@@ -81,7 +85,8 @@ impl Processor {
         }
     }
 
-    /// Whether the kernel's page tables are separate from those of user space.
+    /// Whether page-table isolation (KPTI) is active, by which the kernel's page tables are
+    /// separate from those of user space.
     pub(crate) fn is_kpti_active(&self, mitigations: &BTreeMap<String, String>) -> Fact<bool> {
         match (
             mitigations.get("meltdown").map(String::as_str),
@@ -100,7 +105,7 @@ impl Processor {
     }
 }
 
-/// Returns the kernel's report on each vulnerability.
+/// Returns the kernel's report on each CPU vulnerability, by name.
 pub(crate) fn mitigations(root: &Root) -> BTreeMap<String, String> {
     let folder = "/sys/devices/system/cpu/vulnerabilities";
     let names = root.names(folder).into_iter();
@@ -113,7 +118,8 @@ pub(crate) fn mitigations(root: &Root) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Whether hardware threads are enabled. A guest may read `off` although its host uses them.
+/// Whether simultaneous multithreading (SMT) is active. A guest may read `off` although its host
+/// uses SMT.
 pub(crate) fn is_smt_active(root: &Root) -> Fact<bool> {
     match root.line("/sys/devices/system/cpu/smt/active") {
         Ok(text) if text == "1" => Fact::Known(true),
@@ -123,7 +129,7 @@ pub(crate) fn is_smt_active(root: &Root) -> Fact<bool> {
     }
 }
 
-/// Returns the frequency governor of `cpu`.
+/// Returns the name of the frequency governor of `cpu`.
 pub(crate) fn governor(root: &Root, cpu: CpuId) -> Fact<String> {
     let governor = root.line(&format!(
         "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"
@@ -134,8 +140,8 @@ pub(crate) fn governor(root: &Root, cpu: CpuId) -> Fact<String> {
     governor.map_or_else(unknown, Fact::Known)
 }
 
-/// Whether cores may run faster than their base clock; `None` without a frequency driver that
-/// reports it.
+/// Whether cores may run faster than their base clock rate; `None` if no frequency driver reports
+/// this setting.
 pub(crate) fn is_turbo_on(root: &Root) -> Option<bool> {
     let cpu = "/sys/devices/system/cpu";
     let is_one = |path: String| {
@@ -149,7 +155,7 @@ pub(crate) fn is_turbo_on(root: &Root) -> Option<bool> {
         .or_else(|| is_one(format!("{cpu}/intel_pstate/no_turbo")).map(|off| !off))
 }
 
-/// Parses a number of megahertz, such as `2596.136`.
+/// Parses a number of megahertz, such as `2596.136`, as whole kilohertz.
 fn khz_of(mhz: &str) -> Option<u64> {
     let (whole, rest) = mhz.trim().split_once('.').unwrap_or((mhz.trim(), ""));
     let thousandths: String = rest.chars().chain("000".chars()).take(3).collect();

@@ -1,27 +1,29 @@
-//! The capabilities of this process, and whether they are effective.
+//! Capabilities of this process, and whether the kernel accepts them in this process's user
+//! namespace.
 
 use crate::{Root, status};
 
-/// Capabilities that help to measure and observe, by their numbers in `linux/capability.h`.
+/// Capabilities that help to measure and observe. The discriminants are the numbers in
+/// `linux/capability.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// The right to lock memory.
+    /// The capability to lock memory without limit.
     IpcLock = 14,
-    /// The right to read facts about processes of other users.
+    /// The capability to read facts about processes of other users in /proc.
     SysPtrace = 19,
-    /// The general right of administration: the old capability from which most others were split
-    /// off.
+    /// The general capability of administration, from which `Perfmon` and `Bpf` were split off in
+    /// Linux 5.8.
     SysAdmin = 21,
-    /// The right to set real-time priority.
+    /// The capability to set real-time priority.
     SysNice = 23,
-    /// The right to use performance counters.
+    /// The capability to use performance counters.
     Perfmon = 38,
-    /// The right to use BPF.
+    /// The capability to use BPF.
     Bpf = 39,
 }
 
 impl Capability {
-    /// All useful capabilities, with their names.
+    /// All capabilities of this type, with their names as in capabilities(7).
     pub const ALL: [(Capability, &str); 5] = [
         (Capability::SysNice, "cap_sys_nice"),
         (Capability::IpcLock, "cap_ipc_lock"),
@@ -31,7 +33,7 @@ impl Capability {
     ];
 }
 
-/// Effective capabilities of this process; empty if they cannot be read.
+/// Effective capabilities of this process (`CapEff`); none if they cannot be read.
 #[derive(Debug)]
 pub struct Rights {
     effective: u64,
@@ -39,7 +41,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Reads the capabilities of this process.
+    /// Reads the effective capabilities of this process from `/proc/self/status`.
     pub fn read(root: &Root) -> Self {
         let field = status::field(root, "CapEff");
         let effective = field
@@ -51,22 +53,22 @@ impl Rights {
         }
     }
 
-    /// Whether the kernel grants the rights of `capability`. For priorities, locked memory,
-    /// counters and BPF, the kernel accepts only capabilities in the first user namespace
+    /// Whether the kernel grants this process what `capability` allows. For priorities, locked
+    /// memory, counters and BPF, the kernel accepts a capability only in the initial user namespace
     /// (`capable()`, not `ns_capable()`).
     pub fn has(&self, capability: Capability) -> bool {
         !self.is_in_user_namespace && self.holds(capability)
     }
 
-    /// Whether this process has a capability in its own user namespace. The old `cap_sys_admin`
-    /// includes the two capabilities that were split off.
+    /// Whether this process has `capability` in its own user namespace. `cap_sys_admin` includes
+    /// `cap_perfmon` and `cap_bpf`, which were split off from it.
     pub fn holds(&self, capability: Capability) -> bool {
         let covered = matches!(capability, Capability::Perfmon | Capability::Bpf)
             && self.bit(Capability::SysAdmin);
         covered || self.bit(capability)
     }
 
-    /// Whether this process is in another user namespace than the first.
+    /// Whether this process is in a user namespace other than the initial one.
     pub fn is_in_user_namespace(&self) -> bool {
         self.is_in_user_namespace
     }
@@ -76,7 +78,8 @@ impl Rights {
     }
 }
 
-/// Whether this process is outside the first user namespace, which maps all users to themselves.
+/// Whether this process is outside the initial user namespace, in which `/proc/self/uid_map` maps
+/// every user to itself.
 fn is_in_user_namespace(root: &Root) -> bool {
     let map = root.read("/proc/self/uid_map").unwrap_or_default();
     let words: Vec<_> = map.split_ascii_whitespace().collect();

@@ -4,18 +4,19 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Largest file of the kernel that is read: `/proc/interrupts` of 512 CPUs with a thousand
-/// interrupts has about 6 MiB. A longer file is refused, because numbers from half a file look
-/// right.
+/// Largest file of the kernel that is read, in bytes: `/proc/interrupts` of 512 CPUs with a
+/// thousand interrupts has about 6 MiB. A longer file is an error, because numbers from a truncated
+/// file look right.
 const LARGEST_FILE: u64 = 8 << 20;
 
-/// Root of the kernel's files: `/`, or the root of a tree with the same structure.
+/// Root directory of the kernel's files: `/`, or a directory with the same structure that simulates
+/// a machine.
 #[derive(Clone, Debug)]
 pub struct Root {
     prefix: PathBuf,
 }
 
-/// Why a file of the kernel could not be read.
+/// Error for a file of the kernel that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     path: String,
@@ -29,28 +30,29 @@ impl fmt::Display for Unreadable {
 }
 
 impl Root {
-    /// Returns the root of the running machine.
+    /// Returns the root directory of the running machine.
     pub fn system() -> Self {
         Root {
             prefix: PathBuf::from("/"),
         }
     }
 
-    /// Returns the root of a tree of files that stands for a machine. Only these files are read,
-    /// without CPUID or system calls.
+    /// Returns a root directory that simulates a machine. Facts then come only from its files, not
+    /// from CPUID or system calls.
     pub fn new(prefix: impl Into<PathBuf>) -> Self {
         Root {
             prefix: prefix.into(),
         }
     }
 
-    /// Whether the root is that of the running machine, on which CPUID and system calls may be
-    /// used.
+    /// Whether this is the root directory of the running machine. Only then may CPUID and system
+    /// calls be used.
     pub fn is_system(&self) -> bool {
         self.prefix == Path::new("/")
     }
 
-    /// Returns the content of the file at the absolute path `path`.
+    /// Returns the content of the file at the absolute path `path`; an error if the file cannot be
+    /// read or is longer than 8 MiB.
     pub fn bytes(&self, path: &str) -> Result<Vec<u8>, Unreadable> {
         let unreadable = |why: String| Unreadable {
             path: path.to_owned(),
@@ -63,27 +65,27 @@ impl Root {
         }
     }
 
-    /// Returns the text of a file; invalid UTF-8 is replaced.
+    /// Returns the text of the file at `path`. Invalid UTF-8 is replaced by U+FFFD.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or is longer than any file of the kernel.
+    /// If the file cannot be read, or is longer than 8 MiB.
     pub fn read(&self, path: &str) -> Result<String, Unreadable> {
         self.bytes(path)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the text of a file without surrounding white space.
+    /// Returns the text of the file at `path` without surrounding white space.
     pub fn line(&self, path: &str) -> Result<String, Unreadable> {
         self.read(path).map(|text| text.trim().to_owned())
     }
 
-    /// Returns the names in a directory, sorted; empty if the directory cannot be read.
+    /// Returns the names in the directory at `path`, sorted; empty if the directory cannot be read.
     pub fn names(&self, path: &str) -> Vec<String> {
         self.list(path).unwrap_or_default()
     }
 
-    /// Returns the names in a directory, sorted.
+    /// Returns the names in the directory at `path`, sorted.
     ///
     /// # Errors
     ///
@@ -97,19 +99,20 @@ impl Root {
         Ok(names)
     }
 
-    /// Returns the target of a symbolic link.
+    /// Returns the target of the symbolic link at `path`; `None` if there is no such link.
     pub fn link(&self, path: &str) -> Option<String> {
         std::fs::read_link(self.join(path))
             .ok()
             .map(|target| target.to_string_lossy().into_owned())
     }
 
-    /// Whether the file or folder `path` exists.
+    /// Whether a file or directory exists at `path`.
     pub fn has(&self, path: &str) -> bool {
         self.join(path).exists()
     }
 
-    /// Returns the inode of `path`, which changes when the file is created again.
+    /// Returns the inode number of `path`, which changes if the file is deleted and created again;
+    /// `None` if the file does not exist.
     pub fn number(&self, path: &str) -> Option<u64> {
         std::fs::metadata(self.join(path))
             .ok()

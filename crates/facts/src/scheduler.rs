@@ -1,15 +1,16 @@
-//! Features of the kernel's scheduler that affect switches. The kernel is asked for each feature,
-//! and none is inferred from the version; the caller makes the system calls.
+//! Features of the kernel's scheduler that affect switches. Each feature is read from the kernel's
+//! files, not inferred from the kernel's version. The caller makes the system calls.
 
 use switchcost_record::{Fact, Scheduler};
 
 use super::Root;
 use super::kernel::{MODELS, has_option, option};
 
-/// Folder of the scheduler's settings in debugfs.
+/// Directory of the scheduler's settings in debugfs.
 const SETTINGS: &str = "/sys/kernel/debug/sched";
 
-/// File with the counts of extended time slices, if the kernel keeps them (CONFIG_RSEQ_STATS).
+/// File in debugfs with the counts of extended time slices. The kernel has this file if it was
+/// built with CONFIG_RSEQ_STATS.
 const RSEQ_STATISTICS: &str = "/sys/kernel/debug/rseq/stats";
 
 pub(super) fn scheduler(
@@ -24,8 +25,8 @@ pub(super) fn scheduler(
     }
 }
 
-/// Returns the preemption models in debugfs, `none voluntary full (lazy)`, or else those that the
-/// configuration has.
+/// Returns the preemption models that the kernel offers, as listed in debugfs (`none voluntary full
+/// (lazy)`), or else those in the build configuration.
 fn preemption_models(root: &Root, config: &Result<String, String>) -> Fact<Vec<String>> {
     if let Ok(text) = root.line(&format!("{SETTINGS}/preempt")) {
         let models = text
@@ -52,7 +53,7 @@ fn preemption_models(root: &Root, config: &Result<String, String>) -> Fact<Vec<S
 }
 
 fn is_cache_aware(root: &Root, config: &Result<String, String>) -> Fact<bool> {
-    // The setting, with the active choice in brackets if it is one of several.
+    // If the setting has several choices, the active one is in brackets.
     if let Ok(setting) = root.line(&format!("{SETTINGS}/llc_balancing/enabled")) {
         let choice = super::kernel::bracketed(&setting).unwrap_or(&setting);
         return Fact::Known(!["0", "N", "never"].contains(&choice));
@@ -64,8 +65,8 @@ fn is_cache_aware(root: &Root, config: &Result<String, String>) -> Fact<bool> {
     }
 }
 
-/// Returns the number of time slices that were extended on this machine so far, and how many of
-/// these ended in time; `None` if the kernel does not count extensions.
+/// Returns two counts of this machine since boot: time slices that were extended, and extensions
+/// that the task ended in time. `None` if the kernel does not count extensions.
 pub fn slice_extensions(root: &Root) -> Option<(u64, u64)> {
     let text = root.read(RSEQ_STATISTICS).ok()?;
     let count = |name: &str| {

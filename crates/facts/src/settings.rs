@@ -1,10 +1,11 @@
-//! Settings of the scheduler, and others that add work to its switches.
+//! Values of the kernel's settings that affect the scheduler, or add work to switches and ticks.
 
 use std::collections::BTreeMap;
 
 use super::Root;
 
-/// Settings that do not begin with `sched_` but matter: accounting, scanning or tracing at switches and ticks.
+/// Settings in `/proc/sys/kernel` that affect switches or ticks although their names do not begin
+/// with `sched_`: accounting, scanning and tracing.
 const OTHERS: [&str; 6] = [
     "ftrace_enabled",
     "nmi_watchdog",
@@ -14,7 +15,7 @@ const OTHERS: [&str; 6] = [
     "timer_migration",
 ];
 
-/// Names of the scheduler's numbers in debugfs, in current and earlier kernels.
+/// Names of the scheduler's numeric settings in debugfs, in current and earlier kernels.
 const IN_DEBUGFS: [&str; 7] = [
     "base_slice_ns",
     "latency_ns",
@@ -25,7 +26,8 @@ const IN_DEBUGFS: [&str; 7] = [
     "wakeup_granularity_ns",
 ];
 
-/// Returns the values of the settings by name; settings that cannot be read are left out.
+/// Returns the values of the settings by name, such as `kernel/sched_rt_runtime_us` or
+/// `sched/features/PLACE_LAG`. Settings that cannot be read are left out.
 pub fn settings(root: &Root) -> BTreeMap<String, String> {
     let names = root
         .names("/proc/sys/kernel")
@@ -46,7 +48,8 @@ pub fn settings(root: &Root) -> BTreeMap<String, String> {
     sysctl.chain(debug).chain(features(root)).collect()
 }
 
-/// Splits features such as `PLACE_LAG NO_HRTICK`.
+/// Returns the scheduler's features in debugfs by name, with the value `on` or `off`. The file's
+/// text is like `PLACE_LAG NO_HRTICK`.
 fn features(root: &Root) -> impl Iterator<Item = (String, String)> {
     let text = root
         .line("/sys/kernel/debug/sched/features")
@@ -61,7 +64,8 @@ fn features(root: &Root) -> impl Iterator<Item = (String, String)> {
         .into_iter()
 }
 
-/// Returns the file of a setting, and the text that gives it this value.
+/// Returns the path of the file of the setting `name`, and the text whose writing sets it to
+/// `value`.
 pub fn assignment(name: &str, value: &str) -> (String, String) {
     match (
         name.strip_prefix("kernel/"),

@@ -4,12 +4,12 @@ use switchcost_units::Bytes;
 
 use super::Root;
 
-/// Returns a field of `/proc/self/status`.
+/// Returns the value of the field `name` in `/proc/self/status`; `None` if there is no such field.
 pub fn field(root: &Root, name: &str) -> Option<String> {
     field_of(&root.read("/proc/self/status").ok()?, name)
 }
 
-/// Returns the first value of `name` in lines of the form `name : value`.
+/// Returns the value in the first line of `text` of the form `name : value`.
 pub fn field_of(text: &str, name: &str) -> Option<String> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     let mut found = lines.filter(|(found, _)| found.trim() == name);
@@ -21,7 +21,8 @@ pub fn available_memory(root: &Root) -> Option<Bytes> {
     memory(root, "MemAvailable")
 }
 
-/// Returns a size from `/proc/meminfo`.
+/// Returns the size in the field `name` of `/proc/meminfo`; `None` if the field is missing or
+/// invalid.
 pub fn memory(root: &Root, name: &str) -> Option<Bytes> {
     let text = root.read("/proc/meminfo").ok()?;
     let value = field_of(&text, name)?;

@@ -1,26 +1,28 @@
-//! Conditions that affect a switch of this program's tasks, besides the kernel itself.
+//! Conditions of this process that add work to each of its switches, such as tracers, filters and
+//! control groups.
 
 use switchcost_record::{Fact, SwitchPath};
 
 use super::{Root, control_groups, ftrace, observers, settings, status};
 
-/// Answers of the kernel to system calls, which the caller makes.
+/// Facts from system calls, which the caller makes because this crate makes none.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// Whether the kernel can extend time slices.
+    /// Whether the kernel can extend time slices (rseq).
     pub slice_extension: Fact<bool>,
     /// The nice value of this program.
     pub nice: Fact<i32>,
-    /// Time slice of this program.
+    /// Time slice of this program in nanoseconds.
     pub slice_ns: Fact<u64>,
-    /// Least and largest utilization that the scheduler assumes for this program.
+    /// Least and largest utilization that the scheduler assumes for this program (uclamp), from 0
+    /// to 1024.
     pub utilization_clamp: Fact<[u32; 2]>,
-    /// Whether system calls are audited.
+    /// Whether the kernel audits system calls, as a text for the record.
     pub audit: Fact<String>,
 }
 
 impl Answers {
-    /// Creates answers that are all unknown, with a reason.
+    /// Creates answers that are all unknown, with the reason `why`.
     pub fn none(why: &str) -> Answers {
         Answers {
             slice_extension: Fact::unknown(why),
@@ -56,8 +58,8 @@ pub(super) fn switch_path(root: &Root, answers: Answers) -> SwitchPath {
     }
 }
 
-/// Returns the control group in the `cpu` hierarchy of version 1 if that hierarchy has processes,
-/// otherwise the group of version 2.
+/// Returns this process's control group in the version 1 hierarchy `cpu`, unless that is the root
+/// group; otherwise the version 2 group. The error says that neither is listed.
 fn control_group(root: &Root) -> Result<String, &'static str> {
     let group = |controller| control_groups::own_group(root, controller);
     let first = group("cpu").filter(|group| group != "/");
@@ -92,8 +94,8 @@ fn number(root: &Root, name: &str) -> Fact<u32> {
     )
 }
 
-/// Returns the mitigations of store bypass and indirect branches, for which the work at a switch
-/// depends on the two tasks.
+/// Returns the state of the mitigations for speculative store bypass and indirect branches. For
+/// these two, the kernel's work at a switch depends on the outgoing and the incoming task.
 fn speculation(root: &Root) -> Fact<String> {
     let field = |name: &str| status::field(root, name);
     let parts: Vec<String> = [

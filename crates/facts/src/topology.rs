@@ -7,16 +7,17 @@ use switchcost_units::{CpuId, parse_cpu_list};
 
 use super::Root;
 
-/// Interrupts per second by which equally quiet CPUs may differ: the most common tick rate
-/// (`CONFIG_HZ=250`). A CPU has this tick while it runs anything, so the tick shows no difference
-/// between CPUs.
+/// Difference in interrupts per second up to which two CPUs are equally quiet: 250, the most common
+/// tick rate (`CONFIG_HZ`). A CPU has timer ticks while it runs any task, so one tick rate is no
+/// difference in disturbance.
 const SAME_RATE: u64 = 250;
 
-/// Difference of busy shares, in thousandths, up to which CPUs are equally quiet: two of the five
-/// ticks in the observed time, of which one may be due to this program.
+/// Difference of busy shares, in thousandths, up to which two CPUs are equally quiet: two of the
+/// five ticks in the observed time. One busy tick may be due to this program.
 const SAME_BUSY: u64 = 400;
 
-/// Returns the relation of two CPUs; [`Relation::Unknown`] if the kernel does not report it.
+/// Returns the closest relation of two CPUs: same CPU, same core, shared cache, same or different
+/// socket. [`Relation::Unknown`] if the kernel does not report the topology.
 pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     if a == b {
         return Relation::SameCpu;
@@ -34,14 +35,14 @@ pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     }
 }
 
-/// Returns the least disturbed CPU; see [`cpus_by_quiet`].
+/// Returns the least disturbed CPU, the first of [`cpus_by_quiet`].
 pub fn quietest_cpu(manifest: &HostManifest) -> Option<CpuId> {
     cpus_by_quiet(manifest).first().copied()
 }
 
-/// Returns the allowed CPUs, beginning with the least disturbed: isolated CPUs first, then idle
-/// ones, then by interrupts observed, then by interrupts since boot. Among equals the highest
-/// number is first, because CPU 0 does the kernel's housekeeping.
+/// Returns the allowed online CPUs, least disturbed first. The order is by: isolated CPUs first,
+/// share of busy time, interrupts observed, interrupts since boot. Among equals the highest number
+/// comes first, because CPU 0 does the kernel's housekeeping.
 pub fn cpus_by_quiet(manifest: &HostManifest) -> Vec<CpuId> {
     let least = usable(manifest)
         .filter_map(|cpu| load(manifest, cpu))
@@ -61,8 +62,8 @@ fn usable(manifest: &HostManifest) -> impl Iterator<Item = CpuId> + '_ {
         .filter(|cpu| manifest.cpus_online.contains(cpu))
 }
 
-/// Returns the key by which CPUs are sorted, quietest first. A CPU without a count of interrupts
-/// comes after all CPUs with one.
+/// Returns the sort key of a CPU, lowest for the quietest CPU. `least` is the smallest number of
+/// interrupts per second of any usable CPU. A CPU without interrupt counts gets the largest.
 fn noise(manifest: &HostManifest, cpu: CpuId, least: u64) -> (bool, u64, u64, u64, Reverse<CpuId>) {
     let load = load(manifest, cpu);
     let busy = load
@@ -85,12 +86,13 @@ fn load(manifest: &HostManifest, cpu: CpuId) -> Option<&InterruptLoad> {
     manifest.interrupts.iter().find(|load| load.cpu == cpu)
 }
 
-/// Returns the interrupts per second in the observed time.
+/// Returns the number of interrupts per second in the time in which the load was observed.
 pub fn per_second(load: &InterruptLoad) -> u64 {
     load.observed.saturating_mul(1_000) / load.observed_ms.max(1)
 }
 
-/// Returns the hardware threads of the core of `cpu`, including `cpu`.
+/// Returns the hardware threads of the core of `cpu`, including `cpu`; `None` if the kernel does
+/// not report them.
 pub fn siblings(root: &Root, cpu: CpuId) -> Option<Vec<CpuId>> {
     let list = |name: &str| {
         cpu_list(
@@ -103,8 +105,8 @@ pub fn siblings(root: &Root, cpu: CpuId) -> Option<Vec<CpuId>> {
         .filter(|cpus| !cpus.is_empty())
 }
 
-/// Whether two CPUs share a cache of any level; `None` if no cache of `a` shows which CPUs share
-/// it.
+/// Whether the CPUs `a` and `b` share a cache of any level; `None` if the kernel reports for no
+/// cache of `a` which CPUs share it.
 fn shared_cache(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
     let folder = format!("/sys/devices/system/cpu/cpu{a}/cache");
     let indexes = root
@@ -122,7 +124,8 @@ fn packages(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
     Some(package(root, a)? == package(root, b)?)
 }
 
-/// Returns the socket of `cpu`; `None` if the firmware reports none, for which the file has a negative number.
+/// Returns the socket number of `cpu`; `None` if the firmware reports none, for which the kernel's
+/// file has a negative number.
 fn package(root: &Root, cpu: CpuId) -> Option<u32> {
     root.line(&format!(
         "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"
@@ -132,12 +135,12 @@ fn package(root: &Root, cpu: CpuId) -> Option<u32> {
     .ok()
 }
 
-/// Returns the CPUs that are online, as the kernel lists them.
+/// Returns the CPUs that are online: those in the kernel's list, or else those in `/proc/cpuinfo`.
 pub fn online(root: &Root) -> Vec<CpuId> {
     cpu_list(root, "/sys/devices/system/cpu/online").unwrap_or_else(|| listed(root))
 }
 
-/// Returns the CPUs that `/proc/cpuinfo` lists, which are those online.
+/// Returns the CPUs that `/proc/cpuinfo` lists, which are the online CPUs.
 fn listed(root: &Root) -> Vec<CpuId> {
     let text = root.read("/proc/cpuinfo").unwrap_or_default();
     let lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -147,14 +150,15 @@ fn listed(root: &Root) -> Vec<CpuId> {
         .collect()
 }
 
-/// Returns the CPUs that the kernel lets this process use.
+/// Returns the CPUs on which the kernel lets this process run.
 pub fn allowed_cpus(root: &Root) -> Vec<CpuId> {
     super::status::field(root, "Cpus_allowed_list")
         .and_then(|list| parse_cpu_list(&list).ok())
         .unwrap_or_default()
 }
 
-/// Returns the CPUs from a file in the kernel's list format; `None` if the file cannot be read.
+/// Returns the CPUs in the file at `path`, which has the kernel's list format; `None` if the file
+/// cannot be read.
 pub fn cpu_list(root: &Root, path: &str) -> Option<Vec<CpuId>> {
     parse_cpu_list(&root.line(path).ok()?).ok()
 }
