@@ -1,4 +1,4 @@
-//! Addresses and keys, in the forms that the levels need.
+//! Addresses, and the keys by which a level identifies its lines.
 
 /// Number of the low bits of a virtual address that are used.
 pub(crate) const VIRTUAL_BITS: u32 = 48;
@@ -25,7 +25,7 @@ pub(crate) const fn owner(process: u32, address: u64) -> u32 {
 /// Bit that is set in every key, so that 0 means an empty way and fresh memory is an empty cache.
 pub(crate) const VALID: u64 = 1 << 63;
 
-/// A virtual address of one process, and its physical address if any level wants it (else 0).
+/// A virtual address of one process, with its physical address, which is 0 unless a level needs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) process: u32,
@@ -62,7 +62,8 @@ impl KeyFormat {
 }
 
 impl Address {
-    /// Returns the start of the next line, which is valid only within a page.
+    /// Returns the address of the next line. The result is valid only if both lines are in one
+    /// page.
     pub(crate) fn next_line(&self, line_bits: u32) -> Address {
         let behind = |address: u64| ((address >> line_bits) + 1) << line_bits;
         Address {
@@ -72,7 +73,7 @@ impl Address {
         }
     }
 
-    /// Returns the start of the line `lines` lines away, in the same page.
+    /// Returns the address of the line that is `lines` lines away. Both lines must be in one page.
     pub(crate) fn lines_away(&self, line_bits: u32, lines: i64) -> Address {
         let away = |address: u64| (address >> line_bits).wrapping_add_signed(lines) << line_bits;
         Address {

@@ -1,12 +1,13 @@
-//! Splits blocks and their references into lookups, in the order of `docs/method/simulation.md` ("Order").
+//! Splits blocks and their references into lookups, in the order defined in
+//! `docs/method/simulation.md` ("Order").
 
 use switchcost_trace::{Block, BlockRun, Reference};
 
-/// Largest part of one kernel touch that is simulated, in bytes.
+/// Longest part of one kernel touch that is simulated, in bytes.
 const LONGEST_TOUCH_BYTES: u64 = 1 << 30;
 const TOUCH_BYTES: u64 = 64;
 
-/// Looks up the addresses of blocks.
+/// Receiver of the lookups into which blocks are split.
 pub(crate) trait Lookups {
     /// Advances the clock by executed instructions.
     fn advance_clock(&mut self, instructions: u64);
@@ -14,7 +15,7 @@ pub(crate) trait Lookups {
     /// miss; returns the number of blocks. Returns `None` if the order of code among loads and
     /// stores matters.
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize;
-    /// Returns how many times known code may have been evicted.
+    /// Returns a counter that increases whenever code known to be cached may have been evicted.
     fn code_losses(&self) -> u64;
     /// Looks up loads and stores, up to the first that may miss; returns their number.
     fn finds_data(&mut self, references: &[Reference]) -> usize;
@@ -169,7 +170,7 @@ pub(crate) fn bytes_of(reference: Reference) -> (u64, u64) {
     )
 }
 
-/// Splits a kernel touch into loads or stores: their first and last bytes.
+/// Splits a kernel touch into loads or stores, and returns the first and the last byte of each.
 pub(crate) fn pieces(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
     let last = address.saturating_add(bytes.min(LONGEST_TOUCH_BYTES).saturating_sub(1));
     let mut next = (bytes > 0).then_some(address);

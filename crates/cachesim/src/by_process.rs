@@ -1,10 +1,10 @@
-//! Counters by process: the increase of a row of counters while each process runs.
+//! Adds up a row of counters by process: the increase of each counter while the process runs.
 
 use std::collections::BTreeMap;
 
 use switchcost_design::result::{ByView, ProcessMisses};
 
-/// Number of views, in the order of all arrays by view.
+/// Number of views: shared, private and flushed, in this order in all arrays by view.
 const VIEWS: usize = 3;
 
 #[derive(Debug)]
@@ -23,8 +23,7 @@ impl ByProcess {
         }
     }
 
-    /// Adds to the sums of `process` the counts since the last call, which are this row minus the last
-    /// one.
+    /// Adds to the sums of `process` the increase of each counter since the last call.
     pub(crate) fn count(&mut self, process: u32, row: &[u64]) {
         let sums = self
             .sums
@@ -35,12 +34,13 @@ impl ByProcess {
         }
     }
 
-    /// Restarts from a new row, whose counters are not added to any process.
+    /// Takes `row` as the new start without adding the increase to any process.
     pub(crate) fn restart(&mut self, row: &[u64]) {
         self.since.copy_from_slice(row);
     }
 
-    /// Returns the misses of all processes that ran, for rows that have misses by level, and in each level by view.
+    /// Returns the misses of each process that ran. Rows must have the misses by level, and within
+    /// a level by view.
     pub(crate) fn misses(&self) -> impl Iterator<Item = ProcessMisses> {
         self.sums.iter().map(|(&process, row)| ProcessMisses {
             process,

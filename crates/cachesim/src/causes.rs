@@ -1,14 +1,14 @@
-//! Why tasks leave the CPU, as written in the record.
+//! Causes for which tasks leave the CPU, as the simulation record names them.
 
 use std::collections::HashMap;
 
 use switchcost_design::result::SwitchCause;
 use switchcost_trace::{Cause, syscall_name};
 
-/// A cause as recorded in the trace.
+/// End of a segment as the trace shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Why {
-    /// The segment is the first of its task.
+    /// The segment is the first of its task, and has no earlier end.
     Birth,
     /// The trace ends in this segment.
     EndOfTrace,

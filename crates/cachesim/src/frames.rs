@@ -8,16 +8,16 @@ use switchcost_design::result::PhysicalPages;
 use crate::address::{KERNEL, VIRTUAL_MASK, owner, sign_extended};
 use crate::mappings::Mappings;
 
-/// Sizes of pages that a trace may have.
+/// Range of page sizes that a trace may have, as powers of two.
 const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
-/// Number of cached translations.
+/// Number of entries of the translation cache.
 const CACHED: usize = 256;
 
-/// Frame of a page of an address space, from a mark.
+/// Physical address of a page, as a mark of the trace gives it.
 #[derive(Clone, Copy, Debug)]
 struct Recorded {
     physical: u64,
-    /// Sequence number of the mark; if several marks cover an address, the latest counts.
+    /// Sequence number of the mark. If several marks cover an address, the latest counts.
     order: u64,
 }
 
@@ -33,15 +33,16 @@ struct Space {
 /// A recently used translation.
 #[derive(Clone, Copy, Debug, Default)]
 struct CachedTranslation {
-    /// Process, page of 4 KiB, and whether stores are allowed; 0 for no translation.
+    /// Process, number of the 4 KiB page, and whether stores are allowed, in one word; 0 if the
+    /// entry is empty.
     key: u64,
-    /// Difference of physical and virtual address.
+    /// Physical address minus virtual address, modulo 2^64.
     distance: u64,
 }
 
-/// Pages of physical addresses that more than one address space has ever had: once a page is
-/// shared, its lines may stay in the caches of both. The set is a filter with false positives but
-/// no false negatives (Bloom 1970, with one hash).
+/// Filter of the physical pages that more than one address space has ever had. Lines of a page that
+/// was once shared may remain in the caches of both. False positives are possible, false negatives
+/// are not (Bloom 1970, with one hash).
 #[derive(Debug)]
 struct SharedPages(Vec<u64>);
 
@@ -74,7 +75,7 @@ impl SharedPages {
     }
 }
 
-/// All frames of one design.
+/// All page frames of one design.
 #[derive(Debug)]
 pub(crate) struct Frames {
     allocation: PageAllocation,
@@ -82,13 +83,13 @@ pub(crate) struct Frames {
     next: u32,
     marks: u64,
     spaces: HashMap<u32, Space>,
-    /// Frame numbers by file and offset.
+    /// Frame numbers of file pages, by file and offset.
     files: HashMap<(Vec<u8>, u64), u32>,
-    /// Number of holders of each frame with more than one holder; a file counts as a holder.
+    /// Number of holders of each frame that has more than one. A file counts as a holder.
     holders: HashMap<u32, u32>,
     cached: Vec<CachedTranslation>,
     shared: SharedPages,
-    /// Whether a page has moved to another frame since the last query.
+    /// Whether any page has moved to another frame since [`Frames::take_moved`] was last called.
     has_moved: bool,
 }
 
@@ -108,7 +109,7 @@ impl Frames {
         }
     }
 
-    /// Returns the number of recorded and assigned pages.
+    /// Returns the numbers of recorded and of assigned pages.
     pub(crate) fn counts(&self) -> PhysicalPages {
         PhysicalPages {
             recorded: self.marks,
@@ -116,7 +117,7 @@ impl Frames {
         }
     }
 
-    /// Translates a virtual address, of which 48 bits are used.
+    /// Translates the low 48 bits of a virtual address to a physical address.
     #[inline]
     pub(crate) fn translate(
         &mut self,
@@ -147,7 +148,7 @@ impl Frames {
         physical
     }
 
-    /// Whether a cached translation can be distinguished from those of all other processes.
+    /// Whether a cached translation's key distinguishes this process from all others.
     #[inline]
     fn is_exact(&self, process: u32) -> bool {
         process < 1 << 26
@@ -267,7 +268,8 @@ impl Frames {
         let bits = bits_of(bytes);
         let Some(bits) = bits else { return };
         self.marks += 1;
-        // The address spaces that have the page would otherwise have to be remembered forever.
+        // All pages count as shared, because the address spaces that have this page are not
+        // recorded.
         self.shared.add_all();
         let recorded = Recorded {
             physical: physical >> bits << bits,

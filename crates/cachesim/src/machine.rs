@@ -55,13 +55,13 @@ use privates::{Private, Privates};
 use run::Entry;
 use totals::Ended;
 
-/// Number of views, in the order of all arrays by view.
+/// Number of views: shared, private and flushed, in this order in all arrays by view.
 const VIEWS: usize = 3;
 const SHARED: usize = 0;
 const PRIVATE: usize = 1;
 const FLUSHED: usize = 2;
-/// Index of the cycles lost to others, after the cycles of the views; gained cycles and first
-/// touches follow.
+/// Index of the cycles lost to others, which follow the cycles of the views. The cycles gained, and
+/// those gained by first touches, come after.
 const LOST: usize = VIEWS;
 const GAINED: usize = LOST + 1;
 const FIRST_TOUCHES: usize = GAINED + 1;
@@ -75,17 +75,18 @@ pub(crate) struct Machine<L> {
     entry: Entry,
     known_blocks: KnownBlocks,
     state: State<L>,
-    /// Sums of counters of private hierarchies that no longer exist.
+    /// Counters added up over private hierarchies that no longer exist.
     ended: Ended,
     by_process: ByProcess,
-    /// Cycles at the start of the open interval, and at the end of its last block.
+    /// Counters of cycles at the start of the open interval; `closed` has those at the end of its
+    /// last block.
     opened: Option<[u64; READ]>,
     closed: [u64; READ],
     /// Intervals of the current segment.
     intervals: Vec<Interval>,
 }
 
-/// State that lookups change.
+/// State of a machine that lookups change.
 #[derive(Debug)]
 struct State<L> {
     levels: Vec<Level>,
@@ -94,7 +95,7 @@ struct State<L> {
     /// History of the process whose private hierarchy is in the levels.
     history: History,
     frames: Option<Frames>,
-    /// The running process, or the process that made the last request.
+    /// Process that made the last request, with its time slice.
     requester: Requester,
     listener: L,
 }
@@ -117,7 +118,7 @@ struct Hierarchies<'a, L> {
     comparison: Comparison,
 }
 
-/// Context of the running code.
+/// Program and switch cause to which the cost of running code is attributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) program: u32,
@@ -158,7 +159,7 @@ impl<L: Listener> Machine<L> {
         Machine::planned(design, plan)
     }
 
-    /// Makes a machine that reports the requests to some levels.
+    /// Makes a machine that reports each request to the listed levels.
     pub(crate) fn new_with_requests_to(design: Design, levels: &[usize]) -> Machine<L> {
         let mut plan = Plan::new(&design);
         levels
@@ -190,7 +191,7 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Disables the shortcut for repeated lookups: every line is looked up, even if the lookup
+    /// Disables the shortcut for repeated lookups. Every line is then looked up, even if the lookup
     /// changes nothing.
     pub(crate) fn skip_no_repeats(&mut self) {
         self.plan.skips_repeats = false;
@@ -213,7 +214,7 @@ impl<L: Listener> Machine<L> {
         (0..self.plan.levels.len()).for_each(|at| hierarchies.flush(FLUSHED, at));
     }
 
-    /// Switches to another process.
+    /// Makes the process in `to` the running one.
     pub(crate) fn change_process(&mut self, to: Running) {
         self.count_running();
         self.state.levels.iter_mut().for_each(Level::split_all);
@@ -237,17 +238,17 @@ impl<L: Listener> Machine<L> {
         self.restart_running();
     }
 
-    /// Sets the ways that the running process may fill.
+    /// Sets the ways that the running process may fill, in designs with a partition.
     pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
         for (level, plan) in self.state.levels.iter_mut().zip(&self.plan.levels) {
             level.open_ways = plan.open_ways(program, process);
         }
     }
 
-    /// Drops a process that has no task left.
+    /// Removes the private hierarchy of a process that has no task left.
     pub(crate) fn drop_process(&mut self, process: u32) {
         let gone = if self.state.privates.running() == process {
-            // From now on the machine counts with its own hierarchy again.
+            // The machine's own levels are counted from here on.
             self.count_running();
             let mut private = Box::new(Private::new(&self.plan));
             self.state.levels.iter_mut().for_each(Level::split_all);
@@ -263,8 +264,8 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Restarts the private view's clock at 0, for an interval that continues after the end of its
-    /// process.
+    /// Restarts the private view's clock at 0, for an interval that continues after its process has
+    /// ended.
     fn restart_private_clock(&mut self, now: u64) {
         if let Some(opened) = &mut self.opened {
             opened[PRIVATE] = opened[PRIVATE].wrapping_sub(now);
@@ -304,7 +305,8 @@ impl<L: Listener> Machine<L> {
         &mut self.state.listener
     }
 
-    /// Closes the open interval: adds the cycles to `interval`, which describes it without cycles.
+    /// Closes the open interval, adds it to the intervals of the segment, and returns its cycles by
+    /// view. `interval` has everything but the cycles. Returns `None` if no interval was open.
     pub(crate) fn close_interval(&mut self, interval: Interval) -> Option<ByView<u64>> {
         let opened = self.opened.take()?;
         let passed = |view: usize| self.closed[view].wrapping_sub(opened[view]);
@@ -326,7 +328,7 @@ impl<L: Listener> Machine<L> {
         Some(cycles)
     }
 
-    /// Ends the segment and returns its intervals.
+    /// Ends the segment and appends its intervals to `intervals`. `end` is the index of the cause.
     pub(crate) fn end_segment(&mut self, end: u32, intervals: &mut Vec<Interval>) {
         intervals.extend(
             self.intervals
@@ -379,7 +381,7 @@ impl<L: Listener> State<L> {
         }
     }
 
-    /// Swaps a hierarchy with that of the private view.
+    /// Exchanges the private view's levels, clock and history with those in `private`.
     fn exchange_private(&mut self, private: &mut Private) {
         for (level, lines) in self.levels.iter_mut().zip(&mut private.levels) {
             std::mem::swap(&mut level.views[PRIVATE], lines);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use switchcost_trace::Mapping;
 
-/// A range of addresses of one mapping, without the parts that later mappings cover.
+/// A range of addresses that is still mapped as one mapping defined it.
 #[derive(Clone, Debug)]
 struct Piece {
     /// Last address of the piece.
@@ -26,7 +26,7 @@ impl Mappings {
         }
     }
 
-    /// Maps a file over whatever was there.
+    /// Maps a file, replacing all mappings in the range.
     pub(crate) fn map(&mut self, mapping: &Mapping) {
         self.unmap(mapping.start, mapping.bytes);
         if mapping.bytes > 0 {
@@ -87,7 +87,7 @@ impl Mappings {
         })
     }
 
-    /// Returns the file and offset of a page that holds code of a file.
+    /// Returns the file and the offset of an address's page, if an executable mapping covers it.
     pub(crate) fn executable_place(&self, address: u64, page_bits: u32) -> Option<(Vec<u8>, u64)> {
         let (mapping, offset) = self.find(address)?;
         let is_aligned = offset & ((1 << page_bits) - 1) == 0;

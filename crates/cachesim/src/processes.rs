@@ -1,5 +1,5 @@
-//! Follows the processes of a trace: which one runs, and why, according to the marks. This is the
-//! same for every design.
+//! Follows the processes of a trace by its marks: which one runs, and what caused each switch. The
+//! result is the same for every design.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use switchcost_trace::{Cause, Mark, ProcessId, ProcessTable, TaskId};
 use crate::causes::{Causes, Why};
 use crate::mappings::Mappings;
 
-/// A process with a private hierarchy, or a task if each task has one. Its number in the result is
-/// its index.
+/// A process with a private hierarchy, or a task if each task has one. Its index is its number in
+/// the result.
 #[derive(Debug)]
 struct Process {
     facts: ProcessFacts,
@@ -39,16 +39,16 @@ pub(crate) struct Segment {
     pub(crate) cause: u32,
 }
 
-/// Effect of a mark on the processes.
+/// Effect of one mark on the processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// Parent and child of a fork; the child has a copy of the parent's memory.
+    /// Parent and child of a fork. The child's memory is a copy of the parent's.
     pub(crate) fork: Option<(u32, u32)>,
-    /// Process whose last task has ended or left.
+    /// Process whose last task ended or moved to another process.
     pub(crate) ended: Option<u32>,
-    /// Address space whose last task has ended or left.
+    /// Address space whose last task ended or moved to another one.
     pub(crate) ended_space: Option<u32>,
-    /// Whether the running process changes.
+    /// Whether another process runs from here on.
     pub(crate) is_other: bool,
 }
 
@@ -81,7 +81,7 @@ impl Processes {
         }
     }
 
-    /// Returns the running process; process 0 before the first switch.
+    /// Returns the running process; process 0 before the first switch of the trace.
     pub(crate) fn running(&mut self) -> Running {
         match self.running {
             Some(running) => running,
@@ -119,7 +119,7 @@ impl Processes {
         self.processes[process as usize].program
     }
 
-    /// Returns the key under which a task of a process has its number.
+    /// Returns the key of a task in `numbers`.
     fn key(&self, process: ProcessId, task: TaskId) -> (ProcessId, Option<TaskId>) {
         (
             process,
@@ -216,7 +216,8 @@ impl Processes {
             .map(|task| task.process)
     }
 
-    /// Switches to another task. Returns the index of the cause, and whether the running process changes.
+    /// Applies a switch to another task. Returns the index of the cause, and whether the running
+    /// process changes.
     pub(crate) fn switch(&mut self, mark: &Mark, is_voluntary: bool, cause: Cause) -> (u32, bool) {
         let end = self.causes.number(Why::Left {
             is_voluntary,
@@ -229,7 +230,8 @@ impl Processes {
         (end, is_other)
     }
 
-    /// Switches to the process that now runs; returns whether it differs from the one before.
+    /// Sets the process of the running task as the running one. Returns whether it differs from the
+    /// one before.
     fn take_running(&mut self) -> bool {
         self.take_running_of(self.table.running_process())
     }
@@ -260,7 +262,7 @@ impl Processes {
         })
     }
 
-    /// Returns the cause of the current segment.
+    /// Returns the index of the cause for which the task left the CPU before the current segment.
     pub(crate) fn cause(&self) -> u32 {
         self.segment.map_or(0, |segment| segment.cause)
     }
@@ -294,7 +296,8 @@ impl Processes {
         }
     }
 
-    /// Sets the number of instructions that the current segment has executed, including those that were not simulated.
+    /// Sets the number of instructions that the current segment has executed. Instructions that
+    /// were not simulated count.
     pub(crate) fn set_since_switch(&mut self, instructions: u64) {
         if let Some(segment) = &mut self.segment {
             segment.instructions = instructions;

@@ -26,20 +26,20 @@ const SLICE_BLOCKS: usize = 2048;
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
-/// Reason why the last level of a design cannot be shared concurrently; the text follows the
-/// design's name in a message.
+/// Reason why the last level of a design cannot be shared concurrently. A message prints it after
+/// the design's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLastLevel {
     /// The design has only one level.
     #[error("it has one level on each path; choose a design such as mogul-2a or plain-lru")]
     OneLevel,
-    /// The level has a feature beyond a plain LRU level.
+    /// The last level is not a plain LRU cache.
     #[error(
         "its last level has {0}; use a plain LRU level: neither inclusive nor exclusive, no prefetching, a power of \
          two of sets, and the same kind of index and tag"
     )]
     NotPlain(&'static str),
-    /// The level has a partition: programs may fill only some ways.
+    /// The last level has a partition: programs may fill only some ways.
     #[error(
         "its last level has a partition of its ways, but each process has a CPU of its own here; leave the partition out"
     )]
@@ -61,13 +61,13 @@ pub struct SideBySide {
     counts: LastLevelCounts,
 }
 
-/// A level as lists of lines, one list per set, the most recent line first.
+/// Contents of a level: one list of line keys per set, the most recently used first.
 #[derive(Debug)]
 struct Lines(Vec<Vec<u64>>);
 
 impl Lines {
-    /// Returns whether a line is in the level. The line becomes the most recent one, also if it was
-    /// absent and `comes_in`.
+    /// Returns whether a line is in the level. The line becomes the most recently used, and an
+    /// absent line is filled if `comes_in`.
     fn look_up(&mut self, set: usize, key: u64, ways: usize, comes_in: bool) -> bool {
         let lines = &mut self.0[set];
         let found = lines.iter().position(|&line| line == key);
@@ -89,7 +89,7 @@ impl SideBySide {
     ///
     /// # Errors
     ///
-    /// If the last level is not plain. The design must have passed its check.
+    /// If the last level is not a plain LRU cache.
     pub fn new(design: Design, private_by: PrivateBy) -> Result<SideBySide, NoLastLevel> {
         let last = design
             .levels
@@ -155,14 +155,15 @@ impl SideBySide {
     /// Simulates the next chunk.
     ///
     /// # Errors
-    /// A chunk that contradicts itself, or more processes than tags distinguish.
+    ///
+    /// If the chunk contradicts itself, or has more processes than tags distinguish.
     pub fn feed(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
         self.check.chunk(chunk)?;
         take_pieces(chunk, self);
         Ok(())
     }
 
-    /// Returns the counts of all accesses.
+    /// Returns the counts of all accesses to the last level.
     pub fn finish(self) -> LastLevelCounts {
         let held = self.shared.0.iter().map(|lines| lines.len() as u64).sum();
         LastLevelCounts {
@@ -240,7 +241,7 @@ impl TakePieces for SideBySide {
             let count: usize = now.iter().map(|block| usize::from(block.references)).sum();
             let (own, rest) = references.split_at(count);
             let Running { process, space, .. } = self.processes.running();
-            // No misses are attributed to code.
+            // Costs are not attributed to code.
             let context = RunContext {
                 space,
                 code: Context {

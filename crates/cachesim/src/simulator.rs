@@ -23,13 +23,13 @@ use runner::{Runner, runners};
 use workers::Workers;
 
 const MOST_DESIGNS: usize = 1 << 16;
-/// Least number of designs of a family; fewer designs are simulated as fast one by one.
+/// Least number of designs that are swept together. Fewer are simulated as fast one by one.
 const FEWEST_SWEPT: usize = 6;
 
 /// Options of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Instructions in an interval; at least 1.
+    /// Length of an interval in instructions, at least 1.
     pub interval_instructions: u64,
     /// Number of intervals recorded after each switch.
     pub intervals: u32,
@@ -39,12 +39,16 @@ pub struct Options {
     pub private_by: PrivateBy,
     /// Number of places listed for each design: in code, in data, and for each cache of evictors.
     pub places: usize,
-    /// Maximum number of designs that are all simulated in full. If there are more, designs that differ only in the size, ways and cycles
-    /// of their last levels are simulated in one pass: the first in full, the others with counters and sums of intervals.
+    /// Maximum number of designs that are all simulated in full. If there are more, designs that
+    /// differ only in the size, ways and cycles of their last levels are simulated in one pass.
+    /// Only the first design of a pass then has full results; the others have counters and sums of
+    /// intervals.
     pub most_in_full: usize,
-    /// Number of designs simulated in parallel, at least 1; the results do not depend on it.
+    /// Number of designs simulated in parallel, at least 1. The results do not depend on this
+    /// number.
     pub threads: usize,
-    /// Whether lookups that change nothing are skipped, which saves most of the time; the results do not depend on it.
+    /// Whether lookups that change nothing are skipped, which saves most of the time. The results
+    /// do not depend on this setting.
     pub skips_repeats: bool,
 }
 
@@ -84,8 +88,8 @@ pub struct Outcome {
     pub causes: Vec<SwitchCause>,
     /// Results of the designs, in the given order.
     pub designs: Vec<DesignResult>,
-    /// Results of parts of the trace, if the first chunks only warmed up caches. All other results
-    /// then begin with the first part.
+    /// Results by part, if some chunks of the trace only warmed up caches. The other results then
+    /// begin with the first part.
     pub parts: Vec<PartResult>,
 }
 
@@ -99,7 +103,7 @@ pub struct Simulator {
     places: usize,
 }
 
-/// Way in which the passes of a simulation are run.
+/// Passes of a simulation, by the thread that runs them.
 #[derive(Debug)]
 enum Passes {
     /// Passes run by the feeding thread, in sequence.
@@ -161,8 +165,8 @@ impl Simulator {
         })
     }
 
-    /// Returns the number of designs that are simulated one by one because they cannot be swept, if
-    /// there are more designs than should be simulated in full.
+    /// Returns the number of designs that must be simulated one by one although there are more
+    /// designs than should be simulated in full.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
         if self.designs_in_full > self.most_in_full {
             self.designs_in_full
@@ -171,15 +175,15 @@ impl Simulator {
         }
     }
 
-    /// Simulates the next chunk of the trace. The chunk may be taken; then a chunk to reuse is left
-    /// in its place. Appends intervals of segments that have ended, chunk by chunk, and in each
-    /// design in ascending order. With several threads the intervals of the last chunks come later,
-    /// at the end of the trace at the latest.
+    /// Simulates the next chunk of the trace. The chunk may be taken; a chunk to reuse then
+    /// replaces it. Appends the intervals of segments that have ended: chunk by chunk, and within a
+    /// chunk by design. With several threads, the intervals of the last chunks come later, at the
+    /// latest from [`Simulator::finish`].
     ///
     /// # Errors
     ///
-    /// If the chunk contradicts itself, or has more processes than can be distinguished. Then no
-    /// design has processed any of the chunk, and the simulation cannot continue.
+    /// If the chunk contradicts itself, or has more processes than can be distinguished. No design
+    /// has then processed any of the chunk, and the simulation cannot continue.
     pub fn feed(
         &mut self,
         chunk: &mut Chunk,
@@ -188,14 +192,14 @@ impl Simulator {
         self.feed_for(chunk, WHOLE, intervals)
     }
 
-    /// Simulates a chunk of a part of a trace, or a chunk that only warms up caches. `since_switch`
-    /// is the number of instructions that the running task had executed since its switch, if
-    /// earlier chunks were left out. Designs that are simulated in one pass do not support this;
-    /// simulate all in full.
+    /// Simulates a chunk of a part of a trace, or a chunk that only warms up caches. If chunks were
+    /// left out before, `since_switch` is the number of instructions that the running task has
+    /// executed since its switch. Designs that are simulated in one pass do not support parts;
+    /// simulate all of them in full.
     ///
     /// # Errors
     ///
-    /// The same as of [`Simulator::feed`].
+    /// As [`Simulator::feed`].
     pub fn feed_part(
         &mut self,
         chunk: &mut Chunk,
@@ -232,16 +236,16 @@ impl Simulator {
         Ok(())
     }
 
-    /// Ends all designs at the first position in the trace at which all can end, even if further
-    /// chunks were fed. Must be called before the end.
+    /// Ends all designs at the first position in the trace that all can still reach, even if more
+    /// chunks were fed. Must be called before [`Simulator::finish`].
     pub fn stop_early(&self) {
         if let Passes::OnThreads(workers) = &self.passes {
             workers.stop_early();
         }
     }
 
-    /// Ends the last segment and returns the results. Places of data, and evictors, are added up by
-    /// name.
+    /// Ends the last segment and returns the results. `names` gives the names by which places of
+    /// data and evictors are added up.
     pub fn finish(self, intervals: &mut Vec<Interval>, names: &mut Names<'_>) -> Outcome {
         let ended = match self.passes {
             Passes::Here(passes) => passes.into_iter().map(Pass::finish).collect(),

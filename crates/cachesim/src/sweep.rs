@@ -45,7 +45,7 @@ mod view_stacks;
 pub(crate) use family::Family;
 pub(crate) use groups::groups;
 
-/// Number of views, in the order of all arrays here.
+/// Number of views: shared, private and flushed, in this order in all arrays by view.
 const VIEWS: usize = 3;
 const SHARED: usize = 0;
 const PRIVATE: usize = 1;

@@ -12,19 +12,19 @@ use crate::machine::{
 };
 use crate::mappings::Mappings;
 
-/// Owner of a line that evicted others: a program, or [`KERNEL`].
+/// Owner of a line for which another line was evicted: a program, or [`KERNEL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Evictor {
     program: u32,
     is_code: bool,
 }
 
-/// Attributions to places of one design.
+/// Attributions of one design's cycles and lost lines to places in memory.
 #[derive(Debug)]
 pub(crate) struct ByPlace {
     code: Places<Context>,
     data: Places<Context>,
-    /// Evictors of lines, for each cache.
+    /// Number of evicted lines by the place of the line that replaced each; one element per cache.
     evictors: Vec<Places<Evictor>>,
     kernel: KernelCode,
 }
@@ -72,7 +72,7 @@ impl Listener for ByPlace {
         }
     }
 
-    /// Records that another owner lost a line of a cache in this lookup.
+    /// Records that a line of another owner left a cache because of this lookup.
     #[inline]
     fn left(&mut self, lookup: &Lookup<'_>, level: usize, line: Requester, how: Departure) {
         if line.owner() != lookup.requester.owner()
@@ -107,9 +107,9 @@ impl Listener for ByPlace {
 }
 
 impl ByPlace {
-    /// Fills in the largest places of code and data, and the evictors of each cache, of one design.
-    /// Data and evictors of one name are added up, and so are the kernel's blocks, whose
-    /// instructions are given.
+    /// Adds to `detail` the largest places of code and data, and the evictors of each cache. Data
+    /// and evictors of one name are added up. So are the kernel's blocks; `kernel` has their
+    /// instructions.
     pub(crate) fn fill(
         &self,
         design: &Design,

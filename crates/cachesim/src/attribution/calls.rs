@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use switchcost_design::result::CallCost;
 use switchcost_trace::syscall_name;
 
-/// Sums of one system call number.
+/// Sums over all system calls with one number.
 #[derive(Clone, Debug)]
 struct Sums {
     calls: u64,
     with_switch: u64,
-    /// Counts of calls without a switch.
+    /// Counts added up over calls without a switch, in the order of [`Calls::before`].
     counted: Vec<u64>,
 }
 
-/// Counts of the system call in progress, and of finished system calls.
+/// Counts of the system call in progress, and sums of finished system calls.
 #[derive(Debug)]
 pub(crate) struct Calls {
     open: Option<u16>,
-    /// Counts at the entry of the call: instructions, cycles, misses by level, and, by cache, lines
-    /// of the running process that the kernel evicted.
+    /// Counts at the entry of the call: instructions, cycles, misses by level, and, for each cache,
+    /// the lines of the running process that the kernel has evicted.
     before: Vec<u64>,
     sums: BTreeMap<u16, Sums>,
     /// Number, instructions and cycles of all system calls without a switch.
@@ -39,14 +39,16 @@ impl Calls {
         }
     }
 
-    /// Records that the running task enters the kernel; `counted` has the counts of `before`.
+    /// Records that the running task enters the kernel; `counted` has the present counts, in the
+    /// order of [`Calls::before`].
     pub(crate) fn enter(&mut self, number: u16, counted: impl Iterator<Item = u64>) {
         self.before.clear();
         self.before.extend(counted);
         self.open = Some(number);
     }
 
-    /// Records the end of the system call: the task returns, or leaves the CPU.
+    /// Records the end of the system call. A call ends when its task returns from the kernel or
+    /// leaves the CPU.
     pub(crate) fn end(&mut self, counted: impl Iterator<Item = u64>, is_switch: bool) {
         let Some(number) = self.open.take() else {
             return;
@@ -82,7 +84,8 @@ impl Calls {
         }
     }
 
-    /// Returns the costs, by number, of calls during which the kernel executed instructions. `levels` includes TLBs.
+    /// Returns the cost of each system call number, for calls in which the kernel executed
+    /// instructions. `levels` is the number of caches and TLBs.
     pub(crate) fn costs(&self, levels: usize) -> Vec<CallCost> {
         let cost = |(&number, sums): (&u16, &Sums)| {
             let (misses, driven_out) = sums.counted[FIRST_LEVEL..].split_at(levels);

@@ -13,8 +13,8 @@ use crate::machine::{Departure, Levels, Listener, Lookup, NO_PROCESS, Requester}
 pub(crate) struct Evictions {
     running: u32,
     pairs: HashMap<(u32, u32, u32), u64>,
-    /// Evictions by the running process, and by the kernel during its time slice, that are not yet
-    /// in `pairs`; by cache and by [`column()`] of the victim.
+    /// Evictions that are not yet in `pairs`, by cache and by [`column()`] of the victim: those by
+    /// the running process, and those by the kernel in the same time slice.
     fresh: Vec<Vec<[u32; 2]>>,
     fresh_victims: Vec<(u32, u32)>,
 }
@@ -74,7 +74,8 @@ impl Listener for Evictions {
         }
     }
 
-    /// Reports the pairs that occur, by level, evictor and victim; the kernel is last.
+    /// Adds to `detail` the pairs of evictor and victim that occur in each level; the kernel is
+    /// last.
     fn report(&mut self, levels: &[String], detail: &mut Detail) {
         self.flush();
         let mut pairs: Vec<_> = self.pairs.iter().collect();

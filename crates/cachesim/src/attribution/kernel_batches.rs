@@ -1,9 +1,9 @@
-//! Costs of the kernel by batches of consecutive switches, from which confidence intervals are
+//! Cost of the kernel in batches of consecutive switches, from which confidence intervals are
 //! computed.
 
 use switchcost_design::result::KernelBatch;
 
-/// Least number of batches; if there are twice as many, pairs of batches are joined.
+/// Least number of batches; when twice as many are complete, pairs of batches are joined.
 const BATCHES: usize = 40;
 
 /// Counts at the beginning of each batch.
@@ -27,7 +27,7 @@ impl KernelBatches {
         switch.is_multiple_of(self.length)
     }
 
-    /// Begins a batch with the present counts.
+    /// Begins a batch at which the counts are `now`.
     pub(crate) fn begin(&mut self, now: KernelBatch) {
         self.seen.push(now);
         if self.seen.len() == 2 * BATCHES {
@@ -40,7 +40,7 @@ impl KernelBatches {
         }
     }
 
-    /// Returns all finished batches; the last one begun is not yet finished.
+    /// Returns the counts of all finished batches, without the batch in progress.
     pub(crate) fn batches(&self) -> Vec<KernelBatch> {
         let is_there = self.seen.last().is_some_and(|last| last.instructions > 0);
         let pairs = self.seen.iter().zip(self.seen.iter().skip(1));

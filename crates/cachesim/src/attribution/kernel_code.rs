@@ -1,4 +1,5 @@
-//! Misses of the kernel's blocks by address, from which the misses of its functions are computed.
+//! Misses by the address of the kernel's blocks, from which the misses of the kernel's functions
+//! are computed.
 
 use std::collections::HashMap;
 
@@ -7,22 +8,22 @@ use switchcost_design::result::FunctionUse;
 use super::places::Names;
 use crate::address::{KERNEL, owner};
 
-/// Process number used for the kernel's addresses, which belong to no process.
+/// Process number for the kernel's addresses, which belong to no process.
 const NO_OWNER: u32 = 0;
 
-/// Number of functions kept: those that execute most instructions.
+/// Maximum number of functions in the result: those that executed most instructions.
 const MOST_FUNCTIONS: usize = 400;
 
-/// Fills on demand of the shared hierarchy by kernel block.
+/// Demand fills of the shared hierarchy, attributed to the kernel's blocks.
 #[derive(Debug)]
 pub(crate) struct KernelCode {
-    /// Fills of the current block, by level.
+    /// Demand fills since the last block ended, by level.
     pending: Vec<u64>,
     is_pending: bool,
     fills: HashMap<u64, Vec<u64>>,
 }
 
-/// Instructions that the kernel executed, by the addresses of blocks.
+/// Number of instructions executed in each of the kernel's blocks, by the block's address.
 pub(crate) type KernelBlocks = HashMap<u64, u64>;
 
 impl KernelCode {
@@ -44,7 +45,8 @@ impl KernelCode {
         self.is_pending = true;
     }
 
-    /// Ends a block, of which all lines were looked up.
+    /// Attributes the pending fills to the block at `address`, all of whose lines have been looked
+    /// up.
     #[inline]
     pub(super) fn block_ended(&mut self, address: u64) {
         if self.is_pending {
@@ -65,7 +67,8 @@ impl KernelCode {
         self.is_pending = false;
     }
 
-    /// Returns the sums by function, most instructions first; code without a function is named by its page's address.
+    /// Returns the sums by function, most instructions first. Code that belongs to no function is
+    /// named by the address of its page.
     pub(super) fn functions(
         &self,
         blocks: &KernelBlocks,

@@ -1,4 +1,5 @@
-//! Cost of the kernel by system call and by batches of switches, if the trace has the kernel's instructions.
+//! Cost of the kernel by system call and by batch of switches, if the trace has the kernel's
+//! instructions.
 
 use switchcost_design::result::{Detail, KernelBatch};
 
@@ -6,14 +7,15 @@ use super::calls::Calls;
 use super::kernel_batches::KernelBatches;
 use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester, Took};
 
-/// System calls and batches, with the counts that the machine lacks.
+/// Costs of system calls and of batches, and the counts for them that the machine does not keep.
 #[derive(Debug)]
 pub(crate) struct KernelUse {
     calls: Calls,
     batches: KernelBatches,
-    /// Number of lines of the running process that the kernel evicted, by cache.
+    /// Number of lines that the kernel evicted although they belonged to the running process, by
+    /// cache.
     driven_out: Vec<u64>,
-    /// Fills on demand in lookups of the kernel's addresses, by level.
+    /// Number of demand fills for the kernel's addresses, by level.
     fills: Vec<u64>,
     lost_to_processes: u64,
     lost_to_kernel: u64,

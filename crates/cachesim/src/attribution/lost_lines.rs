@@ -1,5 +1,5 @@
-//! Lines lost to others, by the level in which the process would have found them alone, and by the
-//! kind of request.
+//! Counts lines lost to other processes, by the level in which the process would have found the
+//! line if it ran alone, and by the kind of request.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use switchcost_reuse::{Access, Arrival, Classifier, LINE_BITS};
 
 use crate::machine::{Levels, Listener, Lookup, Took};
 
-/// Lost lines of all processes.
+/// Number of lost lines of all processes together.
 #[derive(Debug)]
 pub(crate) struct LostLines {
     caches: usize,
@@ -18,8 +18,8 @@ pub(crate) struct LostLines {
     lines: BTreeMap<((usize, usize), Kind), u64>,
 }
 
-/// Returns the age that the classifier assumes for lines found after a level: four times as old
-/// from each level to the next.
+/// Returns the age, in the classifier's unit, that is assumed for a line found after `missed`
+/// levels missed. The age grows fourfold with each level.
 fn age(missed: usize) -> u32 {
     1 << (10 + 2 * missed.min(10))
 }
@@ -51,7 +51,7 @@ impl Listener for LostLines {
                 (_, true) => Access::Store,
                 _ => Access::Load,
             };
-            // One address in two spaces is two lines, except for the kernel's lines.
+            // The same address in two address spaces is two lines, except in the kernel's half.
             let space = if lookup.requester.is_kernel() {
                 0
             } else {

@@ -9,15 +9,17 @@ use crate::machine::{Levels, Listener, Lookup, Took, ViewSet};
 struct Differences {
     lost: u64,
     gained: u64,
-    /// Number of gained lookups that are first touches.
+    /// Number of gained lookups that were first touches: another process had brought in the line
+    /// before the process requested it for the first time.
     first_touches: u64,
 }
 
-/// Miss differences by level.
+/// Number of lookups that missed in only one of the two hierarchies, by level.
 #[derive(Debug)]
 pub(crate) struct MissDifferences {
     levels: Vec<Differences>,
-    /// Whether the current reference gained something by a first touch.
+    /// Whether the current reference was faster because another process had brought its line in
+    /// first.
     is_first_touch: bool,
 }
 

@@ -1,15 +1,15 @@
-//! Origins of misses, and the owners that made lookups slower or faster than if the process ran
-//! alone.
+//! Counts the origins of misses, and the cycles that lookups took longer or shorter than if the
+//! process ran alone.
 
 use switchcost_design::result::{Detail, GainedCycles, LostCycles, LostTo, MissOrigins};
 
 use crate::machine::{Gain, Levels, Listener, Lookup, Origin, Took};
 
-/// Misses by origin, and cycles.
+/// Number of misses by origin, and the cycles lost and gained.
 #[derive(Debug)]
 pub(crate) struct Origins {
     misses: Vec<[u64; Origin::COUNT]>,
-    /// Cycles lost, by whether the kernel made the lookup, and by the origin of the miss.
+    /// Cycles lost, by whether the kernel made the lookup, then by the origin of the miss.
     lost: [[u64; Origin::COUNT]; 2],
     gained: GainedCycles,
 }

@@ -8,11 +8,11 @@ use crate::mappings::Mappings;
 
 /// Number of addresses whose sums are added up before their places are looked up; a power of two.
 const SLOTS: usize = 1024;
-/// Maximum number of places, which limits the memory: if there are more, the half with the smallest
-/// sums is merged into one.
+/// Maximum number of places, a limit on memory. If there are more, the half with the smallest sums
+/// is merged into one place.
 const MOST_PLACES: usize = 1 << 20;
 const NO_OBJECT: u32 = u32::MAX;
-/// Index that stands for all other objects.
+/// Object number for the merged places.
 const ELSEWHERE: u32 = NO_OBJECT - 1;
 const ELSEWHERE_NAME: &str = "other places";
 const NO_OWNER: u32 = 0;
@@ -41,25 +41,26 @@ pub struct Object {
     pub build_id: Option<String>,
 }
 
-/// Function that names an offset of a file, or an address without a file; `None` if the name is not
-/// known.
+/// Function that returns the name of an offset in a file, or of an address if there is no file;
+/// `None` if the name is unknown.
 pub type Names<'n> = dyn FnMut(Option<&Object>, u64) -> Option<String> + 'n;
 
-/// Sum at one place.
+/// Sum of one place, in the unit of the values added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sum<'a, C> {
     pub(crate) context: C,
     pub(crate) object: Option<&'a Object>,
-    /// Offset in the object, or the address itself without an object.
+    /// Offset in the object, or the address if the place is in no object.
     pub(crate) offset: u64,
     pub(crate) symbol: Option<String>,
     pub(crate) sum: i64,
 }
 
-/// Sums of one kind, by place and context.
+/// Sums of one quantity, by place and context.
 #[derive(Debug)]
 pub(crate) struct Places<C> {
-    /// Whether all program memory without a file is one place, at address 0.
+    /// Whether all memory of programs that is not mapped from a file counts as one place, at
+    /// address 0.
     is_anonymous_one: bool,
     slots: Vec<Slot<C>>,
     used: Vec<u16>,
@@ -80,8 +81,8 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         }
     }
 
-    /// Makes sums for data. Stacks and heaps have too many addresses, and no names, so they are one
-    /// place.
+    /// Makes sums for data. Memory without a file (stacks, heaps) counts as one place, because it
+    /// has too many addresses and no names.
     pub(crate) fn new_data() -> Places<C> {
         Places {
             is_anonymous_one: true,
@@ -109,7 +110,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         };
     }
 
-    /// Converts the addresses to places, before the mappings change.
+    /// Converts the recorded addresses to places. Must be called before the mappings change.
     pub(crate) fn flush(&mut self, mappings: &Mappings) {
         let mut used = std::mem::take(&mut self.used);
         for at in used.drain(..) {
@@ -184,9 +185,9 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         }
     }
 
-    /// Returns the largest sums of places with one name, descending. Equal sums are ordered by
-    /// `key` of their contexts, then by object and offset. Places without a name stay separate. The
-    /// sum of a name has the lowest offset of its places.
+    /// Returns the `most` largest sums, descending. Places with the same name are added up, and
+    /// take the lowest of their offsets. Places without a name stay separate. Equal sums are
+    /// ordered by the `key` of their contexts, then by object and offset.
     pub(crate) fn largest<K: Ord>(
         &self,
         most: usize,

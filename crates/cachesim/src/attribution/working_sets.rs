@@ -1,24 +1,26 @@
-//! Counts the lines that processes have in the shared levels, and lose there while they do not run.
+//! Counts the lines that each process has in the shared levels, and those that it loses there while
+//! it does not run.
 
 use switchcost_design::result::{Detail, FillPoint, WorkingSetLoss};
 
 use super::column;
 use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester};
 
-/// A process that left the CPU for another.
+/// The time since a process left the CPU to another process.
 #[derive(Clone, Debug)]
 struct Absence {
     /// Number of the last time slice in which the process ran.
     turn: u32,
     is_over: bool,
-    /// Number of lines at the departure, by cache, and how many of them have left since.
+    /// Number of the process's lines at its departure, by cache; `lost` has how many of them have
+    /// left since.
     resident: Vec<u32>,
     lost: Vec<u32>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    /// Number of lines held now, and the highest number at any time.
+    /// Number of lines held at present; `most_held` is the highest number at any time.
     held: u64,
     most_held: u64,
     returns: u64,

@@ -1,4 +1,5 @@
-//! Levels whose preceding levels are simulated elsewhere. One view at a time requests one line.
+//! Simulates the farther levels of a design whose nearer levels are simulated elsewhere. Each
+//! request is for one line, from one view.
 
 use switchcost_design::{Design, Inclusion};
 
@@ -11,7 +12,7 @@ use super::walk::{Answer, Request};
 use super::{Machine, RunContext};
 use crate::address::Address;
 
-/// Index of the level that gets the requests.
+/// Index of the level that receives the requests.
 const FIRST: usize = 0;
 
 impl Machine<()> {
@@ -27,16 +28,16 @@ impl Machine<()> {
         Machine::planned(design, plan)
     }
 
-    /// Prefetches the memory that a lookup of a line reads first. Such reads for several machines
-    /// overlap, while their lookups would wait one by one.
+    /// Reads the memory that a lookup of a line will need first, so that it is cached by then. Such
+    /// reads for several machines overlap, whereas their lookups would wait one after the other.
     #[inline]
     pub(crate) fn read_ahead(&self, view: usize, address: &Address) -> u64 {
         let set = self.plan.levels[FIRST].set(address);
         self.state.levels[FIRST].views[view].read_ahead(set)
     }
 
-    /// Handles a request of the level before. Returns its cycles, and whether the line arrives
-    /// modified.
+    /// Handles a request from the preceding level. Returns the cycles of the request, and whether
+    /// the line arrives modified.
     pub(crate) fn ask(
         &mut self,
         view: usize,
@@ -63,8 +64,9 @@ impl Machine<()> {
         })
     }
 
-    /// Handles a line that leaves the level before. Returns whether the line came in, modified or
-    /// not.
+    /// Handles a line that the preceding level evicted. An exclusive level takes the line; any
+    /// other level only records that a modified line is modified. Returns whether the level took
+    /// the line.
     pub(crate) fn take_line(&mut self, view: usize, address: &Address, is_modified: bool) -> bool {
         let is_exclusive = self.plan.levels[FIRST].inclusion == Inclusion::Exclusive;
         if is_exclusive {
@@ -80,12 +82,12 @@ impl Machine<()> {
         is_exclusive
     }
 
-    /// Gives a modified line to the level that holds it.
+    /// Writes a modified line back to the first of the levels that holds it.
     pub(crate) fn give_line(&mut self, view: usize, address: &Address) {
         self.visit_levels(|levels| levels.give(view, FIRST, address));
     }
 
-    /// Returns whether the levels behave after a flush in the same way as at the start.
+    /// Whether a flush restores the behaviour that the levels had at the start.
     pub(crate) fn forgets_when_flushed(&self) -> bool {
         self.plan
             .levels

@@ -8,8 +8,8 @@ use switchcost_design::StreamBuffers;
 use super::line::Line;
 use crate::address::Address;
 
-/// Victim cache: lines that have left a set, fully associative, LRU. A line that is found is taken
-/// out, so the order of arrival is the order of use.
+/// Victim cache of the lines that have left a set: fully associative, with LRU replacement. A line
+/// that is found is removed, so the order of arrival is the order of use.
 #[derive(Debug, Default)]
 pub(super) struct Victims {
     most: usize,
@@ -40,7 +40,7 @@ impl Victims {
             .map(|line| &mut line.1)
     }
 
-    /// Inserts a line; returns the line that leaves for it.
+    /// Inserts a line, and returns the line that had to leave, if any.
     pub(super) fn put(&mut self, key: u64, line: Line) -> Option<(u64, Line)> {
         let leaves = if self.lines.len() >= self.most {
             self.lines.pop_front()
@@ -60,11 +60,11 @@ impl Victims {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Prefetched {
     pub(super) key: u64,
-    /// Arrival time of the line, on the hierarchy's clock.
+    /// Time at which the line arrives, in cycles of the hierarchy's clock.
     pub(super) arrives: u64,
 }
 
-/// A queue of prefetched lines.
+/// One stream buffer: a queue of prefetched lines.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub(super) lines: VecDeque<Prefetched>,
@@ -79,7 +79,7 @@ pub(super) struct Stream {
 pub(super) struct Streams {
     pub(super) buffers: Vec<Stream>,
     pub(super) depth: u32,
-    /// Whether lines take time to arrive.
+    /// Whether prefetched lines arrive only after some time.
     pub(super) is_timed: bool,
     runs: Runs,
     now: u64,
@@ -104,8 +104,8 @@ impl Streams {
         self.buffers.is_empty()
     }
 
-    /// Takes a line from the first buffer that has the line at its head; returns the line's arrival
-    /// time.
+    /// Removes a line from the first buffer that has it at its head. Returns the buffer's index and
+    /// the line's arrival time.
     pub(super) fn take_head(&mut self, key: u64) -> Option<(usize, u64)> {
         let is_head = |buffer: &Stream| buffer.lines.front().is_some_and(|head| head.key == key);
         let number = self.buffers.iter().position(is_head)?;
@@ -114,13 +114,14 @@ impl Streams {
         Some((number, head.arrives))
     }
 
-    /// Handles a fill of line `key`; `next` is the line after it, if that is in the same page.
-    /// Returns whether a stream begins.
+    /// Records a fill of line `key`, and returns whether a stream begins with it. `next` is the
+    /// following line, if it is in the same page.
     pub(super) fn begins(&mut self, key: u64, next: Option<u64>) -> bool {
         self.runs.is_long_enough(key, next)
     }
 
-    /// Gives the least recently used buffer to a new stream, and empties it.
+    /// Assigns the least recently used buffer to a new stream, empties the buffer, and returns its
+    /// index.
     pub(super) fn allot(&mut self, next: Address) -> usize {
         let key = |buffer: &Stream| {
             (
@@ -152,20 +153,20 @@ impl Streams {
             .for_each(|buffer| buffer.lines.retain(|line| !is_lost(line.key)));
     }
 
-    /// Empties all buffers and forgets all runs.
+    /// Empties all buffers and forgets all runs of fills.
     pub(super) fn clear(&mut self) {
         self.lose(|_| true);
         self.runs.known.clear();
     }
 }
 
-/// Runs of consecutive fills that are too short for a stream so far.
+/// Runs of consecutive fills that are still too short to begin a stream.
 #[derive(Debug, Default)]
 struct Runs {
     most: usize,
     /// Number of fills after which a stream begins.
     enough: u32,
-    /// The line that continues each run, and the run's number of fills; the oldest run comes first.
+    /// Next line of each run, with the number of the run's fills; the oldest run is first.
     known: VecDeque<(u64, u32)>,
 }
 
@@ -191,10 +192,10 @@ impl Runs {
     }
 }
 
-/// The bus between a level and the next, which carries one line at a time.
+/// Bus from a level to the next one, which transfers one line at a time.
 #[derive(Debug, Default)]
 pub(super) struct Bus {
-    /// Number of cycles for which a line occupies the bus; 0 if the bus is never busy.
+    /// Number of cycles for which a line occupies the bus; 0 if transfers take no time.
     cycles: u64,
     free: u64,
 }
@@ -228,8 +229,8 @@ impl Bus {
 #[derive(Debug, Default)]
 pub(super) struct WriteQueue {
     drain_cycles: u64,
-    /// Time at which each buffer's last store is written: a ring whose oldest entry is at index
-    /// `at`.
+    /// Time at which the last store of each buffer is written, as a ring. The oldest entry is at
+    /// index `at`.
     written: Vec<u64>,
     at: usize,
     /// Time at which the newest store is written.
@@ -267,7 +268,8 @@ impl WriteQueue {
         self.newest
     }
 
-    /// Copies the stores that another queue holds, shifted by some cycles in either direction.
+    /// Copies the contents of another queue, with all times shifted by `later` cycles (earlier if
+    /// negative).
     pub(super) fn copy_from(&mut self, other: &WriteQueue, later: i64) {
         let moved = |time: u64| time.saturating_add_signed(later);
         self.written.clear();
@@ -276,7 +278,7 @@ impl WriteQueue {
         (self.at, self.newest) = (other.at, moved(other.newest));
     }
 
-    /// Allocates the buffer that is free at `now`.
+    /// Queues a store in the buffer that is free at `now`. Writing it takes `next_level_cycles`.
     #[inline]
     pub(super) fn put(&mut self, now: u64, next_level_cycles: u64) {
         self.newest = self.newest.max(now) + self.drain_cycles + next_level_cycles;

@@ -1,25 +1,27 @@
-//! The cycles of the three hierarchies.
+//! Clocks of the three views, in cycles.
 
 use super::listener::{Gain, Took};
 use super::{FLUSHED, PRIVATE, READ, SHARED, VIEWS};
 
-/// Cycles of the three views so far.
+/// Time of the three views, in cycles since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clocks {
-    /// Time of each view, without `common`.
+    /// Time of each view without `common`.
     pub(super) now: [u64; VIEWS],
-    /// Time that all views have spent since the last commit.
+    /// Time that all views have spent since the last [`Clocks::commit`], not yet in `now`.
     pub(super) common: u64,
-    /// Part of each view's time in which stores waited for write buffers.
+    /// Part of each view's time in which a store waited for a write buffer; `common_stalls` is not
+    /// included.
     pub(super) stalls: [u64; VIEWS],
     pub(super) common_stalls: u64,
-    /// Time of the current request for which nothing waits; the request is ahead of the clock by
-    /// this time.
+    /// Time of the current request, by view, that no instruction waits for. The request is ahead of
+    /// the view's clock by this time.
     pub(super) delays: [u64; VIEWS],
-    /// Cycles by which lookups were slower, or faster, in the shared view because of others.
+    /// Cycles by which lookups were slower in the shared view than in the private one because of
+    /// others; `gained` is by how many they were faster.
     lost: u64,
     gained: u64,
-    /// Cycles saved by first touches.
+    /// Cycles saved because another process had brought a line in before its first request.
     first_touches: u64,
 }
 
@@ -34,13 +36,14 @@ impl Clocks {
         self.now.map(|now| now + self.common)
     }
 
-    /// Returns by how many cycles each view's clock is ahead of the shared one.
+    /// Returns the lead of each view's clock over the shared one, in cycles modulo 2^64.
     #[inline]
     pub(super) fn later(&self) -> [u64; VIEWS] {
         self.now.map(|now| now.wrapping_sub(self.now[SHARED]))
     }
 
-    /// Returns the cycles of each view, then those lost to others, gained from others, and gained at first touches.
+    /// Returns the cycles of each view, the cycles lost to and gained from others, and those gained
+    /// by first touches.
     pub(super) fn read(&self) -> [u64; READ] {
         [
             self.now(SHARED),
@@ -62,7 +65,8 @@ impl Clocks {
         self.stalls.iter_mut().for_each(|all| *all += stalls);
     }
 
-    /// Adds the cycles of a lookup that differ between the views.
+    /// Adds a lookup's difference between the shared and the private view to the cycles lost or
+    /// gained.
     pub(super) fn count(&mut self, took: &Took) {
         let cycles = took.longer.unsigned_abs();
         match (took.longer > 0, took.gain) {
@@ -73,13 +77,13 @@ impl Clocks {
         }
     }
 
-    /// Returns the excess of the shared view's time over the private one's, in cycles, up to a constant.
+    /// Returns the shared view's time minus the private one's, in cycles modulo 2^64.
     #[inline]
     pub(super) fn difference(&self) -> u64 {
         self.now[SHARED].wrapping_sub(self.now[PRIVATE])
     }
 
-    /// Returns the excess of [`Clocks::difference`] without the gain of first touches.
+    /// Returns [`Clocks::difference`] as it would be without the gain by first touches.
     #[inline]
     pub(super) fn steady_difference(&self) -> u64 {
         self.difference().wrapping_add(self.first_touches)

@@ -25,10 +25,10 @@ use super::replacement::least;
 use super::view_set::ViewSet;
 use super::way_predictor::{Predictions, WayPredictor};
 
-/// Slot of a line in each view.
+/// Slot of one line in each view.
 pub(super) type Slots = [u32; VIEWS];
 
-/// A line that all views hold.
+/// A line that all three views hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CommonLine {
     pub(super) key: u64,
@@ -37,17 +37,16 @@ pub(super) struct CommonLine {
     pub(super) requester: Requester,
 }
 
-/// The lines of one level that all views used last.
+/// Lines of one level that all views used last, with their state.
 #[derive(Debug)]
 pub(super) struct CommonLines {
     /// Number of slots per set.
     ways: usize,
-    /// Whether a list of lines is stored; otherwise only the latest line of each set is.
+    /// Whether each set has a list of lines. If not, only the line used last in each set is stored.
     is_list: bool,
-    /// Number of filled slots, by set; 32 bits, because a fully associative level may have more
-    /// than 65,535.
+    /// Number of listed lines, by set. A fully associative level may have more than 65,535.
     lengths: Vec<u32>,
-    /// Keys by slot; the first four are empty if there is no list.
+    /// Keys of the lines by slot; empty if there is no list.
     keys: Vec<u64>,
     modified: Vec<ViewSet>,
     requesters: Vec<Requester>,
@@ -60,7 +59,7 @@ pub(super) struct CommonLines {
     /// Sets that may hold lines, each listed once.
     used: Vec<u32>,
     is_used: Vec<bool>,
-    /// Number of times that known lines were forgotten.
+    /// Number of times that known lines were removed from the lists.
     losses: u64,
     /// Scratch space for sorting.
     order: Vec<u32>,
@@ -115,8 +114,8 @@ impl CommonLines {
         is_found
     }
 
-    /// Handles the first store to a virtual line, once the address is translated, if the line is
-    /// known to be in the list; returns whether it is.
+    /// Records the first store to a virtual line after its address is translated. Returns whether
+    /// the line is in the list; if not, nothing is recorded.
     #[inline]
     pub(super) fn stores(&mut self, address: u64) -> bool {
         let slot = self
@@ -131,14 +130,14 @@ impl CommonLines {
         true
     }
 
-    /// Returns the predictor that finds lines, for use in a loop. After the loop, the time of the
-    /// last use is [returned](CommonLines::advance).
+    /// Returns the predictor that finds lines in a loop. After the loop its time must be
+    /// [returned](CommonLines::advance).
     #[inline(always)]
     pub(super) fn way_predictor(&mut self) -> Option<WayPredictor<'_>> {
         WayPredictor::new(&self.predictions, &mut self.stamps, self.now, self.ways > 1)
     }
 
-    /// Sets the time of the last use.
+    /// Sets the time of the last use to `now`, after a [`WayPredictor`] was used.
     #[inline]
     pub(super) fn advance(&mut self, now: u64) {
         self.now = now;
@@ -159,7 +158,7 @@ impl CommonLines {
         self.lengths[set] = 1;
     }
 
-    /// Clears all predictions, because virtual addresses may refer to other lines from now on.
+    /// Clears all predictions, because the virtual addresses may now refer to other lines.
     pub(super) fn forget_predictions(&mut self) {
         self.losses += 1;
         for &set in &self.used {
@@ -190,7 +189,7 @@ impl CommonLines {
         if length == 1 {
             return (self.keys[start] == key).then_some(start);
         }
-        // All ways are searched, because the number of listed ways cannot be predicted either.
+        // All ways are searched: a loop over the listed ways alone would mispredict its end.
         way_of_first(&self.keys[start..start + self.ways], length, key).map(|way| start + way)
     }
 
@@ -270,8 +269,8 @@ impl CommonLines {
         }
     }
 
-    /// Empties the list of a set. Passes the lines and their slots in the views to `act`, the most
-    /// recent last.
+    /// Empties the list of a set. Calls `act` with each line and its slots in the views, the line
+    /// used last at the end.
     pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(CommonLine, Slots)) {
         let set = if self.is_list {
             set
@@ -301,7 +300,7 @@ impl CommonLines {
         used
     }
 
-    /// Returns the memory of a list for reuse.
+    /// Returns the memory of a list from [`CommonLines::take_used`] for reuse.
     pub(super) fn reuse(&mut self, mut used: Vec<u32>) {
         used.clear();
         self.used = used;

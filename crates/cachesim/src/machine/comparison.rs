@@ -1,5 +1,5 @@
-//! Compares a lookup in the shared hierarchy with one in the private hierarchy, and finds the
-//! process that caused the difference.
+//! Compares each lookup in the shared hierarchy with the same lookup in the private one, and finds
+//! the process that caused a difference.
 
 use super::Hierarchies;
 use super::listener::{Gain, Listener, Origin, Requester, Took};
@@ -8,7 +8,7 @@ use super::view_set::ViewSet;
 use super::{PRIVATE, SHARED};
 use crate::address::Address;
 
-/// A line that the shared view found in a level, and that the private view did not hold there.
+/// A line that the shared view found in a level in which the private view did not hold it.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     line: Requester,
@@ -19,13 +19,13 @@ struct Found {
 /// State of the current lookup of the program.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
-    /// Origin of the first fill of a line that the private view holds.
+    /// Origin of the first fill in the shared view for which the private view held the line.
     lost_to: Origin,
     found: Option<Found>,
     /// Whether the private view has requested a line from memory that it never requested before.
     is_asked_first: bool,
-    /// Levels that missed, one bit each, in the shared and the private view. A design has up to 64
-    /// caches and as many TLBs.
+    /// Set of the levels that missed, one bit each, for the shared and for the private view. A
+    /// design has up to 64 caches and 64 TLBs.
     missed: [u128; 2],
     missed_first: ViewSet,
 }
@@ -50,7 +50,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Ends a lookup. `before` is the views' difference before the lookup; `missed_first` are the
+    /// Ends a lookup. `before` is `Clocks::difference` before the lookup; `missed_first` are the
     /// views that missed in the first level.
     #[inline]
     pub(super) fn end_lookup(&mut self, before: u64, missed_first: ViewSet) {
@@ -99,7 +99,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         line.process() != self.lookup.requester.process()
     }
 
-    /// Compares the misses of a lookup in a level after the first.
+    /// Records which of the shared and the private view missed in a level after the first.
     #[inline]
     pub(super) fn compare_misses(&mut self, at: usize, missed: ViewSet) {
         if L::COMPARES {
@@ -108,8 +108,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Records that a line is about to be filled into the shared level on demand; `note` is that of
-    /// the private copy, if there is one.
+    /// Records that a demanded line is about to be filled into the shared level. `note` is the note
+    /// on the private copy, if there is a copy.
     #[inline]
     pub(super) fn filled(&mut self, at: usize, note: Option<u64>) {
         let (origin, turn) = note.map_or((Origin::Intrinsic, 0), Origin::decode_note);
@@ -123,8 +123,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.listener.filled(&self.lookup, at, origin, turn);
     }
 
-    /// Records that the shared view finds a line on demand, before the private view looks the line
-    /// up.
+    /// Records that the shared view found a demanded line. Must be called before the private view
+    /// looks the line up.
     pub(super) fn found_in_shared(&mut self, at: usize, set: usize, key: u64, slot: usize) {
         let own = &self.levels[at];
         if L::COMPARES
@@ -150,8 +150,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Records that a line leaves the private level. If the shared level still has the line from
-    /// another process, this explains the difference.
+    /// Records that the private level loses a line. If another process's request left the line in
+    /// the shared level, this explains a later difference.
     pub(super) fn let_go(&mut self, at: usize, set: usize, key: u64) {
         let level = &self.plan.levels[at];
         if !L::COMPARES || !level.is_of_several || !self.may_be_shared(level.address_of(key)) {

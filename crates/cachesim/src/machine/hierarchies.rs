@@ -1,7 +1,7 @@
-//! Looks up in all three views of a design while one process runs.
+//! Looks up lines in all three views of a design while one process runs.
 //!
-//! If the lines that all views used last are known, one step stands for all three views; otherwise
-//! each view is [walked by itself](super::walk).
+//! If the lines that all views used last are known, one step stands for the lookups of all three
+//! views. Otherwise each view is [looked up separately](super::walk).
 
 use super::common_lines::CommonLine;
 use super::level::Promoted;
@@ -13,13 +13,13 @@ use super::walk::Request;
 use super::{FLUSHED, Hierarchies, PRIVATE, SHARED, VIEWS};
 use crate::address::Address;
 
-/// A request of all views to one level.
+/// A request for one line that all views make to one level.
 #[derive(Clone, Copy)]
 struct RequestOfAll<'r> {
     at: usize,
     kind: Kind,
     address: &'r Address,
-    /// Whether the processor waits for the request.
+    /// Whether an instruction waits for the request.
     is_demand: bool,
 }
 
@@ -41,14 +41,14 @@ impl<'r> RequestOfAll<'r> {
     }
 }
 
-/// Result of a request of all views. Cycles for which nothing waits are in
+/// Result of a request of all views. Cycles that no instruction waits for are in
 /// [`Clocks::delays`](super::clocks::Clocks::delays).
 #[derive(Clone, Copy)]
 struct Outcome {
     missed: ViewSet,
-    /// Modified state that comes with a line taken out of an exclusive level.
+    /// Views in which the line came modified, because an exclusive level gave it up.
     modified: ViewSet,
-    /// Slot of the line in the list of common lines; none if the line need not be in the list.
+    /// Slot of the line in the list of common lines; [`None`] if the list need not have the line.
     slot: usize,
 }
 
@@ -61,8 +61,8 @@ impl Outcome {
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// Looks up a line or page of the program in a first level, and makes it the most recent of its
-    /// set.
+    /// Looks up a line or page of the program in a first level, and makes it the most recently used
+    /// of its set. Returns the views that missed.
     pub(super) fn look_up(
         &mut self,
         at: usize,
@@ -92,14 +92,15 @@ impl<L: Listener> Hierarchies<'_, L> {
         })
     }
 
-    /// Handles a store to a write-through first level. If all views are known to find the line, no
-    /// further lookup is needed.
+    /// Handles a store to a write-through first level, if all views are known to hold the line.
+    /// Returns whether they are; otherwise the store must be looked up.
     #[inline]
     pub(super) fn writes_through(&mut self, at: usize, first: u64, last: u64) -> bool {
         let level = &self.plan.levels[at];
         let common_lines = &mut self.levels[at].common_lines;
         let bits = level.line_bits;
-        // With frames, the page may get another frame, and the line then becomes another line.
+        // With physical addresses, the store may move the page to another frame, and the line is
+        // then another one.
         if first >> bits != last >> bits
             || self.frames.is_some()
             || !level.has_common_top()
@@ -154,8 +155,8 @@ impl<L: Listener> Hierarchies<'_, L> {
                     .predict(slot, address.virtual_address, is_stored);
             }
         } else if level.may_skip_repeat(missed == ViewSet::NONE) {
-            // A later level may have evicted the line again, and a store may have brought nothing
-            // in.
+            // A later level may have evicted the line again, or the store may not have allocated
+            // it.
             if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
                 own.common_lines
                     .predict_latest(set, address.virtual_address, is_stored);
@@ -190,7 +191,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         Address { physical, ..target }
     }
 
-    /// Adds the time that a request of all views spends in a level.
+    /// Adds the cycles that a request of all views spends in a level to the clocks.
     #[inline]
     pub(super) fn spend_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
         if is_demand {
@@ -254,8 +255,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         modified
     }
 
-    /// Looks up a line in a level whose recent lines are the same in all views, both before and
-    /// after the lookup.
+    /// Looks up a line in a level whose lists of recent lines are complete before and after the
+    /// lookup.
     fn look_up_top(&mut self, request: RequestOfAll<'_>) -> Outcome {
         let RequestOfAll {
             at,
@@ -312,8 +313,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         outcome
     }
 
-    /// Computes the time of each view, and makes the requests to the next level, without bringing
-    /// the line in. Returns the views in which the line was modified in the next level.
+    /// Adds the level's time to each view's clock, and makes the requests to the next level,
+    /// without filling the line. Returns the views in which the next level had the line modified.
     fn answer(&mut self, request: RequestOfAll<'_>, missed: ViewSet, kind: Kind) -> ViewSet {
         let RequestOfAll { at, is_demand, .. } = request;
         let level = &self.plan.levels[at];
@@ -380,7 +381,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// Replaces the least recent line of a full list in all views.
+    /// Replaces the least recently used line of a full list in all views. Returns the slot of the
+    /// new line.
     fn replace_oldest(&mut self, at: usize, set: usize, line: CommonLine) -> usize {
         let level = &self.plan.levels[at];
         let (slot, old) = self.levels[at].common_lines.replace_oldest(set, line);
@@ -416,8 +418,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// Gives a modified line that leaves all views to the next level in one step, if all views are
-    /// known to hold the line there. Returns whether it did.
+    /// Writes a modified line that leaves all views back to the next level in one step, if all
+    /// views are known to hold it there. Returns whether they do.
     fn give_from_all(&mut self, at: usize, address: &Address) -> bool {
         let Some(next) = self.plan.levels[at].next_for_lines else {
             return false;
@@ -438,8 +440,8 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// Handles a store to a line that not all views hold, in a level that does not allocate on
     /// stores, or that makes two requests to the next level.
     fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Outcome {
-        // Two requests, each of which a view makes before the next view makes any: the source of
-        // the second miss depends on this order.
+        // The order of the two requests decides the origin of the second miss: each view makes both
+        // before the next view makes any.
         if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {
             return self.serve_each_alone(request);
         }

@@ -4,17 +4,17 @@
 
 use rustc_hash::FxHashMap;
 
-/// Lines in a word.
+/// Binary logarithm of the number of lines recorded in one word.
 const WORD_BITS: u32 = u64::BITS.trailing_zeros();
 
 /// History of one private hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// Lines that this hierarchy's last levels have requested from memory, one bit each; by level,
-    /// and by the common part of 64 lines' keys.
+    /// Lines that the last levels of this hierarchy have requested from memory, one bit each; by
+    /// level, and by the key without its lowest six bits.
     asked: FxHashMap<(usize, u64), u64>,
-    /// Lines that another process had brought into a shared level and that the private level lost
-    /// since, with the time slice of the other process.
+    /// Lines that the private level has lost although a shared level had them from another process,
+    /// with the time slice in which that process brought each in.
     let_go: FxHashMap<(usize, u64), u32>,
 }
 
@@ -28,20 +28,19 @@ impl History {
         is_new
     }
 
-    /// Records that a level loses a line that came into the shared level in this time slice of
-    /// another process.
+    /// Records that a private level loses a line which another process brought into the shared
+    /// level in time slice `turn`.
     pub(super) fn let_go(&mut self, at: usize, key: u64, turn: u32) {
         self.let_go.insert((at, key), turn);
     }
 
-    /// Clears the record that the level lost a line, because the line came into the shared level
-    /// again.
+    /// Clears the record of [`History::let_go`], because the line came into the shared level again.
     pub(super) fn has_come_anew(&mut self, at: usize, key: u64) {
         self.let_go.remove(&(at, key));
     }
 
-    /// Returns whether the level has lost a line since the line came into the shared level in this
-    /// time slice of another process.
+    /// Returns whether the private level has lost a line since another process brought it into the
+    /// shared level in time slice `turn`.
     pub(super) fn has_let_go(&self, at: usize, key: u64, turn: u32) -> bool {
         self.let_go.get(&(at, key)) == Some(&turn)
     }

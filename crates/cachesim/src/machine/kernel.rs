@@ -1,4 +1,4 @@
-//! Passes a machine's counts to its listener at each entry to the kernel and each return.
+//! Reports a machine's counts to its listener at each entry to the kernel and at each return.
 
 use super::listener::Listener;
 use super::{Machine, SHARED};
@@ -11,7 +11,8 @@ impl<L: Listener> Machine<L> {
         self.state.listener.call_entered(number, &counted);
     }
 
-    /// Records that the system call ends: the task returns, or leaves the CPU.
+    /// Records the end of a system call: the task returned from the kernel, or left the CPU
+    /// (`is_switch`). `instructions` is the count of the whole trace so far.
     pub(crate) fn end_call(&mut self, instructions: u64, is_switch: bool) {
         let counted = self.counted(instructions);
         self.state.listener.call_ended(&counted, is_switch);

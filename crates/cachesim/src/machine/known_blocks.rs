@@ -1,9 +1,9 @@
-//! Remembers where the code of recent blocks was found. Most blocks run many times between two
+//! Remembers the slots of the code of recent blocks, because most blocks run many times between two
 //! misses of code.
 
 use super::way_predictor::Slots;
 
-/// Slots of a block's code.
+/// Slots that hold a block's code in the first TLB and the first cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeSlots {
     /// Slot of the page in the first TLB.
@@ -14,12 +14,12 @@ pub(super) struct CodeSlots {
 
 #[derive(Clone, Copy, Debug)]
 struct KnownBlock {
-    /// Number of losses of code at the time when this code was found.
+    /// Value of the counter of code losses when the slots were stored.
     losses: u64,
     slots: CodeSlots,
 }
 
-/// Code slots of the distinct blocks of a chunk.
+/// Code slots of each distinct block of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct KnownBlocks(Vec<KnownBlock>);
 

@@ -12,26 +12,27 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 /// State of a level.
 #[derive(Debug)]
 pub(super) struct Level {
-    /// Recent lines common to all views; more recent than each view's own state.
+    /// Lines that all views used last, which are more recent than the lines in `views`.
     pub(super) common_lines: CommonLines,
-    /// Lines of each view; the private ones are those of the running process.
+    /// Lines of each view. The private view's are those of the running process.
     pub(super) views: [Lines; VIEWS],
-    /// Lead of each view's clock over the shared one, if the write buffers of all views are alike;
-    /// then the shared view's buffers stand for all views.
+    /// Lead of each view's clock over the shared one at which the write buffers of all views are
+    /// alike. The shared view's buffers then represent those of all views. `None` if each view has
+    /// its own.
     writes_alike_at: Option<[u64; VIEWS]>,
-    /// Counts common to all views.
+    /// Counts of lookups that were the same in all views.
     pub(super) common: Counts,
     /// Ways that the running process may fill, one bit each; `None` if it may fill all.
     pub(super) open_ways: Option<u64>,
 }
 
-/// A line that became the most recent of its set.
+/// Result of making a line the most recently used of its set.
 pub(super) struct Promoted {
     /// Slot of the line in the list.
     pub(super) slot: usize,
     /// Owner of the line in the shared view.
     pub(super) requester: Requester,
-    /// Lines that left to make room, with their keys.
+    /// Line that left each view to make room, with its key.
     pub(super) leaving: [Option<(u64, Line)>; VIEWS],
 }
 
@@ -87,7 +88,8 @@ impl Level {
         }
     }
 
-    /// Modifies a line in a view without changing the order of use. Returns whether the view holds it.
+    /// Marks a line as modified in one view without changing the order of use. Returns whether the
+    /// view holds the line.
     pub(super) fn modify(&mut self, view: usize, set: usize, key: u64) -> bool {
         if let Some(slot) = self.common_lines.find(set, key) {
             self.common_lines.modify(slot, ViewSet::single(view, true));
@@ -153,11 +155,11 @@ impl Level {
         }
     }
 
-    /// Whether the write buffers of all views are alike, so that one view's buffers represent them.
+    /// Whether the write buffers of all views are alike, so that the shared view's represent them.
     #[inline]
     fn has_alike_writes(&self, clocks: &Clocks) -> bool {
-        // The values are read one by one, because they were just written, and the processor waits
-        // when such values are read as a whole.
+        // Each value is read by itself: reading an array that was just written value by value would
+        // stall the store-to-load forwarding.
         let later = clocks.later();
         self.writes_alike_at
             .is_some_and(|at| at[PRIVATE] == later[PRIVATE] && at[FLUSHED] == later[FLUSHED])
@@ -181,7 +183,8 @@ impl Level {
         clocks.cycles()
     }
 
-    /// Allocates a write buffer in every view, with the delays of the store at the next level.
+    /// Allocates a write buffer in every view for a store at time `now`, with the store's delays in
+    /// the next level.
     #[inline]
     pub(super) fn take_buffers(&mut self, now: [u64; VIEWS], clocks: &Clocks) {
         let [shared, private, flushed] = clocks.delays;
@@ -193,7 +196,7 @@ impl Level {
             return;
         }
         self.split_writes();
-        // Stores that have all been written are equal, however long ago they were written.
+        // Queues without waiting stores are equal, however long ago their stores were written.
         let are_idle = self
             .views
             .iter()
@@ -208,7 +211,8 @@ impl Level {
     /// Returns the slot of a line in a view, if the line is not in the list of common lines.
     #[inline]
     pub(super) fn find_below(&self, view: usize, set: usize, key: u64) -> Option<usize> {
-        // A full list has no lines below it, whatever remains of earlier lines.
+        // If the list is full, the view has no other lines: keys that remain in the view's own
+        // slots are out of date.
         if self.common_lines.is_full(set) {
             None
         } else {

@@ -1,5 +1,5 @@
-//! Requests to levels whose requests are also answered by other levels: by levels of many sizes, or
-//! by one that several CPUs share.
+//! Records requests to levels that are also simulated elsewhere: in many sizes, or as one level
+//! that several CPUs share.
 
 use super::VIEWS;
 use super::listener::{LevelRequest, Levels, Listener};
@@ -23,7 +23,7 @@ impl Listener for LevelRequests {
 
     #[inline]
     fn requested(&mut self, request: LevelRequest) {
-        // Equal requests of consecutive views become one request of all of these views.
+        // Equal requests of consecutive views are stored as one request of all these views.
         if let Some(last) = self.0.last_mut() {
             let is_same = request
                 == LevelRequest {

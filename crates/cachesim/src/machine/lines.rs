@@ -1,4 +1,4 @@
-//! The state of one level of one hierarchy.
+//! State of one level in one hierarchy: its lines and replacement state.
 
 use super::buffers::{Bus, Streams, Victims, WriteQueue};
 use super::line::Line;
@@ -8,7 +8,7 @@ use super::prefetchers::Prefetchers;
 use super::replacement::{Order, is_open};
 use crate::address::Address;
 
-/// View that a level belongs to, which determines what is stored besides lines.
+/// View that the lines belong to. It determines what is stored for each line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Shared,
@@ -16,7 +16,7 @@ pub(super) enum Role {
     Flushed,
 }
 
-/// Counts of a level. Indices of `accesses` and `misses` are those of [`super::plan::Kind`].
+/// Counts of one level. Arrays are indexed by [`super::plan::Kind`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(super) accesses: [u64; 3],
@@ -81,12 +81,12 @@ pub(super) fn way_of_first(ways: &[u64], length: usize, key: u64) -> Option<usiz
     None
 }
 
-/// Slots that have held a line since the last flush.
+/// List of the slots that have held a line since the last flush.
 #[derive(Debug)]
 enum Touched {
     Unused,
     Some(Vec<u32>),
-    /// Too many slots to list: all must be examined.
+    /// The slots are too many to list, so all slots must be examined.
     All,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct Lines {
     is_modified: Vec<bool>,
     addresses: Vec<Address>,
     requesters: Vec<Requester>,
-    /// Notes on private copies by slot; 0 means no note.
+    /// Notes of private copies by slot (why the shared level lost the line); 0 if there is no note.
     notes: Vec<u64>,
     /// Whether each line was prefetched and not looked up since; empty if no line was prefetched.
     is_unused: Vec<bool>,
@@ -159,8 +159,8 @@ impl Lines {
         way_of(&self.keys[start..start + self.ways], key).map(|way| start + way)
     }
 
-    /// Reads a part of the state that a lookup of a line, and its fill, will need, so that it is in
-    /// the cache by then.
+    /// Reads a part of the state that the next lookup of a line needs, so that it is in the cache
+    /// by then.
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let (first, last) = (set * self.ways, (set + 1) * self.ways - 1);
@@ -178,14 +178,14 @@ impl Lines {
         self.bus.take(time)
     }
 
-    /// Records that a line was prefetched.
+    /// Records that the line in a slot was prefetched.
     pub(super) fn note_prefetched(&mut self, slot: usize) {
         if let Some(is_unused) = self.is_unused.get_mut(slot) {
             *is_unused = true;
         }
     }
 
-    /// Counts the first lookup of a prefetched line.
+    /// Counts the first lookup of a prefetched line as a useful prefetch.
     #[inline]
     pub(super) fn count_use(&mut self, slot: usize) {
         if let Some(is_unused) = self.is_unused.get_mut(slot) {
@@ -193,7 +193,7 @@ impl Lines {
         }
     }
 
-    /// Updates the replacement state for a line that was found.
+    /// Updates the replacement state after a line was found.
     #[inline]
     pub(super) fn found(&mut self, slot: usize) {
         self.order.found(slot);
@@ -258,8 +258,8 @@ impl Lines {
         }
     }
 
-    /// Transfers a slot to [`super::common_lines`]. Returns whether the line was modified, and its
-    /// owner.
+    /// Moves a slot's state to [`super::common_lines`]. Returns whether the line was modified, and
+    /// its owner.
     #[inline]
     pub(super) fn take_shared(&mut self, slot: usize) -> (bool, Requester) {
         self.order.take_shared(slot);
@@ -267,7 +267,7 @@ impl Lines {
         (is_modified, self.requester(slot))
     }
 
-    /// Returns a slot to this view, with the line that was used last.
+    /// Moves a slot's state back from [`super::common_lines`], as the line used last.
     #[inline]
     pub(super) fn restore(
         &mut self,
@@ -283,13 +283,13 @@ impl Lines {
         if let Some(held) = self.requesters.get_mut(slot) {
             *held = requester;
         }
-        // A note says why the shared view lost its copy, but it has one now.
+        // A note says why the shared view has no copy. It has one now.
         self.set_note(slot, 0);
         self.order.found(slot);
     }
 
-    /// Returns a slot for a new line among those not taken, with the line that leaves the slot, if
-    /// any.
+    /// Returns a slot for a new line among those that are not listed in `common_lines`, and the
+    /// line that leaves the slot, if any.
     #[inline]
     pub(super) fn make_room(
         &mut self,
@@ -303,8 +303,8 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// Returns a slot for a new line among the open ways, with the line that leaves the slot, if
-    /// any.
+    /// Returns a slot for a new line among the ways in `open`, and the line that leaves the slot,
+    /// if any.
     pub(super) fn make_room_within(
         &mut self,
         plan: &LevelPlan,
@@ -320,7 +320,7 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// Empties a slot; returns its line and key, if the slot had a line.
+    /// Empties a slot. Returns the line and its key, if there was one.
     #[inline]
     pub(super) fn take(&mut self, plan: &LevelPlan, slot: usize) -> Option<(u64, Line)> {
         let key = std::mem::take(&mut self.keys[slot]);
@@ -348,8 +348,8 @@ impl Lines {
         ))
     }
 
-    /// Takes the list of all slots that may hold a line, in ascending order if sorting is cheap; a
-    /// new list begins.
+    /// Takes the list of all slots that may hold a line, in ascending order if sorting is cheap,
+    /// and begins a new list.
     pub(super) fn take_touched(&mut self) -> Vec<u32> {
         match &mut self.touched {
             Touched::Some(slots) => std::mem::take(slots),

@@ -27,10 +27,12 @@ pub(crate) const NO_PROCESS: u32 = KERNEL - 1;
 const OF_KERNEL: u32 = 1 << 31;
 const _: () = assert!(KERNEL == u32::MAX);
 
-/// Process that looks something up, with its time slice; for a line, the process that brought it in.
+/// Process that makes a request, with its time slice. For a line: the process that brought the line
+/// in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Requester {
-    /// Number of the running process, with the flag [`OF_KERNEL`].
+    /// Number of the running process, combined with the flag [`OF_KERNEL`] for the kernel's
+    /// addresses.
     by: u32,
     pub(crate) turn: u32,
 }
@@ -41,7 +43,7 @@ impl Requester {
         turn: 0,
     };
 
-    /// Begins the next time slice, in which `process` runs.
+    /// Returns the requester of the next time slice, in which `process` runs.
     pub(super) fn next(self, process: u32) -> Requester {
         Requester {
             by: process,
@@ -49,7 +51,7 @@ impl Requester {
         }
     }
 
-    /// Returns the requester for a request of this address.
+    /// Returns the requester with the kernel's flag set according to the requested address.
     #[inline]
     pub(super) fn asking_for(self, address: u64) -> Requester {
         let kernel = if owner(0, address) == KERNEL {
@@ -82,7 +84,7 @@ impl Requester {
     }
 }
 
-/// A lookup of the program in a first level.
+/// A lookup that the program makes in a first level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lookup<'a> {
     pub(crate) requester: Requester,
@@ -90,9 +92,9 @@ pub(crate) struct Lookup<'a> {
     pub(crate) address: u64,
     pub(crate) is_code: bool,
     pub(crate) is_store: bool,
-    /// Address of the last byte of the loading or storing instruction, if known.
+    /// Address of the last byte of the instruction that loads or stores, if known.
     pub(crate) instruction: Option<u64>,
-    /// First level of the lookup.
+    /// Index of the first level in which the lookup is made.
     pub(crate) level: usize,
     pub(crate) context: &'a RunContext<'a>,
 }
@@ -100,11 +102,11 @@ pub(crate) struct Lookup<'a> {
 /// A request to a level whose requests are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LevelRequest {
-    /// Views that make the request; among private views, that of the running process.
+    /// Views that make the request. The private view is that of the running process.
     pub(crate) views: ViewSet,
     pub(crate) level: usize,
     pub(crate) key: u64,
-    /// Kind of the request; `None` if a modified line is given to the level.
+    /// Kind of the request; `None` for a write-back of a modified line.
     pub(crate) kind: Option<Kind>,
     pub(crate) is_demand: bool,
     pub(crate) address: Address,
@@ -115,11 +117,11 @@ pub(crate) struct LevelRequest {
 pub(crate) enum Departure {
     /// A line that came in took the place.
     Replaced,
-    /// An inclusive level lost the line.
+    /// An inclusive level farther from the processor evicted the line.
     Lost,
-    /// A nearer level took the line from an exclusive level.
+    /// A level nearer to the processor took the line out of an exclusive level.
     Taken,
-    /// A flush took all lines.
+    /// A flush removed all lines.
     Flushed,
 }
 
@@ -130,10 +132,10 @@ impl Departure {
     }
 }
 
-/// Origin of a miss in the shared hierarchy.
+/// Reason why the shared hierarchy missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The private hierarchy misses, too.
+    /// The private hierarchy missed, too.
     #[default]
     Intrinsic,
     Flushed,
@@ -150,7 +152,7 @@ impl Origin {
     pub(crate) const COUNT: usize = 6;
 
     /// Returns the note on a private copy: why the line left the shared level, and in which time
-    /// slice. A copy without a note, 0, is aged.
+    /// slice. The number 0 (no note) means [`Origin::Aged`].
     #[inline]
     pub(super) fn note(self, turn: u32) -> u64 {
         (self as u64) << 32 | u64::from(turn)
@@ -182,22 +184,23 @@ pub(crate) enum Gain {
     /// Another process brought in a line that the requesting process had never had; this happens
     /// once per line.
     FirstTouch,
-    /// The state of replacement, prefetch, buffers or buses differs.
+    /// Replacement, prefetchers, buffers or buses were in another state than if the process ran
+    /// alone.
     State,
 }
 
-/// Difference of a lookup between the shared and the private hierarchy.
+/// Difference of one lookup between the shared and the private hierarchy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Took {
-    /// Number of cycles in the shared minus those in the private hierarchy.
+    /// Cycles in the shared hierarchy minus cycles in the private one.
     pub(crate) longer: i64,
-    /// Origin of the miss at the farthest level, which explains a longer time.
+    /// Origin of the miss in the farthest level; the cause if `longer` is positive.
     pub(crate) lost_to: Origin,
-    /// Reason for a shorter time.
+    /// Reason for the shorter time if `longer` is negative.
     pub(crate) gain: Gain,
     /// Later levels that missed, one bit each, in the shared and the private hierarchy.
     pub(super) missed: [u128; 2],
-    /// Hierarchies that missed in the first level.
+    /// Views that missed in the first level.
     pub(super) missed_first: ViewSet,
 }
 
@@ -207,8 +210,8 @@ impl Took {
         self.longer < 0 && self.gain == Gain::FirstTouch
     }
 
-    /// Returns the later levels that only one of the two hierarchies missed in, each with whether
-    /// the shared one missed.
+    /// Returns the later levels in which exactly one of the two hierarchies missed, each with
+    /// whether it was the shared one.
     #[inline]
     pub(crate) fn differences(&self) -> impl Iterator<Item = (usize, bool)> {
         let mut differing = self.missed[SHARED] ^ self.missed[PRIVATE];
@@ -232,7 +235,7 @@ impl Took {
     }
 }
 
-/// Number of levels, caches before TLBs.
+/// Numbers of a design's caches and TLBs. Caches come first in all arrays by level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Levels {
     pub(crate) caches: usize,
@@ -241,8 +244,8 @@ pub(crate) struct Levels {
 
 macro_rules! listener {
     ($($(#[$doc:meta])* fn $event:ident($($argument:ident: $type:ty),*);)+) => {
-        /// Methods of listeners; the head of this file has their order. Levels are numbers, TLBs
-        /// after caches.
+        /// Receiver of a machine's events. The module's documentation gives their order. A level is
+        /// an index, with TLBs after caches.
         pub(crate) trait Listener: Debug {
             /// Whether the listener needs the difference of the shared and the private hierarchy, which takes time to compute.
             const COMPARES: bool = false;
@@ -291,8 +294,8 @@ listener! {
     fn switched_out(requester: Requester);
     /// Reports that a process gets the CPU.
     fn switched_in(process: u32);
-    /// Reports that a line is filled on demand. If others had taken the line from the process, they
-    /// did so in time slice `turn`.
+    /// Reports that a demanded line is filled. If the origin is another process, that process
+    /// caused the loss in time slice `turn`.
     fn filled(lookup: &Lookup<'_>, level: usize, origin: Origin, turn: u32);
     /// Reports that a line came into the sets of a level.
     fn came(level: usize, line: Requester);
@@ -303,30 +306,32 @@ listener! {
     fn took(lookup: &Lookup<'_>, took: &Took);
     /// Reports that some hierarchies missed in a first level with a reference, or with part of one.
     fn reference_missed(level: usize, missed: ViewSet);
-    /// Reports that a block of code took `longer` cycles more (or fewer) in the shared hierarchy,
-    /// without first touches.
+    /// Reports that a block of code took `longer` cycles more in the shared hierarchy than in the
+    /// private one (fewer if negative). The gain of first touches is left out.
     fn ran(address: u64, longer: i64, context: &RunContext<'_>);
     /// Reports that instructions were executed.
     fn executed(instructions: u64);
     /// Reports that all lines of a block of code were looked up.
     fn block_ended(address: u64);
-    /// Reports that some views made a request to a watched level, or gave it a modified line.
+    /// Reports that some views made a request to a watched level, or wrote a modified line back to
+    /// it.
     fn requested(request: LevelRequest);
     /// Reports that the mappings of the running process are about to change.
     fn mappings_change(mappings: &Mappings);
-    /// Reports that the running task enters the kernel; `counted` has instructions, cycles, and
+    /// Reports that the running task enters the kernel. `counted` has instructions, cycles, and
     /// misses by level.
     fn call_entered(number: u16, counted: &[u64]);
-    /// Reports that the system call ends: the task returns, or leaves the CPU.
+    /// Reports the end of a system call: the task returned from the kernel, or left the CPU.
     fn call_ended(counted: &[u64], is_switch: bool);
-    /// Reports a switch from one task to another, with the number of switches and of kernel
-    /// instructions before it.
+    /// Reports a switch from one task to another. The arguments are the numbers of switches and of
+    /// kernel instructions before it.
     fn task_switched(switches: u64, kernel_instructions: u64);
-    /// Reports that the number of instructions has doubled since the last such report.
+    /// Reports that the number of instructions has doubled since the last report of this kind.
     fn instructions_doubled(instructions: u64);
-    /// Reports that the first part of the trace begins: counts that cannot be subtracted later are
+    /// Reports that the first part of the trace begins. Counts that cannot be subtracted later are
     /// reset.
     fn parts_begin();
-    /// Adds the counts to the result; `levels` are the names of all levels, TLBs after caches.
+    /// Adds the listener's counts to the result. `levels` are the names of all levels, TLBs after
+    /// caches.
     fn report(levels: &[String], detail: &mut Detail);
 }

@@ -9,7 +9,7 @@ use switchcost_design::{
 use super::replacement::Policy;
 use crate::address::{Address, KeyFormat, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 
-/// Size in bits of the pages at whose ends prefetches and frames stop, whatever page size is
+/// Binary logarithm of the page size that prefetches and frames never cross, whatever page size is
 /// simulated.
 pub(super) const SMALLEST_PAGE_BITS: u32 = 12;
 
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Store,
 }
 
-/// Plan of one level or TLB.
+/// Simulation plan of one cache or TLB.
 #[derive(Clone, Debug)]
 pub(super) struct LevelPlan {
     pub(super) name: String,
@@ -31,11 +31,11 @@ pub(super) struct LevelPlan {
     pub(super) ways: usize,
     pub(super) has_physical_index: bool,
     pub(super) has_physical_tag: bool,
-    /// Whether a line may be in the private hierarchies of several processes.
+    /// Whether the private hierarchies of several processes may hold the same line.
     pub(super) is_of_several: bool,
     /// Whether the owner of each line, and the reason for each loss, are recorded.
     pub(super) is_compared: bool,
-    /// Whether lines store their whole address, because a later level needs more than the tag.
+    /// Whether each line stores its whole address, because a later level needs more than the tag.
     pub(super) carries_addresses: bool,
     pub(super) policy: Policy,
     pub(super) seed: u64,
@@ -51,30 +51,30 @@ pub(super) struct LevelPlan {
     pub(super) streams: Option<StreamBuffers>,
     pub(super) stride: Option<StridePrefetcher>,
     pub(super) streamer: Option<Streamer>,
-    /// Whether a prefetcher sees every demand request.
+    /// Whether the level has a prefetcher that sees every demand request.
     pub(super) trains: bool,
     pub(super) partition: Option<Partition>,
-    /// Whether the place or priority of a line depends on its requester.
+    /// Whether the set or the priority of a line depends on its requester.
     pub(super) depends_on_requester: bool,
     pub(super) write_buffers: Option<WriteBuffers>,
-    /// Index of the next level for fetches, and for loads and stores.
+    /// Index of the next level on the path of fetches, and on that of loads and stores.
     pub(super) next: [Option<usize>; 2],
-    /// Index of the next level for lines that leave.
+    /// Index of the level that receives evicted lines.
     pub(super) next_for_lines: Option<usize>,
-    /// Levels before this one on either path.
+    /// Indices of the preceding levels, on either path.
     pub(super) before: Vec<usize>,
-    /// Whether accesses to this level come from the program itself, for each path.
+    /// For each path (fetches; loads and stores), whether the program itself accesses this level.
     pub(super) is_first: [bool; 2],
-    /// Whether fetches, and loads and stores, may reach this level.
+    /// For each path (fetches; loads and stores), whether requests can reach this level.
     pub(super) is_on: [bool; 2],
     /// Whether requests to this level are reported.
     pub(super) has_wanted_requests: bool,
-    /// Whether a line that leaves affects other levels even if it is unmodified.
+    /// Whether the eviction of an unmodified line affects other levels.
     pub(super) is_left_with_effects: bool,
-    /// Whether the lines of a process are in the same order in all views. In that case a line that
-    /// the process evicts, and would not evict alone, made room for others' lines.
+    /// Whether each view keeps a process's lines in the same order. A line that the process evicts,
+    /// but would not evict alone, then made room for lines of others.
     pub(super) keeps_order: bool,
-    /// Reason why each view is looked up separately, if so.
+    /// Reason why each view must be looked up separately, if any.
     pub(super) fallback: Option<FallbackReason>,
     set_mask: Option<u64>,
 }
@@ -84,12 +84,12 @@ pub(super) struct LevelPlan {
 pub(super) struct Plan {
     pub(super) levels: Vec<LevelPlan>,
     pub(super) caches: usize,
-    /// First levels of fetches, and of loads and stores.
+    /// Index of the first cache for fetches, and of that for loads and stores.
     pub(super) first_caches: [Option<usize>; 2],
     pub(super) first_tlbs: [Option<usize>; 2],
     /// Policy that assigns frames to pages, if any level needs physical addresses.
     pub(super) pages: Option<PageAllocation>,
-    /// Whether some level finds lines that another address space brought in.
+    /// Whether some level can hit lines that another address space brought in.
     pub(super) finds_lines_of_others: bool,
     /// Whether each task of a process has a private hierarchy.
     pub(super) tells_tasks_apart: bool,
@@ -99,7 +99,8 @@ pub(super) struct Plan {
     pub(super) skips_repeats: bool,
 }
 
-/// Returns the index into `next` and other arrays by path.
+/// Returns the path of a request, an index into `next` and other arrays by path: 0 for fetches, 1
+/// for loads and stores.
 pub(super) const fn path_of(kind: Kind) -> usize {
     match kind {
         Kind::Fetch => 0,
@@ -153,7 +154,8 @@ impl Plan {
         }
     }
 
-    /// Gives each task of a process a private hierarchy, so a line may be in several of them, whatever its tag.
+    /// Gives each task of a process its own private hierarchy. A line may then be in several of
+    /// them, whatever its tag.
     pub(super) fn tell_tasks_apart(&mut self) {
         (self.tells_tasks_apart, self.finds_lines_of_others) = (true, true);
         self.levels
@@ -162,8 +164,8 @@ impl Plan {
     }
 }
 
-/// Returns each level's name, and the reason why one lookup cannot answer for all views, if so. The
-/// design must have passed its check.
+/// Returns each level's name, and the reason, if any, why its views must be looked up separately.
+/// The design must have passed its check.
 pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)> {
     Plan::new(design)
         .levels
@@ -172,7 +174,7 @@ pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)
         .collect()
 }
 
-/// Links the levels from index `start`; returns the first level of each path.
+/// Connects the levels from index `start` on. Returns the first level of each path.
 fn chain(levels: &mut [LevelPlan], start: usize, holds: &[Holds]) -> [Option<usize>; 2] {
     let on_path = |path: usize, at: usize| {
         if path == 0 {
@@ -221,22 +223,22 @@ fn set_carrying(levels: &mut [LevelPlan]) {
 /// help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FallbackReason {
-    /// Replacement other than least recently used.
+    /// The level's replacement is not least recently used.
     Replacement,
-    /// Lines that return from a victim cache, or come in without a request.
+    /// Lines return from a victim cache, or come in without a request.
     VictimCache,
     StreamBuffers,
     Prefetch,
-    /// A partition: programs may fill only some ways.
+    /// The level has a partition: programs may fill only some ways.
     Partition,
-    /// An exclusive level: a line that is found leaves the level.
+    /// The level is exclusive: a line that is found leaves the level.
     Exclusive,
-    /// Lines that keep the physical address of the request that brought them in, which may differ
+    /// Lines keep the physical address of the request that brought them in, which may differ
     /// between views.
     CarriedAddress,
-    /// Timing: the time of a request matters, and each view has its own clock.
+    /// The time of a request matters, and each view has its own clock.
     Time,
-    /// Requests from one view at a time, made by levels that are simulated elsewhere.
+    /// Requests come from one view at a time, because the preceding levels are simulated elsewhere.
     Behind,
 }
 
@@ -356,12 +358,12 @@ impl LevelPlan {
         self.sets * self.ways
     }
 
-    /// Whether recent lines are stored once for all views.
+    /// Whether recent lines are stored once for all views, in [`super::common_lines`].
     pub(super) fn has_common_top(&self) -> bool {
         self.fallback.is_none()
     }
 
-    /// Whether the least recently used line leaves, and lines come in only when requested.
+    /// Whether the level is a plain LRU level whose lines come in only on request.
     fn has_one_order(&self) -> bool {
         self.policy.is_lru()
             && self.victim.is_none()
@@ -399,7 +401,7 @@ impl LevelPlan {
         }
     }
 
-    /// Returns the key to compare, with [`VALID`] set, so that 0 means no line.
+    /// Returns the key of an address's line. [`VALID`] is set, so a key is never 0.
     #[inline]
     pub(super) fn key(&self, address: &Address) -> u64 {
         if self.has_physical_tag {
@@ -410,7 +412,7 @@ impl LevelPlan {
         }
     }
 
-    /// Returns the part of a virtual key that does not identify the line.
+    /// Returns the bits of a virtual key that tell processes apart, for a process.
     #[inline]
     pub(super) fn process_bits(&self, process: u32) -> u64 {
         VALID | u64::from(process) << (VIRTUAL_BITS - self.line_bits)
@@ -441,14 +443,14 @@ impl LevelPlan {
         }
     }
 
-    /// Returns the process of a key; `None` if several may have the line.
+    /// Returns the process that a key belongs to; `None` if several processes may have the line.
     #[inline]
     pub(super) fn process_of(&self, key: u64) -> Option<u32> {
         (!self.is_of_several).then(|| ((key & !VALID) >> (VIRTUAL_BITS - self.line_bits)) as u32)
     }
 
     /// Returns the sets that may hold a line of which only the tag is known: the first set, and the
-    /// step to the next one.
+    /// step between sets.
     pub(super) fn candidate_sets(&self, address: &Address) -> (usize, usize) {
         if self.has_physical_index || !self.has_physical_tag {
             return (self.set(address), self.sets);
@@ -458,8 +460,8 @@ impl LevelPlan {
         ((line & ((1 << known) - 1)) as usize, 1 << known)
     }
 
-    /// Returns the number of low bits of the set number that are equal for the virtual and the
-    /// physical address.
+    /// Returns the number of low bits of the set number that a virtual and a physical address
+    /// share.
     pub(super) fn known_set_bits(&self) -> u32 {
         self.sets
             .trailing_zeros()

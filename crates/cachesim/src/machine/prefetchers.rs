@@ -1,4 +1,4 @@
-//! The prefetchers' memory of earlier requests.
+//! Prefetchers, and the earlier requests from which they learn.
 
 use std::collections::VecDeque;
 
@@ -32,8 +32,8 @@ impl Prefetchers {
         })
     }
 
-    /// Handles a load or store; returns its distance from the load or store before if that distance
-    /// repeats.
+    /// Records a load or store. Returns its distance in bytes from the preceding one of the same
+    /// key, if that distance repeats.
     pub(super) fn stride(
         &mut self,
         settings: StridePrefetcher,
@@ -47,7 +47,7 @@ impl Prefetchers {
         self.strides.follow(key, address)
     }
 
-    /// Handles a request for a line; returns the lines to fetch, as distances.
+    /// Records a request for a line. Returns the lines to prefetch, as distances from it in lines.
     pub(super) fn ahead(
         &mut self,
         settings: Streamer,
@@ -62,16 +62,16 @@ impl Prefetchers {
     }
 }
 
-/// Loads and stores of one instruction, or in one page.
+/// Last load or store of one instruction, or in one page.
 #[derive(Clone, Copy, Debug)]
 struct Stride {
     key: u64,
     last: u64,
-    /// Last distance, in bytes; 0 at first.
+    /// Distance between the last two addresses, in bytes; 0 before the second.
     stride: i64,
 }
 
-/// Tracked strides, the most recent at the end.
+/// Tracked strides, the most recently used at the end.
 #[derive(Debug)]
 struct Strides {
     most: usize,
@@ -107,20 +107,20 @@ impl Strides {
     }
 }
 
-/// A page that is being traversed. Lines are numbered within the page.
+/// A page that is being traversed. Its lines are numbered from the start of the page.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     key: u64,
     last: i64,
-    /// Direction of the traversal, up or down (0 at first), and the number of steps in that
-    /// direction.
+    /// Direction of the traversal: 1 up, -1 down, 0 before the second request. `steps` counts the
+    /// steps in this direction.
     direction: i64,
     steps: u32,
-    /// Farthest fetched line, or last requested one.
+    /// Number of the farthest prefetched line, or of the last requested line.
     head: i64,
 }
 
-/// Tracked pages, the most recent at the end.
+/// Tracked pages, the most recently used at the end.
 #[derive(Debug)]
 struct StreamerPages {
     most: usize,
@@ -129,7 +129,7 @@ struct StreamerPages {
     pages: VecDeque<Page>,
 }
 
-/// Number of steps in one direction before lines are fetched.
+/// Number of steps in one direction after which lines are prefetched.
 const STEPS: u32 = 2;
 
 impl StreamerPages {
@@ -176,7 +176,7 @@ impl StreamerPages {
 }
 
 impl Page {
-    /// Handles a request for a line. Returns whether it is a step in a known direction.
+    /// Records a request for a line of the page. Returns whether it is a step in a known direction.
     fn steps_to(&mut self, line: i64) -> bool {
         let direction = (line - self.last).signum();
         if direction == 0 {
@@ -194,7 +194,7 @@ impl Page {
     }
 }
 
-/// Appends an entry; if there are already `most` entries, the first is removed.
+/// Appends an entry. If there are already `most` entries, the first one is removed.
 fn put<T>(entries: &mut VecDeque<T>, most: usize, entry: T) {
     if entries.len() >= most {
         entries.pop_front();

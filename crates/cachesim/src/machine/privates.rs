@@ -1,5 +1,5 @@
-//! Private hierarchies of the processes that do not run, with notes on their lines: why and when
-//! the shared view lost its copy.
+//! Private hierarchies of the processes that do not run. Notes on their lines say why and when the
+//! shared view lost its copy.
 
 use super::Hierarchies;
 use super::PRIVATE;
@@ -9,7 +9,7 @@ use super::listener::{Departure, Listener, NO_PROCESS, Origin, Requester};
 use super::plan::Plan;
 use crate::address::Address;
 
-/// All levels of one process, with its clock.
+/// Private hierarchy of one process: its levels, clock and history.
 #[derive(Debug)]
 pub(super) struct Private {
     pub(super) levels: Vec<Lines>,
@@ -38,9 +38,9 @@ impl Private {
 #[derive(Debug)]
 pub(super) struct Privates {
     all: Vec<Option<Box<Private>>>,
-    /// Processes with a private hierarchy.
+    /// Numbers of the processes that have a private hierarchy.
     living: Vec<u32>,
-    /// Process whose hierarchy is in the levels.
+    /// Number of the process whose hierarchy is in the machine's levels.
     running: u32,
 }
 
@@ -57,7 +57,8 @@ impl Privates {
         self.running
     }
 
-    /// Takes the hierarchy of a process for the levels; makes a new one if the process has none.
+    /// Removes the hierarchy of a process, which is about to run; makes a new one if the process
+    /// has none.
     pub(super) fn take_to_run(&mut self, process: u32, plan: &Plan) -> Box<Private> {
         let place = process as usize;
         if self.all.len() <= place {
@@ -71,7 +72,7 @@ impl Privates {
             .unwrap_or_else(|| Box::new(Private::new(plan)))
     }
 
-    /// Stores the hierarchy of the process that ran, because `process` runs now.
+    /// Stores the hierarchy of the process that ran until now. `process` runs next.
     pub(super) fn put_back(&mut self, process: u32, private: Box<Private>) {
         let before = std::mem::replace(&mut self.running, process);
         if before != NO_PROCESS {
@@ -103,7 +104,8 @@ impl Privates {
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// Handles a line that is about to be filled into the shared level on demand.
+    /// Uses the note on the private copy of a demanded line that is about to be filled into the
+    /// shared level.
     pub(super) fn fill_alone(&mut self, at: usize, set: usize, key: u64) {
         if L::COMPARES {
             let lines = &self.levels[at].views[PRIVATE];
@@ -115,8 +117,8 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// Handles a line that came into the sets of the shared level.
     pub(super) fn came(&mut self, at: usize, set: usize, key: u64, line: Requester) {
         self.listener.came(at, line);
-        // Only lines that move to an exclusive level in this time slice; others come in time slices
-        // of their own.
+        // Within one time slice, only a move to an exclusive level brings in another process's
+        // line.
         if L::COMPARES && self.is_of_another(line) {
             self.history.has_come_anew(at, key);
         }
@@ -160,7 +162,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Writes the note of a line on its private copies: on that of its process, or on those of all
+    /// Writes the note of a line to its private copies: to that of its process, or to those of all
     /// processes that may have one.
     fn note(&mut self, at: usize, set: usize, key: u64, line: Requester, left: Option<Departure>) {
         if !L::COMPARES {
@@ -180,7 +182,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Whether the line at this address may be cached for more than one process, in a level that allows it.
+    /// Whether several processes may have the line at this address, in a level that allows it.
     #[inline]
     pub(super) fn may_be_shared(&self, address: Address) -> bool {
         self.plan.tells_tasks_apart

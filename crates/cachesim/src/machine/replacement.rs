@@ -1,5 +1,5 @@
-//! Replacement policies: which line of a full set leaves. Memory filled with zeros is the initial
-//! state.
+//! Replacement policies, which choose the line that leaves a full set. Zeroed memory is a valid
+//! initial state.
 
 mod duel;
 mod signatures;
@@ -13,7 +13,7 @@ use duel::Duel;
 use signatures::Signatures;
 pub(super) use within::is_open;
 
-/// Prediction that SRRIP gives to a new line; a line with the next higher prediction leaves.
+/// SRRIP's re-reference prediction for a new line. Lines with a prediction of one more leave.
 const SRRIP_INSERTED: u64 = 2;
 const SRRIP_LEAVES: u64 = 3;
 
@@ -22,21 +22,21 @@ const SRRIP_LEAVES: u64 = 3;
 pub(super) struct Order {
     policy: Policy,
     ways: usize,
-    /// Time of the last use or arrival (LRU, FIFO), or the prediction (SRRIP), of each way.
+    /// For each way, the time of the last use (LRU) or arrival (FIFO), or the prediction (SRRIP).
     ranks: Vec<u64>,
     now: u64,
-    /// Bits of the trees, `words` words per set; node 1 is the root.
+    /// Bits of the trees (tree PLRU), in `words` words per set. Node 1 is the root.
     trees: Vec<u64>,
     words: usize,
     generator: Option<Box<ChaCha8Rng>>,
-    /// State of DRRIP, boxed like that of SHiP to keep the state of other policies small.
+    /// State of set dueling (DRRIP). It is boxed, like that of SHiP, to keep this struct small.
     duel: Box<Duel>,
     signatures: Box<Signatures>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// One way per set, so there is no choice.
+    /// The sets have one way, so there is no choice.
     Direct,
     Lru,
     Fifo,
@@ -61,9 +61,8 @@ impl Policy {
         }
     }
 
-    /// Whether a repeated lookup of a set's last line has no effect, so that predictions may skip
-    /// such lookups. `was_found` says whether the first lookup found the line or brought it in.
-    /// Each policy answers for itself.
+    /// Whether a repeated lookup of a set's last line has no effect, so that it can be skipped.
+    /// `was_found` says whether the first lookup found the line or brought it in.
     pub(super) fn may_skip_repeat(self, was_found: bool) -> bool {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Random | Policy::Tree => true,
@@ -74,13 +73,13 @@ impl Policy {
         }
     }
 
-    /// Whether the choice of the line that leaves depends only on the contents of the sets and on
-    /// the times of arrival and use.
+    /// Whether the policy's choices depend only on the contents of the sets and the times of
+    /// arrival and use, so that a flush resets them.
     pub(super) fn forgets_when_flushed(self) -> bool {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Tree | Policy::Srrip => true,
-            // A repeated lookup draws the next random number, or decides which prediction has done
-            // better.
+            // These policies have state that a flush does not reset: random numbers or learned
+            // predictions.
             Policy::Random | Policy::Drrip | Policy::Ship => false,
         }
     }
@@ -119,7 +118,8 @@ impl Order {
         }
     }
 
-    /// Reads the state of a slot, if there is any, so that it is in the cache when needed.
+    /// Reads the state of a slot, so that it is in the cache when needed. Policies without such
+    /// state read nothing.
     #[inline]
     pub(super) fn read_ahead(&self, slot: usize) -> u64 {
         self.ranks.get(slot).copied().unwrap_or(0)
@@ -153,12 +153,12 @@ impl Order {
         }
     }
 
-    /// Sets the instruction that requests the lines that come in next.
+    /// Sets the address of the instruction for which the next lines are brought in (SHiP).
     pub(super) fn asked_by(&mut self, instruction: u64) {
         self.signatures.asked_by(instruction);
     }
 
-    /// Returns the way whose line leaves a full set.
+    /// Returns the way whose line leaves. The set must be full.
     pub(super) fn leaving(&mut self, set: usize) -> usize {
         match self.policy {
             Policy::Direct => 0,
@@ -190,7 +190,8 @@ impl Order {
         self.ranks[slot] = self.now;
     }
 
-    /// Protects a line of a set from leaving (LRU).
+    /// Marks a line as newest, so that it does not leave while [`super::common_lines`] has it
+    /// (LRU).
     #[inline]
     pub(super) fn take_shared(&mut self, slot: usize) {
         if let Some(rank) = self.ranks.get_mut(slot) {
@@ -241,7 +242,7 @@ impl Order {
     }
 }
 
-/// Number of bits of a rank that hold the way's number; the other bits hold a time.
+/// Number of bits of a rank that hold the number of the way. The other bits hold a time.
 const WAY_BITS: u32 = 16;
 
 /// Returns the index of the first lowest rank.
@@ -254,9 +255,8 @@ pub(super) fn least(ranks: &[u64]) -> usize {
             .min_by_key(|&(_, rank)| rank)
             .map_or(0, |(place, _)| place);
     }
-    // Each rank and its place form one number, of which only the least is needed. Choosing the
-    // place together with the rank would be compiled to a branch for each place, which cannot be
-    // predicted.
+    // Rank and index are combined into one number, so that the minimum needs no branch. A branch
+    // for each way could not be predicted.
     let with_place = |(place, rank): (usize, &u64)| rank << WAY_BITS | place as u64;
     let (fours, rest) = ranks.as_chunks::<4>();
     let mut least = [u64::MAX; 4];

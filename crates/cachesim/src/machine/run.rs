@@ -1,4 +1,4 @@
-//! Looks up the blocks and touches of one process in the first levels of a design.
+//! Looks up the blocks of one process, and the kernel's touches, in the first levels of a design.
 
 use switchcost_trace::{Block, BlockRun, Reference};
 
@@ -13,25 +13,24 @@ use super::{Machine, RunContext};
 use crate::address::VIRTUAL_BITS;
 use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 
-/// First levels of lookups, and the required order of lookups.
+/// First levels of a design, and what the design requires of the order of lookups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// The first TLB and the first cache of fetches.
+    /// Index of the first TLB for fetches, if there is one.
     fetch_tlb: Option<usize>,
     fetch_cache: Option<usize>,
-    /// First TLB of loads and stores.
+    /// Index of the first TLB for loads and stores, if there is one.
     data_tlb: Option<usize>,
     data_cache: Option<usize>,
-    /// Page size in bits of the first TLB of fetches. Without a TLB all addresses are one page.
+    /// Binary logarithm of the page size of the first TLB for fetches; 48 without a TLB.
     page_bits: u32,
     /// Cycles of loads and stores that hit in the first data cache.
     data_hit_cycles: [u64; 2],
-    /// Whether fetches must be made between the loads and stores of their block, even if all of
-    /// them hit.
+    /// Whether the fetches of a block must be made between its loads and stores, even if all hit.
     is_ordered: bool,
-    /// Whether stores go on to the next level even if the first data cache holds the line.
+    /// Whether each store also goes to the next level when the first data cache hits.
     writes_through: bool,
-    /// Whether some level needs the address of the loading or storing instruction.
+    /// Whether some level uses the address of the instruction that loads or stores.
     knows_instructions: bool,
 }
 
@@ -72,12 +71,13 @@ struct Run<'a, L> {
     entry: Entry,
     hierarchies: Hierarchies<'a, L>,
     known_blocks: &'a mut KnownBlocks,
-    /// Excess of the shared view's time up to the last block, without the gain of first touches.
+    /// [`Clocks::steady_difference`](super::clocks::Clocks::steady_difference) at the end of the
+    /// last block.
     difference: u64,
 }
 
-/// Maximum number of blocks whose code is looked up ahead. With more, lookups after a loss would be
-/// wasted.
+/// Maximum number of blocks whose code is looked up ahead. Lookups after the first miss are wasted,
+/// so more would not be faster.
 const MOST_AHEAD: usize = 64;
 
 impl<L: Listener> Lookups for Run<'_, L> {
@@ -142,7 +142,7 @@ impl<L: Listener> Lookups for Run<'_, L> {
             ..
         } = self.entry;
         let mut predictors = way_predictors(self.hierarchies.levels, data_tlb, data_cache);
-        // No prediction shows that a store to a write-through cache changes nothing.
+        // A store to a write-through cache always has an effect, so predictions do not help.
         let found = match (&mut predictors, self.entry.data_levels()) {
             ([Some(tlb), Some(cache)], _) => cache.finds_data_behind(tlb, references),
             ([Some(one), None] | [None, Some(one)], 1) => one.finds_data(references),
@@ -216,7 +216,7 @@ impl<L: Listener> Lookups for Run<'_, L> {
     }
 }
 
-/// Predictors that find the code of blocks.
+/// Way predictors of the first TLB and the first cache for fetches.
 struct CodePredictors<'a> {
     tlb: Option<WayPredictor<'a>>,
     cache: Option<WayPredictor<'a>>,
@@ -234,8 +234,8 @@ impl CodePredictors<'_> {
         }
     }
 
-    /// Whether the code of a block is known to hit; if so, its lines count as used. `know` is
-    /// called with the slots if they should be remembered.
+    /// Whether the code of a block is known to hit. If so, its lines become the most recently used.
+    /// Calls `know` with the slots if they are worth storing.
     #[inline(never)]
     fn finds(&mut self, block: &Block, know: impl FnOnce(CodeSlots)) -> bool {
         let (first, last) = (block.address, last_byte(block));
@@ -252,7 +252,8 @@ impl CodePredictors<'_> {
         finds(&mut self.tlb) && finds(&mut self.cache)
     }
 
-    /// Returns the slots of the code, if it is within one page and has few lines.
+    /// Returns the slots of a block's code; `None` if the code crosses a page or has too many
+    /// lines.
     #[inline]
     fn slots_of(&self, first: u64, last: u64) -> Option<CodeSlots> {
         let page = match &self.tlb {
@@ -298,8 +299,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Looks up all lines of one instruction, load or store, which together count as at most one
-    /// miss.
+    /// Looks up all lines of one instruction, load or store. They count as one miss at most.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
         let mut missed = self.look_up(at, kind, first, first >> bits << bits);

@@ -12,7 +12,7 @@ use super::privates::Private;
 use super::{FLUSHED, Machine, PRIVATE, SHARED};
 use crate::frames::Frames;
 
-/// Sums over hierarchies that have ended.
+/// Counters added up over private hierarchies that no longer exist.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ended {
     levels: Vec<Counts>,
@@ -37,8 +37,7 @@ impl Ended {
             .for_each(|(sum, counts)| sum.add(counts));
     }
 
-    /// Adds the counters of a private hierarchy that has ended, or that still exists at the end of
-    /// the trace.
+    /// Adds the counters of a private hierarchy, which has ended or exists at the end of the trace.
     pub(super) fn add_private(&mut self, private: &Private) {
         self.add(
             private.now,
@@ -47,8 +46,8 @@ impl Ended {
         );
     }
 
-    /// Returns the counters of a hierarchy. `references` are the accesses at first levels, in the
-    /// order of [`Kind`].
+    /// Returns the counters of a hierarchy. `references` are the accesses to first levels, by
+    /// [`Kind`].
     fn counts(&self, plan: &Plan, references: [u64; 3]) -> HierarchyCounts {
         let rows = plan
             .levels
@@ -98,7 +97,7 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
     }
 }
 
-/// Returns a result that has counters only, without origins, losses or places.
+/// Returns a result with counters only. Origins, lost lines and places are empty.
 pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>) -> DesignResult {
     DesignResult {
         design,
@@ -110,8 +109,8 @@ pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>)
 }
 
 impl<L: Listener> Machine<L> {
-    /// Returns the result without attributions to places, and the listener; `references` are the instructions, loads and stores of the
-    /// whole trace.
+    /// Returns the result, and the listener, which has the attributions to places. `references` are
+    /// the instructions, loads and stores of the whole trace.
     pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, L) {
         (self.result(references), self.state.listener)
     }
@@ -123,7 +122,8 @@ impl<L: Listener> Machine<L> {
         self.state.listener.parts_begin();
     }
 
-    /// Returns the counts so far, without attributions to places.
+    /// Returns the counts so far, without attributions to places. `references` are the
+    /// instructions, loads and stores so far.
     pub(crate) fn result(&mut self, references: [u64; 3]) -> DesignResult {
         let of = |view| self.hierarchy(view, references);
         let hierarchies = ByView {

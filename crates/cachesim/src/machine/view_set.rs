@@ -2,8 +2,8 @@
 
 use super::{PRIVATE, SHARED, VIEWS};
 
-/// A set of views, with one bit for each. An array of booleans would be written byte by byte and
-/// compared as a whole, and the processor would wait for all the writes.
+/// A set of views, one bit each. An array of booleans is written byte by byte and compared as a
+/// whole, which stalls the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ViewSet(u8);
 

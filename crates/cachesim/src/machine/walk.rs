@@ -1,5 +1,5 @@
-//! Looks up in a single view: the effects in a level and in all levels after it. The faster methods
-//! must give the same results.
+//! Looks up a line in a single view: the effects in one level and in all levels after it. The
+//! faster methods must give the same results.
 
 mod leave;
 mod prefetch;
@@ -22,7 +22,7 @@ use crate::address::Address;
 pub(super) struct Answer {
     pub(super) cycles: u64,
     pub(super) is_miss: bool,
-    /// Modified state that comes with a line taken out of an exclusive level.
+    /// Whether the line came modified, because an exclusive level gave it up.
     pub(super) is_modified: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Request<'r> {
     pub(super) at: usize,
     pub(super) kind: Kind,
     pub(super) address: &'r Address,
-    /// Whether the processor waits for the request.
+    /// Whether an instruction waits for the request.
     pub(super) is_demand: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         self.clocks.now(view) + self.clocks.delays[view]
     }
 
-    /// Adds the time of a request in a level.
+    /// Adds the cycles that a request spends in a level to the view's clock.
     #[inline]
     pub(super) fn spend(&mut self, request: Request<'_>, cycles: u64) {
         if request.is_demand {
@@ -66,7 +66,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// Looks up a line in a level; counts everything except the lookup itself.
+    /// Looks up a line in a level. Counts misses and cycles, but not the lookup itself.
     pub(super) fn look_up_alone(&mut self, request: Request<'_>) -> Answer {
         let answer = self.answer_alone(request);
         if self.plan_of(request.at).trains && request.is_demand {
@@ -123,7 +123,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// Reports a request to a level, if other levels also answer the level's requests.
+    /// Reports a request, if the level's requests are also answered elsewhere.
     #[inline]
     pub(super) fn note_request(&mut self, views: ViewSet, request: Request<'_>) {
         let Request {
@@ -147,7 +147,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// Passes the request to the next level, which counts it.
+    /// Passes a request to the next level, which counts it. Returns that level's answer.
     pub(super) fn ask_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let Some(next) = self.plan_of(request.at).next[path_of(kind)] else {
             if request.view == PRIVATE {
@@ -217,8 +217,8 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         now + wait
     }
 
-    /// Handles a line that is not in the sets: the line comes from the victim cache, a stream
-    /// buffer, or the next level.
+    /// Obtains a line that is not in the sets from the victim cache, a stream buffer or the next
+    /// level.
     fn bring(&mut self, request: Request<'_>, set: usize, key: u64, is_store: bool) -> Answer {
         let Request {
             view,

@@ -24,20 +24,21 @@ const MOST_SLOTS: usize = 1 << SLOT_BITS;
 const IS_UNSTORED: u64 = 1 << SLOT_BITS;
 const IS_ANY: u64 = IS_UNSTORED << 1;
 const LINE_SHIFT: u32 = SLOT_BITS + 2;
-/// Least line size, in bits, of a level with predictions: with shorter lines, a line's number would
-/// have more bits than a prediction stores.
+/// Least line size of a level with predictions, as a power of two. Numbers of shorter lines have
+/// more bits than a prediction stores.
 const FEWEST_LINE_BITS: u32 = VIRTUAL_BITS + LINE_SHIFT - u64::BITS;
-/// Number of predictions for each line of a level with ways: with fewer, lines with the same low
-/// bits replace each other too often.
+/// Number of predictions per line of a level with ways. With fewer, lines whose numbers end in the
+/// same bits replace each other too often.
 const PREDICTIONS_A_LINE: usize = 2;
-/// Maximum number of lines of code in a block whose slots are remembered together: most blocks have no more.
+/// Maximum number of code lines of a block whose slots are stored together. Most blocks have no
+/// more.
 const MOST_KNOWN: usize = 3;
 
-/// Slots of lines of code.
+/// Slots of the code lines of one block.
 pub(super) type Slots = [u16; MOST_KNOWN];
 
-/// Time of each slot's last use. The array has as many elements as a prediction can name, so that
-/// no index is checked; unused elements take no memory.
+/// Time of each slot's last use. The array covers every slot number that a prediction can store, so
+/// no index is checked. Unused elements take no physical memory.
 pub(super) type Stamps = [u64; MOST_SLOTS];
 
 /// Returns the number of the virtual line that contains an address.
@@ -46,24 +47,25 @@ fn line_of(address: u64, line_bits: u32) -> u64 {
     (address & VIRTUAL_MASK) >> line_bits
 }
 
-/// Returns the correct prediction for a line, without its slot.
+/// Returns the prediction that is right for a line, with 0 as the slot.
 #[inline(always)]
 fn right(line: u64) -> u64 {
     line << LINE_SHIFT | IS_ANY
 }
 
-/// The predictions of a level.
+/// Predictions of one level, by the low bits of the line number.
 #[derive(Debug)]
 pub(super) struct Predictions {
     line_bits: u32,
-    /// Predictions: a power of two of them, or none.
+    /// Prediction words; their number is a power of two, or 0 without predictions.
     all: Vec<u64>,
-    /// Index of the prediction for each slot, if any.
+    /// For each slot, the index of the prediction that names it.
     places: Vec<u32>,
 }
 
 impl Predictions {
-    /// Makes a predictor. `is_direct` means that the low bits of a line's number are its slot.
+    /// Makes the predictions of a level. `is_direct` means that the low bits of a line's number are
+    /// its slot.
     pub(super) fn new(slots: usize, is_direct: bool, line_bits: u32) -> Predictions {
         let slots = if slots > MOST_SLOTS || line_bits < FEWEST_LINE_BITS {
             0
@@ -92,8 +94,8 @@ impl Predictions {
         line as usize & (self.all.len() - 1)
     }
 
-    /// Predicts that the line of an address is in a slot; `is_stored` means that another store to
-    /// the line changes nothing. Returns whether this was already predicted, except for the store.
+    /// Predicts that the line of an address is in a slot. `is_stored` means that another store to
+    /// the line changes nothing. Returns whether the slot was already predicted.
     pub(super) fn put(&mut self, slot: usize, address: u64, is_stored: bool) -> bool {
         if slot >= self.places.len() {
             return false;
@@ -112,14 +114,14 @@ impl Predictions {
         is_same
     }
 
-    /// Forgets the prediction of a slot.
+    /// Clears the prediction of a slot.
     #[inline]
     pub(super) fn clear(&mut self, slot: usize) {
         let Some(&place) = self.places.get(slot) else {
             return;
         };
         let prediction = &mut self.all[place as usize];
-        // Another line may have taken the predicted place.
+        // The prediction at this index may now be that of another line.
         if *prediction & IS_ANY != 0 && usize::from(*prediction as u16) == slot {
             *prediction = 0;
         }
@@ -132,19 +134,20 @@ impl Predictions {
         }
     }
 
-    /// Records a store to the line of an address, whose prediction is correct.
+    /// Records a store to the line of an address, so that later stores are predicted as well. The
+    /// line must be predicted.
     pub(super) fn store(&mut self, address: u64) {
         let place = self.place(line_of(address, self.line_bits));
         self.all[place] &= !IS_UNSTORED;
     }
 }
 
-/// Predictions and the times of the slots' last uses, borrowed for a loop.
+/// Predictions, and the time of each slot's last use, borrowed for a loop.
 pub(super) struct WayPredictor<'a> {
     line_bits: u32,
     predictions: &'a [u64],
     stamps: &'a mut Stamps,
-    /// Whether sets have several lines, so that the order of use matters.
+    /// Whether sets have several ways, so that the order of use matters.
     has_order: bool,
     now: u64,
 }
@@ -169,14 +172,14 @@ impl<'a> WayPredictor<'a> {
         })
     }
 
-    /// Returns a time later than all uses.
+    /// Returns a time later than all recorded uses.
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {
         self.now
     }
 
-    /// Returns the slot in which all views are known to hold the line of an address; for a store
-    /// only if the store changes nothing.
+    /// Returns the slot in which all views are known to hold the line of an address. For a store,
+    /// `None` also if the store would change the line's state.
     #[inline(always)]
     pub(super) fn slot_of(&self, address: u64, is_store: bool) -> Option<u16> {
         let line = line_of(address, self.line_bits);
@@ -184,7 +187,7 @@ impl<'a> WayPredictor<'a> {
             .predictions
             .get(line as usize & self.predictions.len().wrapping_sub(1))?;
         let ignored = if is_store { 0 } else { IS_UNSTORED };
-        // If the prediction is right, only the slot remains.
+        // The slot is what remains if the prediction is right.
         u16::try_from(prediction & !ignored ^ right(line)).ok()
     }
 
@@ -222,7 +225,8 @@ impl<'a> WayPredictor<'a> {
         if tlb.line_bits < self.line_bits {
             return 0;
         }
-        // One clock serves both, which need not agree, so that the loop has fewer counters.
+        // The TLB's clock and the cache's need not agree, so one clock serves both, and the loop
+        // has fewer counters.
         self.now = self.now.max(tlb.now);
         self.has_order = true;
         let mut now = self.now;
@@ -247,7 +251,7 @@ impl<'a> WayPredictor<'a> {
         let mut found = 0;
         for &reference in references {
             let first = reference.address();
-            // The line after the last address is another line, too.
+            // An access that wraps past the last address spans two lines, too.
             let last = first.wrapping_add(u64::from(reference.bytes()) - 1);
             let is_in_one = (first ^ last) >> self.line_bits == 0;
             if !is_in_one || !finds_page(first) || !self.finds(first, reference.is_store()) {
@@ -258,8 +262,8 @@ impl<'a> WayPredictor<'a> {
         found
     }
 
-    /// Whether all lines from one address to another are known to hit; if so, they count as used,
-    /// in order.
+    /// Whether all lines from `first` to `last` are known to hit. If so, they become the most
+    /// recently used, in order.
     #[inline(never)]
     pub(super) fn finds_all(&mut self, first: u64, last: u64) -> bool {
         let bits = self.line_bits;
@@ -276,8 +280,8 @@ impl<'a> WayPredictor<'a> {
         are_found
     }
 
-    /// Returns the slots of the lines from one address to another, if all are known to hit and
-    /// there are at most [`MOST_KNOWN`]; the last slot is repeated.
+    /// Returns the slots of the lines from `first` to `last`, if all are known to hit and there are
+    /// at most [`MOST_KNOWN`]. The last slot is repeated.
     #[inline]
     pub(super) fn slots_of(&self, first: u64, last: u64) -> Option<Slots> {
         let bits = self.line_bits;

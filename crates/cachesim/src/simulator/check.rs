@@ -1,4 +1,4 @@
-//! Checks a chunk before any design processes it, so that all designs are at the same position if
+//! Checks a chunk before any design processes it, so that all designs stop at the same position if
 //! the chunk is invalid.
 
 use std::collections::HashSet;
@@ -14,12 +14,12 @@ pub enum SimulationError {
     /// Intervals have no length.
     #[error("an interval of 0 instructions is empty; choose 1 or more")]
     EmptyInterval,
-    /// The run has more designs than an interval can number.
+    /// There are more designs than the index in an interval can number.
     #[error(
         "{0} designs are too many for one run, the most is 65536; simulate them in several runs"
     )]
     TooManyDesigns(usize),
-    /// A thread that cannot be started.
+    /// A thread could not be started.
     #[error("no thread can be started for each design ({0}); raise the limit, or use --threads 1")]
     NoThread(String),
     /// The chunk contradicts itself.
@@ -35,14 +35,14 @@ pub enum SimulationError {
         "the trace has {found} processes, more than the {most} that can be simulated; cut the trace, or use longer lines"
     )]
     TooManyProcesses {
-        /// Number of address spaces so far.
+        /// Number of address spaces of the trace so far.
         found: u64,
-        /// Number of address spaces that can be distinguished.
+        /// Number of address spaces that all designs can distinguish.
         most: u64,
     },
 }
 
-/// State of the check: the relevant contents of the chunks so far.
+/// State of the check after the chunks so far.
 #[derive(Debug)]
 pub(crate) struct Check {
     processes: HashSet<ProcessId>,
@@ -50,9 +50,10 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Makes the state before the first chunk, for designs that distinguish this many processes.
+    /// Makes the state before the first chunk. `most_processes` is the number of processes that the
+    /// designs distinguish.
     pub(crate) fn new(most_processes: u64) -> Check {
-        // The page is that of the running process if the trace does not name another.
+        // Process 0 runs until the first switch, and counts as an address space.
         Check {
             processes: HashSet::from([ProcessId(0)]),
             most_processes,

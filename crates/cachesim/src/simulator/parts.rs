@@ -1,14 +1,14 @@
-//! Parts of a trace: counts of each part, between chunks that only warm up caches.
+//! Counts each part of a trace. The chunks between parts only warm up caches.
 
 use switchcost_design::result::{DesignResult, PartResult};
 use switchcost_trace::Purpose;
 
-/// Purpose of a chunk: to be counted in a part, or to warm up caches.
+/// Purpose of a chunk: it is counted in a part, or warms up caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fed {
     pub(super) purpose: Purpose,
     /// Number of instructions of the current segment before the chunk, if not all of them were
-    /// simulated.
+    /// simulated; otherwise `None`.
     pub(super) since_switch: Option<u64>,
 }
 
@@ -58,14 +58,14 @@ impl Counted {
     }
 }
 
-/// A part of the trace as counted by one pass, with the pass's designs by index.
+/// Counts of one part of the trace from one pass. `designs` has the pass's designs by index.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) counted: Counted,
     pub(super) designs: Vec<(u16, DesignResult)>,
 }
 
-/// Adds the results of another pass for the same parts.
+/// Adds the designs of one pass to the results of the same parts.
 pub(super) fn join_parts(mut all: Vec<PartResult>, parts: Vec<Part>) -> Vec<PartResult> {
     all.resize_with(parts.len().max(all.len()), PartResult::default);
     for (outcome, mut part) in all.iter_mut().zip(parts) {

@@ -1,4 +1,5 @@
-//! Runs one pass over the event stream: a single design or a family, with the running process.
+//! Runs one pass over the event stream, for a single design or a family, and follows the running
+//! process.
 
 use switchcost_design::result::{ByView, DesignResult, FIRST_FILL_POINT, Interval};
 use switchcost_trace::{Block, BlockRun, Chunk, Mark, Purpose, Reference};
@@ -12,22 +13,22 @@ use crate::causes::Why;
 use crate::machine::{Context, Listener, PageChange, RunContext};
 use crate::processes::{Change, Processes, Running};
 
-/// Number of blocks simulated in one step; the counts of this many blocks fit into one word.
+/// Number of blocks simulated in one step. The counts of this many blocks fit into one word.
 const SLICE_BLOCKS: usize = 2048;
-/// Number of blocks that are counted without checking for the end of the interval, if all come
-/// before it.
+/// Number of blocks that are counted without a check for the end of the interval, if none reaches
+/// it.
 const GROUP_BLOCKS: usize = 64;
 
 /// Final result of a pass.
 #[derive(Debug)]
 pub(super) struct PassResult {
-    /// Facts about the trace, without designs.
+    /// Facts about the trace; its list of designs is empty.
     pub(super) facts: Outcome,
-    /// Results of the designs, by index.
+    /// Result of each design, with its index and, if simulated in full, its attributions to places.
     pub(super) designs: Vec<(u16, DesignResult, Option<ByPlace>)>,
-    /// Names of programs, by the index used in attributions.
+    /// Names of programs. Attributions refer to programs by this index.
     pub(super) programs: Vec<String>,
-    /// Instructions executed by the kernel, by block.
+    /// Number of instructions executed in each of the kernel's blocks.
     pub(super) kernel_blocks: KernelBlocks,
     /// Intervals that have not been taken yet.
     pub(super) intervals: Vec<Interval>,
@@ -35,7 +36,7 @@ pub(super) struct PassResult {
     pub(super) parts: Vec<Part>,
 }
 
-/// Counts up to a position in the trace.
+/// Counts from the start of the trace to some position.
 #[derive(Clone, Debug, Default)]
 struct Before {
     counted: Counted,
@@ -47,30 +48,32 @@ struct Before {
 pub(super) struct Pass {
     options: Options,
     runner: Runner,
-    /// Weight of each distinct block of the chunk.
+    /// Weight of each distinct block of the chunk: see [`weight`].
     weights: Vec<u64>,
-    /// The kernel's instructions in each distinct block of the chunk; empty if there are none.
+    /// Number of kernel instructions in each distinct block of the chunk; empty if the chunk has
+    /// none.
     kernel_weights: Vec<u64>,
-    /// Executions of each distinct block of the chunk, if the chunk has kernel code.
+    /// Number of executions of each distinct block, if the chunk has kernel code.
     kernel_runs: Vec<u64>,
-    /// The kernel's instructions so far.
+    /// Number of kernel instructions executed so far.
     kernel_instructions: u64,
     kernel_blocks: KernelBlocks,
     processes: Processes,
-    /// Whether the machine knows the running process.
+    /// Whether the machine has been told the running process.
     has_begun: bool,
-    /// The open interval without its cycles, which the machine counts.
+    /// The open interval without its cycles, which the machine counts; `None` if no interval is
+    /// open.
     open: Option<Interval>,
     counted: Counted,
-    /// Number of instructions at which the next doubling is reached.
+    /// Number of instructions at which the next point of the fill curve is due.
     doubled_at: u64,
     /// Intervals of segments that have ended in the chunk.
     intervals: Vec<Interval>,
     /// Index of the current part; `None` while caches are warmed up. A whole trace is one part.
     part: Option<usize>,
-    /// Counts at the beginning of the first part; `None` if that was the start of the trace.
+    /// Counts at the beginning of the first part; `None` if the first part begins with the trace.
     before_all: Option<Before>,
-    /// Counts at the beginning of the current part.
+    /// Counts at the beginning of the current part; `None` if it begins with the trace.
     before: Option<Before>,
     parts: Vec<Part>,
 }
@@ -111,7 +114,7 @@ impl Pass {
     /// Takes the intervals of segments that have ended since the last call.
     pub(super) fn take_intervals(&mut self, intervals: &mut Vec<Interval>) {
         if self.part.is_none() && self.before_all.is_none() {
-            // No interval belongs to a part.
+            // Intervals before the first part belong to no part.
             self.intervals.clear();
         }
         intervals.append(&mut self.intervals);
@@ -141,7 +144,7 @@ impl Pass {
         self.count_kernel_blocks(kinds);
     }
 
-    /// Adds up the instructions executed in the chunk's blocks of the kernel, by the blocks' addresses.
+    /// Adds the chunk's executed kernel instructions to `kernel_blocks`, by block address.
     fn count_kernel_blocks(&mut self, kinds: &[Block]) {
         for (block, (runs, weight)) in kinds
             .iter()
@@ -153,8 +156,8 @@ impl Pass {
         }
     }
 
-    /// Opens the interval of the next block, if it is not open yet. Returns the number of
-    /// instructions left in the interval.
+    /// Opens the interval of the next block, if none is open. Returns the number of instructions
+    /// left in the interval.
     fn open_interval(&mut self) -> u64 {
         self.begin();
         let process = self.processes.running().process;
@@ -224,7 +227,7 @@ impl Pass {
         }
     }
 
-    /// Begins the simulation with process 0, before the first switch.
+    /// Makes process 0 run before the first switch.
     fn begin(&mut self) {
         if !self.has_begun {
             self.change_process();
@@ -241,7 +244,7 @@ impl Pass {
             .let_fill(&facts.name, facts.process);
     }
 
-    /// Calls `act` with the runner and the context of the current position in the trace.
+    /// Calls `act` with the runner and the context of the code that runs at the current position.
     fn run_in_context(&mut self, act: impl FnOnce(&mut Runner, &RunContext<'_>)) {
         let Running { process, space, .. } = self.processes.running();
         let code = Context {
@@ -277,7 +280,7 @@ impl Pass {
         }
     }
 
-    /// Handles a mark about the running process's memory.
+    /// Applies a mark about the running process's memory.
     fn memory(&mut self, mark: &Mark) {
         if !self.has_begun {
             return;
@@ -518,15 +521,15 @@ impl TakePieces for Pass {
     }
 }
 
-/// Blocks of one interval, at most one step.
+/// Consecutive blocks of one interval, at most as many as one step takes.
 struct Run {
     blocks: usize,
     references: usize,
     instructions: u64,
 }
 
-/// Returns the weight of a block as one word, so that many weights can be added in one operation:
-/// instructions in the lower bits, references in the upper bits. The sums of one step fit.
+/// Returns the number of a block's instructions in the lower bits and that of its references in the
+/// upper bits, so that one addition sums up both. The sums of one step fit.
 fn weight(block: &Block) -> u64 {
     u64::from(block.instructions) | u64::from(block.references) << 32
 }
@@ -534,8 +537,8 @@ fn weight(block: &Block) -> u64 {
 const _: () = assert!(SLICE_BLOCKS * (u16::MAX as usize) < 1 << 32);
 
 impl Run {
-    /// Splits blocks so that the last one of the first part starts within `limit` instructions.
-    /// `weights` are those of the chunk's distinct blocks.
+    /// Splits blocks after the last block that starts within `limit` instructions. `weights` are
+    /// those of the chunk's distinct blocks.
     fn cut(blocks: BlockRun<'_>, weights: &[u64], limit: u64) -> Run {
         let weight = |number: &u32| weights[*number as usize];
         let numbers = &blocks.numbers()[..blocks.len().min(SLICE_BLOCKS)];

@@ -1,11 +1,11 @@
-//! Splits a chunk into pieces: the blocks up to a mark, the mark, the next blocks, and so on.
+//! Splits a chunk at its marks: the blocks up to a mark, the mark, the next blocks, and so on.
 
 use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
 /// Receiver of the pieces of a chunk.
 pub(crate) trait TakePieces {
-    /// Takes blocks without a mark between them; their references come first. Returns the remaining
-    /// references.
+    /// Takes consecutive blocks without a mark between them. `references` begins with those of
+    /// these blocks; the rest is returned.
     fn blocks<'a>(&mut self, blocks: BlockRun<'_>, references: &'a [Reference]) -> &'a [Reference];
 
     /// Takes a mark between two runs of blocks.

@@ -1,4 +1,4 @@
-//! A single design, or a family in one pass, with the same interface.
+//! One interface for a single design and for a family that is simulated in one pass.
 
 use switchcost_design::Design;
 use switchcost_design::result::{DesignResult, Interval};
@@ -11,7 +11,7 @@ use crate::sweep::{Family, groups};
 
 #[derive(Debug)]
 pub(super) enum Runner {
-    /// A single design with its index.
+    /// A single design with its index in the list of designs.
     One(u16, Box<Machine<Attribution>>),
     Many(Box<Family>),
 }
@@ -26,7 +26,7 @@ macro_rules! either {
     };
 }
 
-/// Makes runners for all designs; families of at least `fewest_swept` are swept.
+/// Makes runners for all designs. Families of at least `fewest_swept` designs are swept.
 pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> {
     let groups = groups(&designs, fewest_swept.max(2));
     let mut designs: Vec<Option<Design>> = designs.into_iter().map(Some).collect();
@@ -53,8 +53,8 @@ impl Runner {
         }
     }
 
-    /// Returns the machine that is simulated in full: the design's own, or that of the first design
-    /// of the family.
+    /// Returns the machine that is simulated in full: that of the single design, or of the family's
+    /// first.
     pub(super) fn full_machine(&mut self) -> &mut Machine<Attribution> {
         match self {
             Runner::One(_, machine) => machine,
@@ -130,15 +130,15 @@ impl Runner {
         either!(self.end_segment(end, intervals))
     }
 
-    /// Returns the intervals that were held back, at the end of the trace.
+    /// Appends the sums of intervals that were held back. Must be called at the end of the trace.
     pub(super) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         if let Runner::Many(family) = self {
             family.give_sums(intervals);
         }
     }
 
-    /// Returns the counts of each design so far, without attributions to places. Families return
-    /// none, because they simulate whole traces only.
+    /// Returns the index and the counts of each design so far, without attributions to places.
+    /// Families return nothing, because they support only whole traces.
     pub(super) fn results(&mut self, references: [u64; 3]) -> Vec<(u16, DesignResult)> {
         match self {
             Runner::One(number, machine) => vec![(*number, machine.result(references))],
@@ -146,7 +146,8 @@ impl Runner {
         }
     }
 
-    /// Returns the results with the indices of their designs, and attributions for those simulated in full.
+    /// Returns the result of each design with its index, and the attributions of designs simulated
+    /// in full.
     pub(super) fn into_results(
         self,
         references: [u64; 3],

@@ -12,13 +12,13 @@ use super::parts::Fed;
 use super::pass::{Pass, PassResult};
 
 /// Maximum number of chunks between the fastest and the slowest pass. The time per chunk varies
-/// between passes; with fewer chunks one CPU would wait for another.
+/// between passes; with a smaller limit one CPU would wait for another.
 const MOST_CHUNKS_APART: usize = 4;
-/// Maximum number of threads; more passes share threads.
+/// Maximum number of threads. If there are more passes, several share a thread.
 const MOST_WORKERS: usize = 64;
 
-/// All passes. Each processes the chunks in order; only a limited number of passes runs at the same
-/// time.
+/// Threads of all passes. Each pass processes the chunks in order. Only a limited number of passes
+/// runs at the same time.
 #[derive(Debug)]
 pub(super) struct Workers {
     turns: Arc<Turns>,
@@ -32,7 +32,7 @@ pub(super) struct Workers {
 #[derive(Debug)]
 struct Worker {
     chunks: Sender<(Arc<Chunk>, Fed)>,
-    /// Intervals of segments that end in each chunk.
+    /// Channel from the thread: the intervals of segments that ended in each chunk.
     intervals: Receiver<Vec<Interval>>,
     thread: JoinHandle<Vec<PassResult>>,
 }
@@ -80,18 +80,18 @@ impl Workers {
         self.under_way.push_back(chunk);
     }
 
-    /// Makes all passes skip chunks that none of them has begun.
+    /// Makes all passes skip the chunks that no pass has begun.
     pub(super) fn stop_early(&self) {
         let mut state = self.turns.lock();
         state.last = state.furthest;
     }
 
-    /// Waits until all passes have finished all chunks, and ends them.
+    /// Waits until all passes have finished all chunks, ends the threads, and returns the results.
     pub(super) fn finish(mut self, intervals: &mut Vec<Interval>) -> Vec<PassResult> {
         while !self.under_way.is_empty() {
             self.wait_for_the_oldest(intervals);
         }
-        // All threads end before any is waited for, so that they end at the same time.
+        // All threads are told to end before any is joined, so that they end at the same time.
         let threads: Vec<_> = self.workers.into_iter().map(Worker::end).collect();
         threads.into_iter().flat_map(join).collect()
     }
@@ -126,13 +126,14 @@ impl Worker {
                         pass.take_intervals(&mut ended);
                     }
                 }
-                // The thread that gets the intervals of all passes takes the chunk's memory.
+                // The thread that receives the intervals of all passes then holds the last
+                // reference, and reuses the memory.
                 drop(chunk);
                 if give.send(ended).is_err() {
                     break;
                 }
             }
-            // At most as many at a time as before, and after those that have chunks left.
+            // Finishing needs permission, too, and waits for the passes that have chunks left.
             let _turn = turns.wait(END, number);
             passes.into_iter().map(Pass::finish).collect()
         };
@@ -146,7 +147,7 @@ impl Worker {
         })
     }
 
-    /// Ends the worker after its last chunk.
+    /// Closes the worker's channel after its last chunk, and returns the thread's handle.
     fn end(self) -> JoinHandle<Vec<PassResult>> {
         self.thread
     }
@@ -163,8 +164,8 @@ fn join(thread: JoinHandle<Vec<PassResult>>) -> Vec<PassResult> {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Chooses which pass may run: the waiting one that is furthest behind, so that no chunk is delayed
-/// longer than needed.
+/// Chooses the pass that may run: of those that wait, the one that is furthest behind. No chunk is
+/// then delayed longer than needed.
 #[derive(Debug)]
 struct Turns {
     state: Mutex<TurnState>,
@@ -176,16 +177,16 @@ struct TurnState {
     free: usize,
     /// Number of the latest chunk that any pass has begun.
     furthest: usize,
-    /// Number of the last chunk that passes process.
+    /// Number of the last chunk that passes process; larger numbers are skipped.
     last: usize,
-    /// Waiting passes: the number of the chunk that each waits for, and its worker.
+    /// Waiting passes: the number of the chunk that each waits for, and the number of its worker.
     waiting: BTreeSet<(usize, usize)>,
 }
 
-/// Chunk number after the last one.
+/// Chunk number that stands for the end of the trace, larger than all others.
 const END: usize = usize::MAX;
 
-/// Permission to run, which ends when dropped.
+/// Permission to run a chunk. Dropping this value ends the permission.
 struct Turn<'a>(&'a Turns);
 
 impl Turns {
@@ -205,7 +206,7 @@ impl Turns {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for permission to run a chunk. Returns `None` if the chunk is left out.
+    /// Waits for permission to run a chunk. Returns `None` if the chunk is skipped.
     fn wait(&self, chunk: usize, worker: usize) -> Option<Turn<'_>> {
         let own = (chunk, worker);
         let mut state = self.lock();
@@ -217,7 +218,7 @@ impl Turns {
             })
             .unwrap_or_else(PoisonError::into_inner);
         state.waiting.remove(&own);
-        // Another place may be free for the next thread.
+        // More threads may be allowed to run, so the next one is woken, too.
         self.has_changed.notify_all();
         if chunk != END {
             if chunk > state.last {

@@ -9,18 +9,19 @@ use crate::machine::{Kind, Machine};
 
 #[derive(Debug)]
 pub(super) struct Back {
-    /// Index of the member in the family.
+    /// Index of the member (one design of the family).
     pub(super) member: usize,
     /// Number of ways of the swept level.
     pub(super) ways: usize,
     pub(super) levels: Box<Machine<()>>,
-    /// Cycles of demand requests in all levels of the member.
+    /// Cycles of demand requests in all levels of the member from the swept one's successor on, by
+    /// view.
     cycles: [u64; VIEWS],
     /// Number of modified lines that left the swept level, by view.
     pub(super) write_backs: [u64; VIEWS],
     /// Number of unmodified lines that left the swept level for an exclusive next level, by view.
     pub(super) moves: [u64; VIEWS],
-    /// Whether the member's flushed view may be represented by [`Cold`].
+    /// Whether [`Cold`] may represent the member's flushed view.
     may_be_cold: bool,
     is_cold: bool,
 }
@@ -58,7 +59,7 @@ impl Back {
         cycles
     }
 
-    /// Adds the counts of [`Cold`] to those of the member, if [`Cold`] represents the member.
+    /// Adds the counts of [`Cold`] to the member's, if [`Cold`] represents the member at present.
     pub(super) fn count(&mut self, cold: &Cold) {
         if self.is_cold {
             self.levels.add_counts(FLUSHED, &cold.counts());
@@ -66,8 +67,8 @@ impl Back {
         }
     }
 
-    /// Stops representing the member by [`Cold`] until the next flush, because a line is about to
-    /// leave the member's level.
+    /// Stops representing the member by [`Cold`] until the next flush. Must be called when the
+    /// member's level loses a line.
     #[cold]
     pub(super) fn part_from(&mut self, cold: &Cold) {
         self.count(cold);
@@ -80,7 +81,7 @@ impl Back {
         self.is_cold = self.may_be_cold;
     }
 
-    /// Handles a request. Returns whether the line arrives modified.
+    /// Handles a request by the swept level. Returns whether the line arrives modified.
     pub(super) fn ask(
         &mut self,
         view: usize,

@@ -1,5 +1,5 @@
-//! Sweeps levels after other levels. The levels before are simulated once, by a machine that
-//! reports its requests.
+//! Sweeps levels that other levels precede. The preceding levels are simulated once, by a machine
+//! that reports its requests.
 
 use crate::machine::{Kind, LevelRequest};
 use crate::processes::Running;
@@ -9,7 +9,7 @@ use super::depths::Depths;
 use super::grid::Grid;
 use super::shape::Shape;
 
-/// Swept last levels, after first levels that are the same in all members.
+/// Swept last levels. The first levels before them are the same in all members.
 #[derive(Debug)]
 pub(super) struct Behind {
     levels: Vec<BehindLevel>,
@@ -35,7 +35,7 @@ impl Behind {
         }
     }
 
-    /// Answers the requests of the first levels, which do not depend on the answers.
+    /// Answers requests of the first levels. The requests do not depend on the answers.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         for view in 0..VIEWS {
             for request in requests.iter().filter(|request| request.views.has(view)) {
@@ -69,7 +69,7 @@ impl Behind {
         self.grids().for_each(|grid| grid.drop_process(process));
     }
 
-    /// Returns the demand lookups, by view.
+    /// Returns the number of demand lookups in a level, by view.
     pub(super) fn lookups(&self, level: usize) -> [u64; VIEWS] {
         self.levels[level].lookups
     }

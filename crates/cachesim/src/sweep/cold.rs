@@ -1,10 +1,10 @@
-//! Simulates the flushed view of the levels after a swept one, for all members that have lost no
-//! line since the last flush.
+//! Simulates the levels after a swept one in the flushed view, once for all members that have lost
+//! no line since the last flush.
 //!
-//! Such a member's level holds all lines that were requested since the flush. It has therefore
-//! requested each line once from the levels after it, and so have all other such members: one
-//! machine answers for all of them. When a member loses a line, its own levels repeat the requests
-//! that they have missed.
+//! The swept level of such a member holds all lines that were requested since the flush. The member
+//! has therefore requested each line once from its later levels, as all such members have, and one
+//! machine answers for all of them. When the swept level of a member loses a line, the member's own
+//! levels repeat the requests since the flush.
 
 use switchcost_design::Design;
 
@@ -24,12 +24,12 @@ pub(super) struct Cold {
     design: Design,
     first: usize,
     levels: Machine<()>,
-    /// Requests since the last flush: at most as many as the largest member's level has lines,
-    /// because a full level loses a line.
+    /// Requests since the last flush. A level that is full loses a line, so there are at most as
+    /// many as the largest swept level has lines.
     asked: Vec<Request>,
-    /// A request that has not been answered yet.
+    /// Request that is recorded but not answered yet.
     next: Option<Request>,
-    /// Cycles of demand requests since they were last added to the members.
+    /// Cycles of demand requests that are not yet added to the members.
     cycles: u64,
 }
 
@@ -46,7 +46,7 @@ impl Cold {
         }
     }
 
-    /// Whether another design's levels would answer in the same way after every flush.
+    /// Whether another design's levels would answer as these do after every flush.
     pub(super) fn stands_for(&self, design: &Design) -> bool {
         self.levels.forgets_when_flushed()
             && design.levels[self.first..] == self.design.levels[self.first..]
@@ -62,8 +62,8 @@ impl Cold {
         });
     }
 
-    /// Answers the request. The line is never modified, because the levels did not have it since
-    /// the last flush.
+    /// Answers the recorded request. The line is never modified, because the levels have not had it
+    /// since the last flush.
     #[inline]
     pub(super) fn answer(&mut self) {
         if let Some(ask) = self.next.take() {
@@ -85,8 +85,8 @@ impl Cold {
         self.asked.clear();
     }
 
-    /// Repeats all requests since the last flush in other levels, whose counts already include
-    /// them.
+    /// Repeats all requests since the last flush in a member's own levels. Their counts already
+    /// include these requests, so nothing is counted.
     pub(super) fn repeat_for(&self, levels: &mut Machine<()>) {
         let counts = levels.counts(FLUSHED);
         for ask in &self.asked {

@@ -1,4 +1,4 @@
-//! Counts the stack depths at which lines were found, for one number of sets.
+//! Counts the stack depths at which lines were found, for all levels with one number of sets.
 
 use crate::machine::Kind;
 
@@ -6,8 +6,8 @@ use super::VIEWS;
 
 const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
-/// Counts by depth. A line at depth `d` is found by levels of more than `d` ways; depth 0 is not
-/// counted, and all depths from `ways` on are one.
+/// Counts by stack depth. A line at depth `d` is found by levels with more than `d` ways. Depth 0
+/// is not counted, and all depths from `ways` on are counted as `ways`.
 #[derive(Debug)]
 pub(super) struct Depths {
     ways: usize,
@@ -15,10 +15,11 @@ pub(super) struct Depths {
     references: Vec<u64>,
     /// Number of demand lookups, by view and depth.
     demand: Vec<u64>,
-    /// Number of stores to lines that were modified only in levels of more ways, by the number of
-    /// ways.
+    /// Number of stores that made a line modified in levels of `w` ways or fewer, by view and by
+    /// `w`.
     modified: Vec<i64>,
-    /// Number of lines that are modified at the end, by the fewest ways for which this holds.
+    /// Number of lines that are modified at the end, by view and by the least number of ways for
+    /// which they are.
     kept: Vec<u64>,
 }
 
@@ -53,7 +54,7 @@ impl Depths {
         self.demand[at] += u64::from(is_demand);
     }
 
-    /// Counts a store to a line that was modified only with more than `beyond` ways.
+    /// Counts a store to a line that was modified only in levels of more than `beyond` ways.
     #[inline]
     pub(super) fn count_modified(&mut self, view: usize, beyond: u8) {
         let at = self.index_of(view, beyond.into());
@@ -70,21 +71,22 @@ impl Depths {
         self.modified[from] -= 1;
     }
 
-    /// Returns the counters of lines that are modified when they are dropped or left over.
+    /// Returns the counters of lines that are modified when dropped, or at the end, in a view.
     pub(super) fn kept_mut(&mut self, view: usize) -> &mut [u64] {
         let depths = self.ways + 1;
         &mut self.kept[view * depths..][..depths]
     }
 
-    /// Writes the demand lookups, by view, that miss with `ways[i]` ways: one row of `into` for
-    /// each. The ways descend.
+    /// Writes the demand lookups that miss with `ways[i]` ways to row `i` of `into`, by view. The
+    /// ways descend.
     pub(super) fn demand_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
         self.add_up(ways, into, |view, depth| {
             self.demand[self.index_of(view, depth)]
         });
     }
 
-    /// Adds all references that miss, by the number of ways.
+    /// Adds the references that miss with `ways[i]` ways to row `i` of `into`, by view. The ways
+    /// descend.
     pub(super) fn reference_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
         let of = |view, kind, depth| self.references[self.reference_at(view, kind, depth)];
         self.add_up(ways, into, |view, depth| {
@@ -92,7 +94,7 @@ impl Depths {
         });
     }
 
-    /// Adds up the counts at depths of each number of ways or more.
+    /// Adds to row `i` of `into` the counts at depths of `ways[i]` or more.
     fn add_up(
         &self,
         ways: &[usize],
@@ -120,12 +122,12 @@ impl Depths {
             .sum()
     }
 
-    /// Returns the lines brought into a view with this number of ways.
+    /// Returns the number of lines brought into a view of a level with this number of ways.
     pub(super) fn fills(&self, view: usize, ways: usize) -> u64 {
         KINDS.map(|kind| self.misses(view, kind, ways)).iter().sum()
     }
 
-    /// Returns the modified lines that left a view with this number of ways.
+    /// Returns the number of modified lines that left a view of a level with this number of ways.
     pub(super) fn write_backs(&self, view: usize, ways: usize) -> u64 {
         let modified: i64 = self.modified[self.index_of(view, ways)..]
             .iter()

@@ -1,4 +1,4 @@
-//! A family: designs that differ only in some levels, simulated together.
+//! Families: designs that differ only in some levels, and are simulated together.
 
 use switchcost_design::Design;
 use switchcost_design::result::{ByView, DesignResult, Interval, ProcessMisses};
@@ -16,24 +16,24 @@ use super::results::{Member, Results, swept_cycles};
 use super::shape::{GridSlot, Shape};
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
-/// Designs that are simulated together. The first, the guide, is also simulated alone: its results
-/// include everything that is the same for all.
+/// Designs that are simulated together. The first, the guide, is simulated in full; its results
+/// have everything that is the same for all designs.
 #[derive(Debug)]
 pub(crate) struct Family {
     members: Vec<Member>,
     guide: Box<Machine<Attribution>>,
     shapes: Vec<Shape>,
     feed: Feed,
-    /// The newest row of counters, with a flag if the row may be out of date.
+    /// Latest counters, in the order of [`Family::counted`]; `is_stale` if they may be out of date.
     row: Vec<u64>,
     is_stale: bool,
-    /// The row at the start of the open interval, and that after the interval's last block if
-    /// something followed it.
+    /// Counters at the start of the open interval. `closed` has those after its last block, if
+    /// events followed that block.
     opened: Option<Vec<u64>>,
     closed: Option<Vec<u64>>,
     intervals: Intervals,
     running: Option<u32>,
-    /// Misses of each process by column.
+    /// Misses of each process, one column for each grid and number of ways.
     by_process: ByProcess,
 }
 
@@ -81,7 +81,8 @@ impl Family {
         }
     }
 
-    /// Returns the machine of the guide, for everything that does not depend on the swept levels.
+    /// Returns the machine of the guide, which answers everything that does not depend on the swept
+    /// levels.
     pub(crate) fn guide_mut(&mut self) -> &mut Machine<Attribution> {
         &mut self.guide
     }
@@ -131,7 +132,7 @@ impl Family {
         touched
     }
 
-    /// Answers the guide's requests to the swept levels for all members.
+    /// Answers the guide's requests to the swept levels, for all members.
     fn answer(&mut self) {
         let Family { guide, feed, .. } = self;
         guide
@@ -186,7 +187,7 @@ impl Family {
         }
     }
 
-    /// Passes on the intervals of all members but the guide.
+    /// Appends the sums of intervals of all members except the guide.
     pub(crate) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         let (guide, others) = self.members.split_at(1);
         let levels = self.shapes.len();
@@ -211,7 +212,8 @@ impl Family {
         });
     }
 
-    /// Returns the current counts by view: lookups by level, misses by column, and cycles of later levels by member.
+    /// Returns the current counters by view: lookups by level, misses by column, and cycles of
+    /// later levels by member.
     fn counted(&mut self) -> &[u64] {
         if std::mem::take(&mut self.is_stale) {
             let (entries, _) = self.row.as_chunks_mut();
@@ -250,7 +252,7 @@ impl Family {
         self.by_process.count(running, missed.as_flattened());
     }
 
-    /// Returns the result of each member, by index; the guide's is the first.
+    /// Returns the index and the result of each member, the guide first.
     pub(crate) fn into_results(
         mut self,
         references: [u64; 3],

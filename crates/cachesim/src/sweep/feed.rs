@@ -1,4 +1,5 @@
-//! Feeds swept levels with lookups, with one interface for both kinds of sweep.
+//! Passes requests to swept levels, with one interface for sweeps of last levels and of levels
+//! between others.
 
 use switchcost_design::Design;
 use switchcost_design::result::DesignResult;
@@ -31,7 +32,7 @@ macro_rules! either {
 }
 
 impl Feed {
-    /// Makes the feed. `places` are the members' places in the first level, whose keys have the
+    /// Makes the feed. `places` are the members' places in the first swept level. Keys have the
     /// layout `format`.
     pub(super) fn new(
         position: Position,
@@ -63,7 +64,7 @@ impl Feed {
         either!(self, drop_process(process))
     }
 
-    /// Returns the demand lookups in one of the levels, by view.
+    /// Returns the number of demand lookups in a swept level, by view.
     pub(super) fn lookups(&self, level: usize) -> [u64; VIEWS] {
         either!(self, lookups(level))
     }
@@ -72,15 +73,16 @@ impl Feed {
         either!(self, depths(level, grid))
     }
 
-    /// Writes the cycles of the later levels, by member, if there are any.
+    /// Writes the cycles of the levels after the swept one to `into`, by member and view; nothing
+    /// without such levels.
     pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
         if let Feed::Through(through) = self {
             through.cycles_behind(into);
         }
     }
 
-    /// Returns the modified lines that left a member's level in a view, and the unmodified lines
-    /// that a later level took.
+    /// Returns two numbers for a member's level in a view: the modified lines that left the level,
+    /// and the unmodified lines that a later level took.
     pub(super) fn given(
         &self,
         member: usize,
@@ -97,7 +99,7 @@ impl Feed {
         }
     }
 
-    /// Ends the trace: lines that are modified then are counted as still modified.
+    /// Ends the trace. Lines that are modified then are counted as not written back.
     pub(super) fn finish(&mut self) {
         match self {
             Feed::Behind(behind) => behind.finish(),
@@ -105,7 +107,7 @@ impl Feed {
         }
     }
 
-    /// Returns the counts of the later levels, by member; empty if there are none.
+    /// Returns the counts of the levels after the swept one, by member; empty without such levels.
     pub(super) fn results_behind(&mut self) -> Vec<DesignResult> {
         match self {
             Feed::Behind(_) => Vec::new(),

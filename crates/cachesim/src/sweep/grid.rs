@@ -1,5 +1,4 @@
-//! All levels with one number of sets: the stacks of the three views, and the depths at which lines
-//! were found.
+//! All levels with one number of sets: the stacks of the three views, and the counts by depth.
 
 use crate::machine::Kind;
 
@@ -38,7 +37,7 @@ impl Grid {
         self.stacks.change_process(to);
     }
 
-    /// Drops the private stacks of a process; modified lines are not written back.
+    /// Drops the private stacks of a process. Modified lines in them are not written back.
     pub(super) fn drop_process(&mut self, process: u32) {
         if let Some(stacks) = self.stacks.drop_process(process) {
             stacks.count_modified(self.depths.kept_mut(PRIVATE));
@@ -54,8 +53,8 @@ impl Grid {
         self.stacks.views[FLUSHED].clear();
     }
 
-    /// Handles one request in one view; returns whether it changes nothing in this grid and in
-    /// those with more sets.
+    /// Looks up a line in one view. Returns whether the lookup changes nothing in this grid and in
+    /// all grids with more sets.
     #[inline]
     pub(super) fn look_up(
         &mut self,
@@ -91,7 +90,7 @@ impl Grid {
         false
     }
 
-    /// Gives a modified line to the levels that hold it.
+    /// Writes a modified line back to the levels that hold it.
     pub(super) fn give(&mut self, view: usize, key: u64) {
         let set = self.set_of(key);
         let stacks = &mut self.stacks.views[view];
@@ -104,7 +103,7 @@ impl Grid {
         }
     }
 
-    /// Ends the trace: lines that are modified then are counted as still modified.
+    /// Ends the trace. Lines that are modified then are counted as not written back.
     pub(super) fn finish(&mut self) {
         for view in 0..VIEWS {
             self.stacks.views[view].count_modified(self.depths.kept_mut(view));

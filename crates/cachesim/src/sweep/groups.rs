@@ -1,4 +1,4 @@
-//! Decides which designs can be simulated together.
+//! Decides which designs can be simulated together in one pass.
 
 use std::collections::HashMap;
 
@@ -14,15 +14,15 @@ use super::through::MOST_MEMBERS;
 pub(super) enum Position {
     /// The swept level is followed by memory.
     Last,
-    /// The swept level is followed by levels of each member's own.
+    /// The swept level is followed by levels that each member has for itself.
     Between,
 }
 
-/// Designs that differ only in the size, ways and cycles of some levels, and perhaps in all later
-/// levels.
+/// Designs that differ only in the size, ways and cycles of some levels, and perhaps in all levels
+/// after those.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// Indices in the list of designs, ascending.
+    /// Indices of the members in the list of designs, ascending.
     pub(crate) members: Vec<usize>,
     /// Levels in which the designs may differ.
     pub(super) levels: Vec<usize>,
@@ -68,7 +68,7 @@ pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
     groups
 }
 
-/// Key by which designs are grouped, and how they are swept.
+/// Key that equal members share, the swept levels, and their position.
 type Sweep = (String, Vec<usize>, Position);
 
 fn alike(
@@ -95,7 +95,8 @@ fn alike(
     groups
 }
 
-/// Splits a group so that no number of sets has more members than one pass can distinguish.
+/// Splits a group so that each number of sets has at most as many members as one pass can
+/// distinguish.
 fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
     let (mut groups, mut found): (Vec<Group>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
     for &member in &group.members {
@@ -128,15 +129,16 @@ fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
         .any(|&number| shape(number) != shape(group.members[0]))
 }
 
-/// Returns the common key of a group whose members have their own levels after a swept one.
+/// Returns the key of a design for a sweep of `level`: the parts that all members must share. The
+/// level's size, ways and cycles may differ, and so may all later levels.
 fn name_common_levels(design: &Design, level: usize) -> String {
     let mut common = design.clone();
     common.levels.truncate(level + 1);
     likeness(&common, &[level])
 }
 
-/// Whether a level can be swept while later levels are simulated for each member: the level makes
-/// requests to them, and they change nothing before it.
+/// Whether a level can be swept while its later levels are simulated for each member: all requests
+/// to the later levels come from it, and they change nothing before it.
 fn is_between(design: &Design, at: usize) -> bool {
     let levels = &design.levels;
     let Some((level, behind)) = levels.get(at).zip(levels.get(at + 1..)) else {
@@ -158,7 +160,8 @@ fn is_between(design: &Design, at: usize) -> bool {
         && level.write == WritePolicy::Back
 }
 
-/// Returns the common key of all members of a group.
+/// Returns the key of a design: the parts that all members must share. The size, ways and cycles of
+/// `levels` may differ.
 fn likeness(design: &Design, levels: &[usize]) -> String {
     let mut common = design.clone();
     (common.name, common.title, common.source, common.cycle_ns) = Default::default();
@@ -170,7 +173,7 @@ fn likeness(design: &Design, levels: &[usize]) -> String {
     format!("{common:?}")
 }
 
-/// Returns the last levels of a design that can be swept.
+/// Returns the last levels of a design, if they can be swept, and their position.
 fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     let levels = &design.levels;
     if !is_untimed(levels) || !is_open_to_all(levels) {
@@ -178,21 +181,22 @@ fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     }
     let is_last =
         |at: usize| !(at + 1..levels.len()).any(|other| share_a_path(&levels[at], &levels[other]));
-    // A level that the processor also requests would not see references that touch several lines.
+    // A level that the processor accesses itself would not see references that touch several lines.
     let is_swept = |at: &usize| is_asked(levels, *at) && is_last(*at) && is_sweepable(&levels[*at]);
     let swept: Vec<usize> = (0..levels.len()).filter(is_swept).collect();
     (!swept.is_empty()).then_some((swept, Position::Last))
 }
 
-/// Whether the levels have no write buffers and no bus. Waiting times depend on all later levels,
-/// so they are not a sum over misses.
+/// Whether the levels have neither write buffers nor a bus. Waiting times depend on all later
+/// levels, so they are no sum over misses.
 fn is_untimed(levels: &[Level]) -> bool {
     !levels
         .iter()
         .any(|level| level.write_buffers.is_some() || level.is_timed())
 }
 
-/// Whether no level has a partition: levels that are simulated separately do not know the running program.
+/// Whether no level has a partition. Levels that are simulated separately do not know the running
+/// program.
 fn is_open_to_all(levels: &[Level]) -> bool {
     levels.iter().all(|level| level.partition.is_none())
 }
@@ -210,7 +214,7 @@ fn share_a_path(one: &Level, other: &Level) -> bool {
         || (one.holds.data() && other.holds.data())
 }
 
-/// Whether this level with more ways always holds all lines that it holds with fewer ways.
+/// Whether this level with more ways always holds all lines that it would hold with fewer ways.
 fn is_sweepable(level: &Level) -> bool {
     let lines = level.lines();
     let ways = level.ways.of(lines);
@@ -218,8 +222,8 @@ fn is_sweepable(level: &Level) -> bool {
         && level.streams.is_none()
         && !level.prefetches()
         && level.inclusion == Inclusion::Neither;
-    // A store that finds its line only in the larger level makes it the newest there, so that the
-    // levels have no common order.
+    // Without write allocation, a store makes a line the newest only in the levels that have it, so
+    // the levels have no common order.
     let takes_all = level.allocates_on_write() || !level.holds.data();
     is_plain
         && takes_all

@@ -1,27 +1,27 @@
-//! Intervals added up over segments, for all members in one table.
+//! Sums of intervals over segments, for all members of a family in one table.
 
 use std::collections::HashMap;
 
 use switchcost_design::result::Interval;
 
-/// Maximum count of numbers in memory; if there are more, sums are returned before the trace ends.
+/// Maximum count of numbers in memory. If there are more, sums are returned before the trace ends.
 const MOST_NUMBERS: usize = 8 << 20;
 
 /// Common properties of intervals that are added up: process, cause, end and number.
 type Key = (u32, u32, u32, u32);
 
-/// Rows of numbers, one for each interval or sum of intervals.
+/// Rows of numbers: one row for each interval or sum of intervals.
 #[derive(Debug, Default)]
 struct Table {
     heads: Vec<Interval>,
     numbers: Vec<u64>,
 }
 
-/// Sums of rows, with the rows of the current segment.
+/// Sums of intervals with the same key, and the intervals of the current segment.
 #[derive(Debug)]
 pub(super) struct Intervals {
     width: usize,
-    /// Intervals of the segment that is being simulated, a row for each.
+    /// Intervals of the current segment, one row each.
     segment: Table,
     sums: Table,
     places: HashMap<Key, usize>,
@@ -92,7 +92,7 @@ impl Intervals {
         self.sums.numbers.len() > MOST_NUMBERS
     }
 
-    /// Returns all sums, in the order of their first intervals, and resets the table.
+    /// Calls `act` with each sum, in the order of their first intervals, and empties the table.
     pub(super) fn drain(&mut self, mut act: impl FnMut(&Interval, &[u64])) {
         let mut order: Vec<usize> = (0..self.sums.heads.len()).collect();
         order.sort_by_key(|&place| {

@@ -1,5 +1,5 @@
-//! Derives each member's counters from those of the guide, which is simulated in full, and the
-//! sweep's results.
+//! Computes each member's counters from those of the guide, which is simulated in full, and from
+//! the results of the sweep.
 
 use switchcost_design::Design;
 use switchcost_design::result::{
@@ -18,18 +18,18 @@ pub(super) struct Member {
     pub(super) design: Design,
     /// Place of the member in each swept level.
     pub(super) places: Vec<GridSlot>,
-    /// Index of the cycles of later levels in a row.
+    /// Index in a row of the cycles of the levels after the swept one, if there are any.
     pub(super) cycles_behind: Option<usize>,
 }
 
-/// Returns the cycles of one swept level in a row.
+/// Returns the cycles of one swept level, from a row of counters.
 fn level_cycles(place: &GridSlot, level: usize, levels: usize, row: &[u64], view: usize) -> u64 {
     let lookups = row[VIEWS * level + view];
     let misses = row[VIEWS * (levels + place.column) + view];
     place.hit_cycles * (lookups - misses) + place.miss_cycles * misses
 }
 
-/// Returns the cycles of all swept levels and of those after them.
+/// Returns the cycles of all swept levels and of the levels after them, from a row of counters.
 pub(super) fn swept_cycles(member: &Member, levels: usize, row: &[u64], view: usize) -> u64 {
     let places = member.places.iter().enumerate();
     let swept: u64 = places
@@ -46,7 +46,7 @@ pub(super) struct Results<'a> {
     pub(super) row: &'a [u64],
     pub(super) shapes: &'a [Shape],
     pub(super) feed: &'a Feed,
-    /// Results of the later levels, by member.
+    /// Results of the levels after the swept one, by member.
     pub(super) behind: &'a [DesignResult],
     /// Misses by column, for all processes that ran.
     pub(super) by_process: &'a [ProcessMisses],
@@ -55,7 +55,7 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Returns the hierarchies of the member with this index in the family.
+    /// Returns the counters of each view for the member with this index in the family.
     pub(super) fn hierarchies(&self, number: usize, member: &Member) -> ByView<HierarchyCounts> {
         let of = |view: View, index: usize| self.hierarchy(number, member, view, index);
         ByView {
@@ -104,8 +104,8 @@ impl Results<'_> {
         counts.fills = depths.fills(view, place.ways);
     }
 
-    /// Returns the misses by process, for processes that have any; misses of levels that are not
-    /// swept are the guide's.
+    /// Returns the misses by process, for processes that have any. Misses of levels that are not
+    /// swept are those of the guide.
     pub(super) fn misses_by_process(&self, number: usize, member: &Member) -> Vec<ProcessMisses> {
         let own = self
             .by_process

@@ -1,10 +1,10 @@
-//! Describes what the members of a family have in common in one level, and in what they differ.
+//! Describes one swept level of a family: what its members have in common, and in what they differ.
 
 use std::collections::BTreeMap;
 
 use switchcost_design::{Design, OnSwitch, WritePolicy};
 
-/// A level of all members.
+/// One swept level, as all members have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Index of the level in the design.
@@ -12,21 +12,21 @@ pub(super) struct Shape {
     /// Whether modified lines stay in this level, to be written back later.
     pub(super) is_write_back: bool,
     pub(super) is_flushed_on_switch: bool,
-    /// Grids by ascending number of sets.
+    /// Grids of the level, by ascending number of sets.
     pub(super) grids: Vec<GridShape>,
 }
 
-/// All members of one number of sets.
+/// All members whose level has the same number of sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GridShape {
     pub(super) sets: usize,
-    /// Numbers of ways that occur, descending.
+    /// Numbers of ways of the members, descending.
     pub(super) ways: Vec<usize>,
     /// First column of the grid, which has one column for each number of ways.
     pub(super) first_column: usize,
 }
 
-/// Place of one member in one level.
+/// Position of one member's level: its grid, and its column in the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GridSlot {
     pub(super) grid: usize,
@@ -77,7 +77,7 @@ impl Shape {
         self.grids.iter().map(|grid| grid.ways.len()).sum()
     }
 
-    /// Returns the place of a member, which must have been among those of [`Shape::new`].
+    /// Returns the position of a member's level, if the member was among those of [`Shape::new`].
     pub(super) fn place(&self, member: &Design) -> Option<GridSlot> {
         let (sets, ways) = sets_and_ways(member, self.level);
         let grid = self.grids.iter().position(|grid| grid.sets == sets)?;

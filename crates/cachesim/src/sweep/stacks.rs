@@ -1,9 +1,10 @@
-//! Lines of every set of one view, in the order of their last use, for one number of sets.
+//! Lines of one view in the order of their last use, for each set of a level with a given number of
+//! sets.
 
 /// Maximum number of ways of a level of a family.
 pub(super) const MOST_WAYS: usize = 128;
 
-/// Number of ways above which a level holds the line modified.
+/// Number of ways: levels with more ways hold the line modified.
 pub(super) type Beyond = u8;
 
 const LENGTH_BITS: u32 = 8;
@@ -12,14 +13,13 @@ const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 /// Stacks of lines, one for each set. A level of this number of sets and `w` ways holds the first
 /// `w` lines of each stack.
 ///
-/// Each line has a mark that says in which levels the line is modified: as [`Beyond`], or as a set
-/// of members.
+/// A line's mark says in which levels the line is modified: [`Beyond`], or a set of members.
 #[derive(Debug)]
 pub(super) struct Stacks<M> {
     ways: usize,
     keys: Vec<u64>,
     marks: Vec<M>,
-    /// Time slice and length of each stack; stacks of earlier time slices are empty.
+    /// Time slice and length of each stack, in one word. A stack of an earlier time slice is empty.
     lengths: Vec<u32>,
     turn: u32,
     /// Whether any line came in since the stacks were last cleared.
@@ -62,7 +62,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
             ^ u64::from(self.marks[start] == M::default())
     }
 
-    /// Returns the depth of a line among the first `most` of its set, and the line's mark.
+    /// Returns the depth and the mark of a line, if it is among the first `most` of its set.
     #[inline]
     pub(super) fn find(&self, set: usize, key: u64, most: usize) -> Option<(usize, M)> {
         let start = set * self.ways;
@@ -78,7 +78,8 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.marks[set * self.ways + depth] = mark;
     }
 
-    /// Moves a line to the top of its stack; the line was at `depth`, or absent.
+    /// Moves a line to the top of its stack. `depth` is the line's present depth; `None` if it is
+    /// absent.
     #[inline]
     pub(super) fn promote(&mut self, set: usize, depth: Option<usize>, key: u64, mark: M) {
         let start = set * self.ways;
@@ -97,14 +98,14 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.marks[start] = mark;
     }
 
-    /// Returns the line at a depth, and its mark, if the stack is that deep.
+    /// Returns the line at a depth and its mark; `None` if the stack is shorter.
     #[inline]
     pub(super) fn line_at(&self, set: usize, depth: usize) -> Option<(u64, M)> {
         let place = set * self.ways + depth;
         (depth < self.length(set)).then(|| (self.keys[place], self.marks[place]))
     }
 
-    /// Returns all lines with their depths and marks.
+    /// Returns the depth, key and mark of all lines.
     pub(super) fn lines(&self) -> impl Iterator<Item = (usize, u64, M)> {
         let of_set = move |set: usize| {
             (0..self.length(set)).filter_map(move |depth| Some((depth, self.line_at(set, depth)?)))
@@ -130,8 +131,8 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
 }
 
 impl Stacks<Beyond> {
-    /// Adds up lines that are still modified: `sums[w]` counts those that levels of `w` ways or
-    /// more hold modified, but levels of fewer ways do not.
+    /// Adds the lines that are still modified to `sums`: `sums[w]` counts those that levels of `w`
+    /// or more ways hold modified and levels of fewer ways do not.
     pub(super) fn count_modified(&self, sums: &mut [u64]) {
         for set in 0..self.lengths.len() {
             let start = set * self.ways;

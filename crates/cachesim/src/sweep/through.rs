@@ -1,9 +1,9 @@
-//! Sweeps a level that is followed by other levels: the level is simulated once for all of its
-//! sizes, the levels after it once for each member.
+//! Sweeps a level that other levels follow. The swept level is simulated once for all its sizes,
+//! the levels after it once for each member.
 //!
-//! A member's level holds the first lines of each stack. So each lookup shows for all members
-//! whether they miss, and which line leaves the level of each: that is all that the levels after it
-//! depend on.
+//! A member's level holds the first lines of each stack. Each lookup therefore shows for all
+//! members whether they miss, and which line leaves the level of each. The levels after it depend
+//! on nothing else.
 
 use std::hint::black_box;
 
@@ -26,8 +26,8 @@ type Members = u32;
 /// Maximum number of members with one number of sets.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
 
-/// Number of requests whose stacks are read before the first is answered, so that the memory
-/// latencies overlap.
+/// Number of requests whose stacks are read ahead, before the first one is answered, so that the
+/// memory latencies overlap.
 const READ_AHEAD: usize = 16;
 
 #[derive(Debug)]
@@ -41,18 +41,19 @@ pub(super) struct Through {
     lookups: [u64; VIEWS],
 }
 
-/// All members of one number of sets.
+/// All members whose level has the same number of sets.
 #[derive(Debug)]
 struct ThroughGrid {
     shape: GridShape,
-    /// Stacks; the mark of each line has the members whose level holds it modified.
+    /// Stacks of the level. A line's mark is the set of members whose level holds the line
+    /// modified.
     stacks: ViewStacks<Members>,
     depths: Depths,
     backs: Vec<Back>,
 }
 
 impl Through {
-    /// Creates the level; members must be in the order of their places.
+    /// Creates the swept level. `members` must be in the order of `places`.
     pub(super) fn new(
         members: &[Design],
         shape: &Shape,
@@ -86,7 +87,8 @@ impl Through {
         }
     }
 
-    /// Answers the requests of the levels before, which do not depend on the answers.
+    /// Answers requests of the levels before the swept one. The requests do not depend on the
+    /// answers.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         let Through {
             grids,
@@ -112,7 +114,8 @@ impl Through {
                         continue;
                     };
                     *lookups += u64::from(request.is_demand);
-                    // A request that changes nothing with some sets changes nothing with more.
+                    // A request that changes nothing with some number of sets changes nothing with
+                    // more.
                     let _ = grids
                         .iter_mut()
                         .any(|grid| grid.look_up(view, kind, request, *format, cold));
@@ -129,7 +132,8 @@ impl Through {
             format,
             ..
         } = self;
-        // All equal levels pass the same requests on, so one of them represents the others.
+        // The members that [`Cold`] represents have the same lines, so one grid gives them to
+        // `cold` for all.
         let giving = grids
             .iter()
             .position(|grid| grid.backs.iter().any(|back| back.is_cold_in(FLUSHED)));
@@ -145,7 +149,7 @@ impl Through {
         self.backs().for_each(Back::empty_flushed_view);
     }
 
-    /// Adds the common counts of members that are still alike to each of these members.
+    /// Adds the common counts to each member that [`Cold`] still represents.
     fn share_counts(&mut self) {
         let Through { grids, cold, .. } = self;
         grids
@@ -184,7 +188,7 @@ impl Through {
         &self.grids[grid].depths
     }
 
-    /// Writes the cycles of the later levels, by member and view.
+    /// Writes the cycles of the levels after the swept one to `into`, by member and view.
     pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
         self.grids
             .iter()
@@ -192,15 +196,15 @@ impl Through {
             .for_each(|back| into[back.member] = back.cycles(&self.cold));
     }
 
-    /// Returns the modified lines that left a member's level, and the unmodified lines that a later
-    /// level took.
+    /// Returns two numbers for a member in a view: the modified lines that left its level, and the
+    /// unmodified lines that a later level took.
     pub(super) fn given(&self, member: usize, view: usize) -> [u64; 2] {
         let mut all = self.grids.iter().flat_map(|grid| &grid.backs);
         all.find(|back| back.member == member)
             .map_or([0; 2], |back| [back.write_backs[view], back.moves[view]])
     }
 
-    /// Returns the counts of the later levels, by member.
+    /// Returns the counts of the levels after the swept one, by member.
     pub(super) fn results(&mut self) -> Vec<DesignResult> {
         self.share_counts();
         let backs = self.grids.iter_mut().flat_map(|grid| &mut grid.backs);
@@ -228,8 +232,8 @@ impl ThroughGrid {
         key as usize & (self.shape.sets - 1)
     }
 
-    /// Looks up a line; returns whether the lookup changes nothing in this grid and in those with
-    /// more sets.
+    /// Looks up a line. Returns whether the lookup changes nothing in this grid and in all grids
+    /// with more sets.
     fn look_up(
         &mut self,
         view: usize,
@@ -256,7 +260,7 @@ impl ThroughGrid {
             if is_store {
                 stacks.set_mark(set, 0, Members::MAX);
             }
-            // A load changes nothing; a store may find the line modified in levels with more sets.
+            // A load changes nothing. A store must also be recorded in grids with more sets.
             return !is_store;
         }
         self.depths.count(view, kind, depth, is_demand);
@@ -292,7 +296,8 @@ impl ThroughGrid {
         false
     }
 
-    /// Gives a modified line to the levels that hold it, and for other members to later levels.
+    /// Writes a modified line back to the swept levels that hold it. For the other members, it goes
+    /// to their later levels.
     fn give(&mut self, view: usize, request: &LevelRequest, cold: &Cold) {
         let set = self.set_of(request.key);
         let stacks = &mut self.stacks.views[view];
@@ -313,8 +318,8 @@ impl ThroughGrid {
         }
     }
 
-    /// Removes all lines; modified lines go to the later levels, for members represented by
-    /// [`Cold`] only if its levels are given.
+    /// Removes all lines. Modified lines go to the members' later levels. Members that [`Cold`]
+    /// represents are served only if `cold` is given.
     fn flush(&mut self, view: usize, format: KeyFormat, mut cold: Option<&mut Cold>) {
         let stacks = &mut self.stacks.views[view];
         for (depth, key, modified) in stacks.lines().filter(|(_, _, modified)| *modified != 0) {

@@ -1,16 +1,16 @@
-//! The stacks of the three views; those of the private view by process.
+//! Stacks of the three views. The private view has stacks for each process.
 
 use std::collections::HashMap;
 
 use super::stacks::Stacks;
 use super::{PRIVATE, VIEWS};
 
-/// Private stacks of all processes, and the stacks in use.
+/// Stacks of the three views, and the private stacks of the processes that do not run.
 #[derive(Debug)]
 pub(super) struct ViewStacks<M> {
     sets: usize,
     ways: usize,
-    /// Stacks by view; the private ones are those of the running process.
+    /// Stacks by view. The private view's are those of the running process.
     pub(super) views: [Stacks<M>; VIEWS],
     running: u32,
     others: HashMap<u32, Stacks<M>>,

@@ -5,20 +5,20 @@ use super::{SRRIP_INSERTED, SRRIP_LEAVES};
 
 /// Number of leader sets for each policy, in caches with enough sets.
 const LEADERS: usize = 32;
-/// Least number of sets per leader.
+/// Least number of sets per leader set.
 const FEWEST_FOLLOWERS: usize = 8;
-/// Middle of a counter of 10 bits; above the middle SRRIP has missed more.
+/// Middle of the 10-bit policy counter. Above it SRRIP has missed more than BRRIP.
 const MIDDLE: u16 = 512;
 const MOST: u16 = 1023;
-/// Rate of BRRIP: one line in this many is inserted as by SRRIP, all others as lines that leave
-/// next.
+/// Reciprocal rate of BRRIP: one line in this many is inserted with SRRIP's prediction, all others
+/// as the next to leave.
 const BIMODAL: u32 = 32;
 
 /// Set dueling between SRRIP and BRRIP.
 #[derive(Debug)]
 pub(super) struct Duel {
-    /// Number of sets per pair of leaders: in each run of this many sets, the first leads for
-    /// SRRIP, the second for BRRIP.
+    /// Number of sets per pair of leaders. In each run of this many sets, the first is a leader for
+    /// SRRIP and the second for BRRIP.
     period: usize,
     counter: u16,
     /// Number of lines that BRRIP has brought in.
@@ -34,8 +34,8 @@ impl Duel {
         }
     }
 
-    /// Handles a line that comes into a set, which counts as a miss if the set is a leader. Returns
-    /// the line's prediction.
+    /// Records that a line comes into a set, which counts as a miss if the set is a leader. Returns
+    /// the re-reference prediction for the line.
     pub(super) fn comes_into(&mut self, set: usize) -> u64 {
         let is_bimodal = match set % self.period {
             0 => {

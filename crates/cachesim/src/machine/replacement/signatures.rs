@@ -7,17 +7,17 @@ use super::{SRRIP_INSERTED, SRRIP_LEAVES};
 /// counters.
 const BITS: u32 = 14;
 const MOST: u8 = 7;
-/// Initial counter of an instruction: its lines are expected to hit again.
+/// Initial value of an instruction's counter, at which its lines are expected to hit again.
 const UNKNOWN: u8 = 1;
 
-/// Signature history counter table with its state for each line; empty if the policy is not SHiP.
+/// SHiP's signature history counter table, with the state of each line; empty under other policies.
 #[derive(Debug)]
 pub(super) struct Signatures {
     counters: Vec<u8>,
-    /// Signature of the instruction that brought each line in, and whether the line hit since, by
-    /// slot.
+    /// For each slot, the signature of the instruction that brought the line in, and whether the
+    /// line has hit since.
     lines: Vec<(u16, bool)>,
-    /// Signature of the requesting instruction.
+    /// Signature of the instruction that makes the current request.
     asking: u16,
 }
 
@@ -39,8 +39,7 @@ impl Signatures {
             .fold(0, |all, bit| all ^ (instruction >> bit & mask) as u16);
     }
 
-    /// Records that a line was hit, so that other lines of its instruction are expected to be hit,
-    /// too.
+    /// Records that a line was hit, which raises the counter of the instruction that brought it in.
     pub(super) fn found(&mut self, slot: usize) {
         let (signature, is_found) = &mut self.lines[slot];
         *is_found = true;
@@ -48,7 +47,7 @@ impl Signatures {
         *counter = (*counter + 1).min(MOST);
     }
 
-    /// Handles a line that comes in. Returns its prediction.
+    /// Records that a line comes in. Returns its re-reference prediction.
     pub(super) fn came(&mut self, slot: usize) -> u64 {
         self.lines[slot] = (self.asking, false);
         if self.counters[usize::from(self.asking)] == 0 {
@@ -58,8 +57,7 @@ impl Signatures {
         }
     }
 
-    /// Handles a line that leaves for another: if the line never hit, others of its instruction are
-    /// less likely to.
+    /// Records that a line is evicted. If it never hit, the counter of its instruction is lowered.
     pub(super) fn left(&mut self, slot: usize) {
         let (signature, is_found) = self.lines[slot];
         if !is_found {

@@ -1,16 +1,17 @@
-//! Replacement in a partition: which line leaves if the new line may take only some ways.
+//! Replacement in a partition, in which a new line may take only some ways.
 
 use rand_chacha::rand_core::RngCore;
 
 use super::{Order, Policy, SRRIP_LEAVES};
 
-/// Whether a way may be filled.
+/// Whether a way is in the set `open`, one bit per way.
 pub(in crate::machine) fn is_open(open: u64, way: usize) -> bool {
     open >> way & 1 == 1
 }
 
 impl Order {
-    /// Returns the way whose line leaves, among the open ways, all of which hold a line.
+    /// Returns the way whose line leaves. Only ways in `open` are considered, and all of them must
+    /// hold a line.
     pub(in crate::machine) fn leaving_within(&mut self, set: usize, open: u64) -> usize {
         match self.policy {
             Policy::Direct => 0,
@@ -43,7 +44,7 @@ impl Order {
             .unwrap_or(0)
     }
 
-    /// Follows the tree's bits to a way, skipping halves without an open way.
+    /// Follows the bits of the tree (tree PLRU) to a way, skipping subtrees without an open way.
     fn pointed_at_within(&self, set: usize, open: u64) -> usize {
         let tree = &self.trees[set * self.words..][..self.words];
         let (mut node, mut first, mut width) = (1, 0, self.ways);

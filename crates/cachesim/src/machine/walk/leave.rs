@@ -1,4 +1,4 @@
-//! Handles lines that leave a level: where they go, and what else must leave.
+//! Handles lines that leave a level: where they go, and which other lines must leave with them.
 
 use switchcost_design::Inclusion;
 
@@ -11,7 +11,8 @@ use crate::machine::view_set::ViewSet;
 use crate::machine::{PRIVATE, SHARED};
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// Handles a line that leaves its set for another one.
+    /// Handles a line that was evicted from its set: the line moves to the victim cache, or leaves
+    /// the level if there is none.
     pub(super) fn leave_set(&mut self, view: usize, at: usize, key: u64, line: Line) {
         if self.lines(view, at).victims.is_absent() {
             self.leave_level(view, at, line);
@@ -40,14 +41,15 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Occupies the bus to the next level for one line. The sender does not wait; a later request
-    /// may have to wait for the bus.
+    /// Occupies the bus to the next level for one line. The sender does not wait, but a later
+    /// request may.
     fn take_bus(&mut self, view: usize, at: usize) {
         let time = self.time(view);
         self.lines(view, at).take_bus(time);
     }
 
-    /// Gives a modified line to the next levels, until a write-back level holds the line.
+    /// Writes a modified line back to the first level from `first` on that holds it and is
+    /// write-back.
     pub(in crate::machine) fn give(&mut self, view: usize, first: usize, address: &Address) {
         let mut to = Some(first);
         while let Some(at) = to {
@@ -91,8 +93,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.insert(view, at, set, key, &line);
     }
 
-    /// Removes the lines inside a line that leaves an inclusive level from all levels before that
-    /// level; returns whether any was modified.
+    /// Removes all parts of a line that leaves an inclusive level from the levels before it.
+    /// Returns whether any part was modified.
     fn lose_inside(&mut self, view: usize, at: usize, address: &Address, how: Departure) -> bool {
         let plan = self.plan;
         let bits = plan.levels[at].line_bits;
@@ -154,8 +156,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         how: Departure,
     ) -> Option<Line> {
         let level = self.plan_of(at);
-        // A list does not change, because it does not contain the line. In other levels the line
-        // may be the latest.
+        // In levels with a list of common lines, the removed line is not listed. In other levels it
+        // may be the line used last.
         if !level.has_common_top() {
             self.levels[at].split(set);
         }
@@ -212,7 +214,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 }
 
-/// Whether a line lies inside a longer one, whose number has `bits` fewer bits.
+/// Whether the line `key` is part of the longer line `outer`, whose number has `bits` bits fewer.
 fn is_inside(key: u64, outer: u64, bits: u32) -> bool {
     (key & !VALID) >> bits == outer & !VALID
 }

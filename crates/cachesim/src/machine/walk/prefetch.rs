@@ -9,7 +9,7 @@ use crate::machine::listener::Listener;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// Starts the prefetches after a fill.
+    /// Starts the prefetches that follow a fill of line `key`.
     pub(super) fn prefetch_behind(&mut self, request: Request<'_>, key: u64) {
         if !self.lines(request.view, request.at).streams.is_absent() {
             self.consider_stream(request, key);
@@ -77,7 +77,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Brings an absent line into its set.
+    /// Fills a line into its set, if the set does not have it.
     fn prefetch_into_set(&mut self, request: Request<'_>, address: Address) {
         let Request { view, at, .. } = request;
         let level = self.plan_of(at);
@@ -102,7 +102,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.lines(view, at).note_prefetched(slot);
     }
 
-    /// Trains the prefetchers with a finished demand request.
+    /// Updates the prefetchers after a demand request, and starts their prefetches.
     #[inline(never)]
     pub(super) fn train(&mut self, request: Request<'_>) {
         self.follow_stride(request);
