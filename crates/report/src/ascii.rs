@@ -1,9 +1,9 @@
 //! Text for terminals that show only ASCII.
 
-/// Replaces lines and bars by ASCII letters of the same width, so that columns stay aligned, and all other characters by question
-/// marks.
+/// Replaces lines and bars by ASCII letters of the same width, so that columns stay aligned. All
+/// other non-ASCII characters become question marks.
 pub fn ascii(text: &str) -> String {
-    // `±` becomes two letters, so the blank before it is dropped.
+    // `±` becomes two letters, so the blank before the sign is dropped.
     text.replace(" ±", "+-").chars().map(letter).collect()
 }
 

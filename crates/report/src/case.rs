@@ -1,4 +1,4 @@
-//! Conditions of a case as columns, with their names in JSON.
+//! Columns for the conditions of a measured case, named as in JSON.
 
 pub(crate) const CASE_COLUMNS: [&str; 18] = [
     "mechanism",

@@ -29,11 +29,11 @@ pub use junit::junit;
 pub use markdown::markdown;
 
 impl OutputFormat for &Comparison {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.compare/1";
 }
 
-/// Renders a comparison in one of the formats.
+/// Renders a comparison in one of the formats, as text that ends in a newline.
 pub fn render(comparison: &Comparison, format: Format, style: Style) -> String {
     written(comparison, format, style)
 }
@@ -102,7 +102,7 @@ fn sides(comparison: &Comparison) -> String {
 /// Maximum number of differing facts with a row on one screen.
 const MOST_FACTS: usize = 4;
 
-/// Adds a table of facts that differ; nothing if there are none.
+/// Adds a table of the facts that differ between both sides. Adds nothing if no fact differs.
 fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
     let shown = facts.len().min(page.row_limit(MOST_FACTS));
     let rest = match facts.len() - shown {

@@ -1,4 +1,4 @@
-//! The report on a machine's fitness to measure.
+//! Renders the report on whether this machine is fit to measure.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,14 +8,15 @@ use crate::for_programs::table_of_names;
 use crate::format::written;
 use crate::{Entry, Format, Grid, InEveryFormat, Page, Style, Table, Tone};
 
-/// Renders the check-up as text that ends in a newline. The table shows only what needs attention,
-/// or everything with details.
+/// Renders the checks of this machine as text that ends in a newline. The table lists only checks
+/// that found something, or all checks if details are requested.
 pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
     written(fitness, format, style)
 }
 
 impl InEveryFormat for Fitness {
-    /// Adds the verdict, then the findings and their remedies: on one screen, or all of them.
+    /// Adds the verdict, then the findings with their remedies. A detailed page has all checks, a
+    /// screen only the most important findings.
     fn add_to(&self, page: &mut Page) {
         page.toned_line(verdict(self), tone(self.verdict));
         if page.is_detailed() {
@@ -38,8 +39,8 @@ impl InEveryFormat for Fitness {
 
 const COLUMNS: [&str; 6] = ["name", "severity", "found", "wanted", "fix", "lasting_fix"];
 
-/// Adds each check that found something, worst first, with the remedy for now, or else the lasting one; and a line with the other
-/// checks.
+/// Adds each check that found something, worst first, with its temporary remedy, or else its
+/// lasting one. The last line names the other checks.
 fn add_findings(page: &mut Page, checks: &[Check]) {
     let (fit, mut others): (Vec<&Check>, Vec<&Check>) = checks
         .iter()

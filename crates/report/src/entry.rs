@@ -3,20 +3,20 @@ use crate::plain::plain;
 /// Emphasis of a table cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// The text has no emphasis.
+    /// Ordinary text without emphasis.
     #[default]
     Usual,
-    /// Emphasis of a heading.
+    /// Bold text, for headings.
     Strong,
-    /// The text is a good result.
+    /// Highlight of a good result.
     Good,
-    /// A number to be read with care.
+    /// Highlight of a number that may be wrong.
     Suspect,
-    /// The text is a missing number, or a machine that cannot give one.
+    /// Highlight of a missing number, or of a machine that is unfit to measure.
     Bad,
 }
 
-/// A cell of a table.
+/// A cell of a table: its text and its emphasis.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) text: String,
@@ -24,7 +24,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Makes a cell of one line that is safe to print.
+    /// Makes a cell of one line, without control characters.
     pub(crate) fn new(text: impl AsRef<str>, tone: Tone) -> Self {
         Entry {
             text: plain(text.as_ref()).into_owned(),
@@ -32,7 +32,7 @@ impl Entry {
         }
     }
 
-    /// Makes an entry of two lines, one below the other.
+    /// Makes a cell of two lines, one below the other.
     pub(crate) fn stacked(upper: &str, lower: &str, tone: Tone) -> Self {
         Entry {
             text: format!("{}\n{}", plain(upper), plain(lower)),
@@ -66,7 +66,7 @@ impl<T: Into<Entry>> From<Option<T>> for Entry {
     }
 }
 
-/// Collects the cells of a row from texts, entries and options.
+/// Makes the cells of a row from texts, cells and options.
 macro_rules! entries {
     ($($cell:expr),* $(,)?) => { vec![$($crate::entry::Entry::from($cell)),*] };
 }
@@ -74,8 +74,8 @@ macro_rules! entries {
 /// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The column is left-aligned, for words.
+    /// Left-aligned, for words.
     Left,
-    /// The column is right-aligned, for numbers.
+    /// Right-aligned, for numbers.
     Right,
 }

@@ -16,14 +16,14 @@ use crate::Grid;
 /// A figure with its caption and numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
-    /// Name that is unique on the page, of letters, digits and dashes.
+    /// Identifier that is unique on the page, of letters, digits and dashes.
     pub(crate) name: String,
     /// Title of a few words.
     pub(crate) title: String,
     /// Caption that explains how to read the figure, and what it leaves out.
     pub(crate) caption: String,
-    /// The picture: an `svg` element that works alone or in a page.
+    /// The picture: an `svg` element that works in a page or as a file.
     pub(crate) svg: Markup,
-    /// Table of the numbers; `None` if the table that follows has them.
+    /// Table of the figure's numbers; `None` if the next table of the page has them.
     pub(crate) table: Option<Grid>,
 }

@@ -1,4 +1,4 @@
-//! Common parts of the reports for programs: findings as a JSON document, and rows as CSV.
+//! Common parts of the machine-readable reports: findings as a JSON document, and rows as CSV.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use switchcost_units::{CpuId, format_cpu_list};
 use crate::plain::{plain, plain_json};
 use crate::quantity::NO_NUMBER;
 
-/// A column of a table for programs: its name, and the pointer to its value in the row as JSON (RFC 6901).
+/// A column of a CSV table: its name, and the JSON pointer (RFC 6901) to its value in a row.
 pub(crate) type Column = (&'static str, &'static str);
 
-/// A table for programs: a row of names, then rows of as many fields.
+/// A table of text fields: a row with the names of the columns, then rows of equal length.
 pub(crate) type Table = Vec<Vec<String>>;
 
-/// Creates a table with these columns, and a row for each item.
+/// Creates a CSV table with the given columns and a row for each item.
 pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = impl Serialize>) -> Table {
     let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut table = vec![names];
@@ -27,7 +27,7 @@ pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = impl Seri
     table
 }
 
-/// Creates a table whose columns have the names of the JSON fields of its rows.
+/// Creates a CSV table whose columns are the JSON fields with the given names.
 pub(crate) fn table_of_names(
     names: &[&str],
     rows: impl IntoIterator<Item = impl Serialize>,
@@ -37,7 +37,7 @@ pub(crate) fn table_of_names(
     table
 }
 
-/// Returns the fields of a row, by their JSON names.
+/// Returns the fields with the given JSON names from a row.
 pub(crate) fn fields(names: &[&str], row: &Value) -> Vec<String> {
     let path = |name: &&str| field(row, &format!("/{name}"));
     names.iter().map(path).collect()
@@ -48,7 +48,8 @@ pub(crate) fn value(finding: &impl Serialize) -> Value {
     serde_json::to_value(finding).expect("every key of every map is text")
 }
 
-/// Formats a value as a field: empty if there is none. In JSON, numbers that are not finite are null.
+/// Formats the value at a JSON pointer as a CSV field. A missing or null value becomes an empty
+/// field. serde_json writes numbers that are not finite as null.
 pub(crate) fn field(row: &Value, path: &str) -> String {
     match row.pointer(path) {
         None | Some(Value::Null) => String::new(),
@@ -61,7 +62,7 @@ pub(crate) fn field(row: &Value, path: &str) -> String {
     }
 }
 
-/// Formats CPUs as the kernel lists them, and words separated by spaces.
+/// Formats a list as a CSV field: CPU numbers as the kernel's CPU list, words separated by spaces.
 fn list(items: &[Value]) -> String {
     let cpus: Option<Vec<CpuId>> = items
         .iter()
@@ -71,13 +72,13 @@ fn list(items: &[Value]) -> String {
     cpus.map_or_else(|| words().join(" "), |cpus| format_cpu_list(&cpus))
 }
 
-/// A document that is printed as JSON.
+/// Content of a JSON document whose format has a name and a version.
 pub(crate) trait OutputFormat: JsonSchema + Serialize {
-    /// Name and version of the schema. A change of the fields makes a new version.
+    /// Name and version of the format. A change of the fields needs a new version.
     const NAME: &'static str;
 }
 
-// Envelope of a document; its schema takes the description and name of the content.
+// The schema of this envelope takes its description and name from the content.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "{T}")]
 pub(crate) struct Document<T> {
@@ -96,22 +97,21 @@ impl<T: OutputFormat> Document<T> {
     }
 }
 
-/// Formats a value as indented JSON that is safe to print, with a newline. Numbers that are not
-/// finite become `null`, which is what serde_json makes of them. Every printed type has a schema
-/// (`schema.rs`).
+/// Formats a value as indented JSON without control characters, with a newline at the end. Numbers
+/// that are not finite become `null`, as serde_json writes them. `schema.rs` has the schema of
+/// every printed type.
 pub(crate) fn json(value: &(impl Serialize + JsonSchema)) -> String {
     let json = serde_json::to_string_pretty(value).expect("every key of every map is text");
     plain_json(&json) + "\n"
 }
 
-/// Formats a value as JSON on one line, made safe to print like [`json`].
+/// Formats a value as JSON on one line, without control characters, with a newline at the end.
 pub(crate) fn json_line(value: &(impl Serialize + JsonSchema)) -> String {
     let json = serde_json::to_string(value).expect("every key of every map is text");
     plain_json(&json) + "\n"
 }
 
-/// Formats rows with equal numbers of fields as CSV that is safe to print, and to open with a
-/// spreadsheet.
+/// Formats rows of equal length as CSV without control characters and without spreadsheet formulas.
 pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
@@ -124,9 +124,9 @@ pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     String::from_utf8(bytes).expect("fields are text")
 }
 
-/// Prefixes an apostrophe to a field that a spreadsheet would take for a formula (OWASP, CSV
-/// injection). Tabs and line breaks, which can also begin a formula, were replaced by spaces
-/// before.
+/// Puts an apostrophe before a field that a spreadsheet would read as a formula (OWASP, CSV
+/// injection). Tabs and line breaks, which can also begin a formula, are replaced by spaces before
+/// this call.
 fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
     let begins_formula = field.starts_with([
         '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
@@ -138,7 +138,8 @@ fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Whether a field is a number, possibly with words after it (`-2.0 %`, `-312 to 402 ns`), or the sign for a missing number.
+/// Returns true if a field is a number, a number followed by words (`-2.0 %`, `-312 to 402 ns`), or
+/// the sign for a missing number.
 fn is_quantity(field: &str) -> bool {
     let mut words = field.split(' ');
     let is_word = |word: &str| word == "%" || word.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -147,7 +148,7 @@ fn is_quantity(field: &str) -> bool {
             && words.all(|word| is_number(word) || is_word(word)))
 }
 
-/// Whether a word is a number, such as `-12.5`, `-1e-7`, `-10,300`, `-<0.01`.
+/// Returns true if a word is a number, such as `-12.5`, `-1e-7`, `-10,300`, `-<0.01`.
 fn is_number(word: &str) -> bool {
     let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
     let digits = digits.strip_prefix('<').unwrap_or(digits).replace(',', "");

@@ -10,30 +10,30 @@ use crate::style::Style;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Format {
-    /// Sentences and tables for people; may change with any version.
+    /// Sentences and tables for people. The layout may change with any version of the program.
     #[default]
     Table,
-    /// One JSON object with a schema name, for programs.
+    /// One JSON object for programs, with the name of its schema.
     Json,
     /// JSON Lines, with one JSON object on each line.
     Jsonl,
-    /// One row for each result under one line of names with units, for spreadsheets.
+    /// CSV for spreadsheets: one line of column names with units, then a row for each result.
     Csv,
 }
 
-/// A report that has every output format.
+/// A report that can be rendered in every output format.
 pub(crate) trait InEveryFormat {
-    /// Adds sentences and tables for people to a page.
+    /// Adds the report to a page as sentences and tables for people.
     fn add_to(&self, page: &mut Page);
 
-    /// Returns the report as one object with a schema's name.
+    /// Returns the report as one JSON object with the name of its schema.
     fn document(&self) -> impl Serialize + JsonSchema;
 
-    /// Returns tables for spreadsheets; most reports have one.
+    /// Returns the report as CSV tables. Most reports have one table.
     fn tables(&self) -> Vec<Table>;
 }
 
-/// Renders a report as text that ends in a newline.
+/// Renders a report in one format, as text that ends in a newline.
 pub(crate) fn written(report: &impl InEveryFormat, format: Format, style: Style) -> String {
     match format {
         Format::Table => {

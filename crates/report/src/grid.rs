@@ -7,33 +7,35 @@ use textwrap::core::display_width;
 use crate::Style;
 use crate::entry::{Entry, Side, Tone};
 
-/// Gap between two columns.
+/// Gap between two columns, in characters.
 const WIDE_GAP: u16 = 2;
 
-/// Gap between two columns of a table that would not fit otherwise.
+/// Gap between two columns of a table that is too wide with the usual gap, in characters.
 const NARROW_GAP: u16 = 1;
 
-/// Longest word that is never broken: a longer one would displace everything else.
+/// Length in characters of the longest word that is never broken. A longer word would leave no room
+/// for other columns.
 const LONGEST_WORD: usize = 32;
 
-/// Longest text that counts as a number with its unit and interval.
+/// Length of the longest text that counts as a number with its unit and interval.
 const LONGEST_NUMBER: usize = 25;
 
-/// Longest label that is kept whole in a table with one line per row, if there is room.
+/// Length in characters of the longest label that is not cut off in a table with one line per row.
 const LONGEST_LABEL: usize = 48;
 
-/// A space at which no line is broken during layout.
+/// No-break space: lines are not broken here.
 const FIXED_SPACE: &str = "\u{a0}";
 
-/// A table in the style of all reports: no borders, a line under the header, no word ever broken.
+/// A table in the style of all reports: without borders, with a line under the header. Words are
+/// never broken.
 ///
-/// A table too wide for the page is split into several tables, one below the other, each with the
-/// key columns at its left.
+/// A table that is too wide for the page is split into several tables, one below the other. Each of
+/// these tables begins with the key columns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grid {
     keys: usize,
     is_one_line_a_row: bool,
-    /// Whether the labels in the key columns are never broken.
+    /// Whether labels in the key columns are never broken.
     has_whole_labels: bool,
     columns: Vec<(String, Side)>,
     rows: Vec<Vec<Entry>>,
@@ -48,8 +50,8 @@ impl Grid {
         }
     }
 
-    /// Creates a table in which a text too long for its column is cut off with a sign instead of
-    /// being wrapped.
+    /// Creates a table with one line per row. A text that is too long for its column is cut off,
+    /// with a sign.
     pub(crate) fn single_line_rows(keys: usize) -> Self {
         Grid {
             keys,
@@ -58,17 +60,17 @@ impl Grid {
         }
     }
 
-    /// Adds columns of text on the right.
+    /// Adds left-aligned columns at the right end of the table.
     pub(crate) fn left<T: Into<String>>(self, names: impl IntoIterator<Item = T>) -> Self {
         self.columns(names, Side::Left)
     }
 
-    /// Adds columns of numbers on the right.
+    /// Adds right-aligned columns, for numbers, at the right end of the table.
     pub(crate) fn right<T: Into<String>>(self, names: impl IntoIterator<Item = T>) -> Self {
         self.columns(names, Side::Right)
     }
 
-    /// Creates a table of facts, each with its name and value.
+    /// Creates a table of facts: the name of each fact and its value.
     pub(crate) fn facts<T: Into<Entry>>(
         title: &str,
         facts: impl IntoIterator<Item = (T, String)>,
@@ -85,14 +87,14 @@ impl Grid {
         self
     }
 
-    /// Adds a row; missing cells on the right are empty.
+    /// Adds a row. Cells that are missing at the right are empty.
     pub(crate) fn row(&mut self, row: impl IntoIterator<Item = impl Into<Entry>>) {
         let mut row: Vec<Entry> = row.into_iter().map(Into::into).collect();
         row.resize(self.columns.len(), Entry::default());
         self.rows.push(row);
     }
 
-    /// Adds rows at the end.
+    /// Adds rows at the end of the table.
     pub(crate) fn with_rows<R>(mut self, rows: impl IntoIterator<Item = R>) -> Self
     where
         R: IntoIterator<Item: Into<Entry>>,
@@ -105,7 +107,8 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// Returns the index, name and alignment of the columns that have content.
+    /// Returns the index, name and alignment of each column with at least one cell that is not
+    /// empty.
     pub(crate) fn shown_columns(&self) -> Vec<(usize, &str, Side)> {
         let columns = self
             .columns
@@ -117,17 +120,17 @@ impl Grid {
             .collect()
     }
 
-    /// Returns all rows, each with a cell for every column.
+    /// Returns all rows of the table. Each row has a cell for every column.
     pub(crate) fn rows(&self) -> &[Vec<Entry>] {
         &self.rows
     }
 
-    /// Returns the number of columns at the left that identify a row.
+    /// Returns the number of key columns, which identify a row, at the left of the table.
     pub(crate) fn keys(&self) -> usize {
         self.keys
     }
 
-    /// Renders the table without empty columns.
+    /// Renders the table as text, without empty columns.
     pub(crate) fn render(&self, style: Style) -> String {
         let shown: Vec<usize> = (0..self.columns.len())
             .filter(|c| self.has_content(*c))
@@ -143,7 +146,7 @@ impl Grid {
         if self.is_one_line_a_row && !self.has_whole_labels && narrowest(&whole).is_some() {
             return whole.render(style);
         }
-        // A label that is cut off is cut less if the gaps are narrow.
+        // Narrow gaps leave more of a label that is cut off.
         let gap = match self.is_one_line_a_row && !self.has_whole_labels {
             true => narrowest(self).map(|_| NARROW_GAP),
             false => narrowest(self),
@@ -168,13 +171,14 @@ impl Grid {
         self.rows.iter().any(|row| !row[column].text.is_empty())
     }
 
-    /// Whether a cell adds information to the keys of its row: a row without such a cell is not
-    /// repeated.
+    /// Returns true if a cell is not empty and not a key. A part of a split table only has rows
+    /// with such a cell.
     fn is_news(&self, row: &[Entry], column: usize) -> bool {
         column >= self.keys && !row[column].text.is_empty()
     }
 
-    /// Packs the columns from left to right, as many as fit after the keys.
+    /// Distributes the columns over tables, from left to right. Each table has the key columns and
+    /// as many others as fit.
     fn blocks(&self, shown: &[usize], width: usize) -> Vec<Vec<usize>> {
         let (keys, rest): (Vec<usize>, Vec<usize>) =
             shown.iter().partition(|column| **column < self.keys);
@@ -196,7 +200,7 @@ impl Grid {
             .iter()
             .map(|column| self.longest_word(*column))
             .sum();
-        // The last column has its part of a gap after it, too.
+        // The width of the last column includes a gap, too.
         (words + usize::from(gap) * columns.len()).saturating_sub(1)
     }
 
@@ -219,7 +223,7 @@ impl Grid {
         texts.map(longest).max().unwrap_or(0).min(most)
     }
 
-    /// Whether the labels of this column are never broken.
+    /// Returns true if the labels of a column are never broken.
     fn has_whole_label(&self, column: usize) -> bool {
         self.has_whole_labels && column < self.keys
     }
@@ -284,7 +288,7 @@ impl Grid {
         }
     }
 
-    /// Keeps a number with its unit, and a name with its indentation, on one line.
+    /// Joins a number to its unit, and indentation to its name, by no-break spaces.
     fn unbreakable(&self, column: usize, text: &str) -> String {
         let is_number = self.columns[column].1 == Side::Right && text.len() <= LONGEST_NUMBER;
         if is_number || self.has_whole_label(column) {

@@ -1,10 +1,9 @@
-//! Renders one HTML page that holds everything: the answer, figures with their tables, and the
-//! method of measurement.
+//! Renders an HTML page with the answer, figures, their tables, and the method of measurement.
 //!
-//! The input is records with their findings, or a comparison of records; the output is the page as
-//! text, the names of its figures, and its tables as CSV. The page loads nothing from the network,
-//! has no script, and is the same for the same records. All text from a record is hostile, so maud
-//! escapes it.
+//! The input is records with their findings, or a comparison of records. The output is the text of
+//! the page, the figures, and the tables as CSV. The page loads nothing from the network and has no
+//! script. The same records give the same page. Text from a record is untrusted, so maud escapes
+//! it.
 
 mod head;
 mod index;
@@ -23,25 +22,25 @@ pub use part::Part;
 
 const COMPARED: &str = "What a context switch costs, compared";
 
-/// An HTML page with its contents.
+/// An HTML page with its figures and tables.
 #[derive(Clone, Debug)]
 pub struct Html {
-    /// Text of the page.
+    /// Text of the page, as HTML.
     pub page: String,
-    /// Figures as SVG, each by the `id` of its element, in the order of the page.
+    /// The page's figures in their order: the `id` of each figure's element, and its SVG.
     pub figures: Vec<(String, String)>,
-    /// The tables as CSV, by name.
+    /// The page's tables: a name for each table's file, and its content as CSV.
     pub tables: Vec<(String, String)>,
 }
 
 impl Html {
-    /// Names of the page's figures.
+    /// Returns the `id` of each figure's element, in the order of the page.
     pub fn figure_ids(&self) -> Vec<&str> {
         self.figures.iter().map(|(id, _)| id.as_str()).collect()
     }
 }
 
-/// Renders one page about some records.
+/// Renders one page about one or more records.
 pub fn render(parts: &[Part<'_>]) -> Html {
     let mut contents: Vec<Content> = (0..parts.len())
         .map(|place| Content::from_place(place, parts))
@@ -50,19 +49,19 @@ pub fn render(parts: &[Part<'_>]) -> Html {
     framed(&contents, "What a context switch costs", "report")
 }
 
-/// Renders one page about a comparison.
+/// Renders one page about a comparison of two sides.
 pub fn render_comparison(comparison: &Comparison) -> Html {
     let content = Content::from_report("c1", "Base and new", "compared", comparison);
     framed(&[content], COMPARED, "compare")
 }
 
-/// Renders one page about costs over many states.
+/// Renders one page about the history of costs over several states of a system.
 pub fn render_history(history: &History) -> Html {
     let content = Content::from_report("c1", "From state to state", "compared", history);
     framed(&[content], COMPARED, "compare")
 }
 
-/// Renders one page about a reproduced paper.
+/// Renders one page about the reproduction of a paper.
 pub fn render_reproduction(reproduction: &Reproduction<'_>) -> Html {
     let title = reproduction.paper.title();
     let report = std::slice::from_ref(reproduction);
@@ -70,7 +69,7 @@ pub fn render_reproduction(reproduction: &Reproduction<'_>) -> Html {
     framed(&[content], "A paper, redone", "reproduce")
 }
 
-/// Creates the page with this title, which this command writes.
+/// Renders a page with this title. `verb` is the subcommand that writes the page.
 fn framed(contents: &[Content], title: &str, verb: &str) -> Html {
     let page = page(contents, title, verb).into_string();
     let figures = contents
@@ -86,7 +85,8 @@ fn framed(contents: &[Content], title: &str, verb: &str) -> Html {
     }
 }
 
-/// Renders the page that links to the pages of reproduced papers, each named after its paper.
+/// Renders a page with links to the pages of reproduced papers, whose files are named after the
+/// papers.
 pub fn index(papers: &[Listed]) -> String {
     index::page(papers).into_string()
 }
@@ -113,7 +113,8 @@ fn page(contents: &[Content], title: &str, verb: &str) -> Markup {
     }
 }
 
-/// Returns the answers at the top of the page: one for each record, with its name if there are several.
+/// Returns the answer of each record for the top of the page. If there are several records, each
+/// answer begins with its record's name.
 fn answers(contents: &[Content]) -> Markup {
     html! {
         div id="content" {
@@ -136,7 +137,7 @@ fn navigation(contents: &[Content]) -> Markup {
                 summary { "Contents" }
                 @for content in contents {
                     @if contents.len() > 1 { p { a href={ "#" (content.id) } { (content.title) } } }
-                    // A link to the first of several adjacent sections with the same name is enough.
+                    // If adjacent sections have the same name, only the first is linked.
                     ul {
                         @for run in content.sections.chunk_by(|a, b| a.title == b.title) {
                             li {

@@ -1,10 +1,11 @@
-//! Turns findings into text: tables for people, JSON and CSV for programs, and an HTML page with
+//! Renders findings as tables for people, as JSON and CSV for programs, and as HTML pages with
 //! figures. Internal to switchcost.
 //!
-//! The input is a record, its findings, a [`Format`] and a [`Style`]; the output is a `String` that
-//! ends in a newline. This crate uses no files, no machine and no statistics: the report has only
-//! numbers from the findings, and words for what could not be measured. Names and reasons from a
-//! record are hostile text: none of their control characters reaches a terminal.
+//! The input is a record, its findings, a [`Format`] and a [`Style`]. The output is a `String` that
+//! ends in a newline. This crate uses no files, reads nothing from the machine, and computes no
+//! statistics. A report contains only numbers from the findings, and states what could not be
+//! measured. Names and reasons from a record are untrusted, so their control characters are
+//! removed.
 #[macro_use]
 mod entry;
 

@@ -1,6 +1,6 @@
-//! Lists in texts: items in groups, or the first few and the number of the others.
+//! Lists in sentences: items in groups, or the first few items and the number of the others.
 
-/// Groups values by their key, in the order in which the keys first appear.
+/// Groups values by key. The groups are in the order in which their keys first appear.
 pub(crate) fn grouped<K: PartialEq, V>(
     pairs: impl IntoIterator<Item = (K, V)>,
 ) -> Vec<(K, Vec<V>)> {
@@ -14,7 +14,7 @@ pub(crate) fn grouped<K: PartialEq, V>(
     groups
 }
 
-/// Joins at most this many names, and counts the others: `a, b and 3 more`, `a; b; and 3 more`.
+/// Joins the first `most` names, and counts the others: `a, b and 3 more`, `a; b; and 3 more`.
 pub(crate) fn first_few<T: AsRef<str>>(names: &[T], most: usize, separator: &str) -> String {
     let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
     let shown = shown.join(separator);

@@ -6,16 +6,16 @@ use crate::figure::{Chart, Figure};
 use crate::grid::Grid;
 use crate::plain::plain;
 
-/// A block of a section.
+/// A block of a page.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     /// An empty line between blocks.
     Gap,
     /// A paragraph of wrapped sentences.
     Paragraph(String),
-    /// Wrapped sentences with an emphasized beginning.
+    /// Wrapped sentences whose lines are indented, except the first.
     Prose(String),
-    /// Item of a list.
+    /// An item of a list.
     Item(String),
     /// A line that is never wrapped, so that a command in it can be copied.
     Line(String, Tone),
@@ -23,20 +23,21 @@ pub(crate) enum Block {
     Grid(Grid),
     /// A figure, for formats that can show one.
     Figure(Box<Figure>),
-    /// Pages of `docs/method`, by name, for formats with links.
+    /// Links to pages of `docs/method`, given by name. A terminal shows no links.
     Method(Vec<&'static str>),
 }
 
-/// A part of a report under one heading; the first part has no heading.
+/// A part of a report under one heading. The part before the first heading has an empty title.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
     pub(crate) title: String,
-    /// Text after the title.
+    /// Text next to the title.
     pub(crate) rest: String,
     pub(crate) blocks: Vec<Block>,
 }
 
-/// A report under construction, which becomes text by [`Page::finish`] or HTML by `html`.
+/// A report under construction. [`Page::finish`] renders it for a terminal, and `html` as an HTML
+/// page.
 pub(crate) struct Page {
     style: Style,
     has_figures: bool,
@@ -55,7 +56,7 @@ impl Page {
         }
     }
 
-    /// Creates a report with all details and figures.
+    /// Creates a report with all details and figures, for an HTML page.
     pub(crate) fn with_figures() -> Self {
         let style = Style {
             is_detailed: true,
@@ -67,17 +68,18 @@ impl Page {
         }
     }
 
-    /// Whether the page shows figures, and content that is too long for a terminal.
+    /// Returns true if the report shows figures, and content that is too long for a terminal.
     pub(crate) fn has_figures(&self) -> bool {
         self.has_figures
     }
 
-    /// Whether everything is shown, instead of one screen.
+    /// Returns true if the report has all details, and false if it must fit on one screen.
     pub(crate) fn is_detailed(&self) -> bool {
         self.style.is_detailed
     }
 
-    /// Returns the maximum number of rows of a table: this number on one screen, all with details.
+    /// Returns the maximum number of rows of a table: `on_one_screen` for a screen, unlimited for a
+    /// detailed report.
     pub(crate) fn row_limit(&self, on_one_screen: usize) -> usize {
         if self.style.is_detailed {
             usize::MAX
@@ -86,19 +88,19 @@ impl Page {
         }
     }
 
-    /// Adds a reference to the entries beyond the first `shown` of `all`, if there are any.
+    /// Adds a line with the number of entries left out, if only `shown` of `all` entries are shown.
     pub(crate) fn more(&mut self, all: usize, shown: usize) {
         if all > shown {
             self.prose(format!("and {} more: --details", all - shown));
         }
     }
 
-    /// Returns the report as text that is safe to print.
+    /// Returns the report as text without control characters.
     pub(crate) fn finish(self) -> String {
         self.text()
     }
 
-    /// Returns the number of lines so far.
+    /// Returns the number of lines that the report has so far.
     pub(crate) fn lines(&self) -> usize {
         self.text().lines().count()
     }
@@ -116,7 +118,7 @@ impl Page {
         text.text
     }
 
-    /// Returns the part before the first heading, and the sections after it.
+    /// Returns the part before the first heading, and the sections with headings.
     pub(crate) fn into_sections(self) -> (Section, Vec<Section>) {
         (self.intro, self.sections)
     }
@@ -125,7 +127,7 @@ impl Page {
         &mut self.sections.last_mut().unwrap_or(&mut self.intro).blocks
     }
 
-    /// Begins a section: an empty line, a title in bold, and the text after it, wrapped.
+    /// Begins a section with a title in bold, and `rest` as text next to the title.
     pub(crate) fn heading(&mut self, title: impl Into<String>, rest: impl Into<String>) {
         self.sections.push(Section {
             title: title.into(),
@@ -134,7 +136,7 @@ impl Page {
         });
     }
 
-    /// Adds an empty line, except at the top.
+    /// Adds an empty line, except at the beginning of the report.
     pub(crate) fn gap(&mut self) {
         self.blocks().push(Block::Gap);
     }
@@ -144,7 +146,7 @@ impl Page {
         self.blocks().push(Block::Paragraph(text.into()));
     }
 
-    /// Adds a paragraph, wrapped so that its beginning stands out.
+    /// Adds a wrapped paragraph whose lines are indented, except the first.
     pub(crate) fn prose(&mut self, text: impl Into<String>) {
         self.blocks().push(Block::Prose(text.into()));
     }
@@ -159,7 +161,7 @@ impl Page {
         self.blocks().extend(items.into_iter().map(Block::Item));
     }
 
-    /// Adds a section with notes; nothing if there are none.
+    /// Adds a section with notes; nothing if `notes` is empty.
     pub(crate) fn notes(&mut self, notes: Vec<String>) {
         if !notes.is_empty() {
             self.heading("Notes", "");
@@ -167,8 +169,8 @@ impl Page {
         }
     }
 
-    /// Adds items of a list: the first one, and further ones while the report has at most `most` lines.
-    /// Returns the number of added items.
+    /// Adds the first item of a list, and further items while the report has at most `most` lines.
+    /// Returns the number of items added.
     pub(crate) fn items_up_to(&mut self, most: usize, items: &[String]) -> usize {
         let mut added = 0;
         for (place, item) in items.iter().enumerate() {
@@ -187,7 +189,7 @@ impl Page {
         self.toned_line(text, Tone::Usual);
     }
 
-    /// Adds an emphasized line that is never wrapped.
+    /// Adds a line in the emphasis `tone` that is never wrapped.
     pub(crate) fn toned_line(&mut self, text: impl Into<String>, tone: Tone) {
         self.blocks().push(Block::Line(text.into(), tone));
     }
@@ -204,12 +206,13 @@ impl Page {
         }
     }
 
-    /// Adds the pages of `docs/method` that describe the method of the preceding content.
+    /// Adds links to the pages of `docs/method` that describe how the preceding numbers are
+    /// obtained.
     pub(crate) fn method(&mut self, pages: impl Into<Vec<&'static str>>) {
         self.blocks().push(Block::Method(pages.into()));
     }
 
-    /// Adds a chart, which is drawn only for a format that can show it, and if it has any point.
+    /// Adds a chart, if the report shows figures and the chart has anything to draw.
     pub(crate) fn figure<C: Into<Option<Chart>>>(&mut self, draw: impl FnOnce() -> C) {
         if self.has_figures {
             let figure = draw().into().and_then(Chart::figure);
@@ -219,7 +222,7 @@ impl Page {
     }
 }
 
-/// Text under construction. All added text is made safe to print.
+/// Text under construction for a terminal, without control characters.
 struct Text {
     style: Style,
     text: String,

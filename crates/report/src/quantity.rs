@@ -5,7 +5,7 @@ pub(crate) const NO_NUMBER: &str = "-";
 
 const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// A unit of time and a number of decimals, common to adjacent numbers.
+/// A unit of time and a number of decimals, with which several numbers are formatted alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     /// Name of the unit: `ns`, `us`, `ms` or `s`.
@@ -15,7 +15,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Chooses the scale that shows `ns` with three significant digits.
+    /// Chooses the unit and decimals that show `ns` with three significant digits.
     pub(crate) fn choose(ns: f64) -> Self {
         let (unit, unit_ns) = *UNITS
             .iter()
@@ -28,7 +28,8 @@ impl Scale {
         }
     }
 
-    /// Chooses the scale of an estimate: with more digits if three do not distinguish the interval's ends from its centre.
+    /// Chooses the unit and decimals of an estimate. If three digits do not distinguish the
+    /// interval's ends from its centre, more digits are shown.
     fn scale_of_estimate(e: &Estimate) -> Self {
         let mut scale = Scale::choose(e.estimate);
         let is_blurred = |scale: &Scale| {
@@ -43,12 +44,12 @@ impl Scale {
         scale
     }
 
-    /// Converts a time to this unit.
+    /// Converts a time from ns to the unit of this scale.
     pub(crate) fn value(&self, ns: f64) -> f64 {
         ns / self.unit_ns
     }
 
-    /// Formats a time without its unit.
+    /// Formats a time in ns with the unit and decimals of this scale, without the unit's name.
     pub(crate) fn number(&self, ns: f64) -> String {
         let text = format!("{:.*}", self.decimals, ns / self.unit_ns);
         let is_zero = text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.'));
@@ -59,7 +60,7 @@ impl Scale {
         }
     }
 
-    /// Formats a time in this unit with three significant digits of its own.
+    /// Formats a time in ns in the unit of this scale, but with three significant digits.
     pub(crate) fn own_digits(&self, ns: f64) -> String {
         Scale {
             decimals: decimals(three_digits(ns / self.unit_ns)),
@@ -84,8 +85,8 @@ fn three_digits(value: f64) -> f64 {
         .unwrap_or(f64::INFINITY)
 }
 
-/// Returns the number of decimals that show three significant digits of a number of this size; at
-/// most three.
+/// Returns the number of decimals, at most three, that show three significant digits of a number of
+/// magnitude `size`.
 fn decimals(size: f64) -> usize {
     match size {
         size if size >= 100.0 => 0,
@@ -95,7 +96,7 @@ fn decimals(size: f64) -> usize {
     }
 }
 
-/// Formats a time with three significant digits.
+/// Formats a time in ns with its unit and three significant digits.
 pub(crate) fn time(ns: f64) -> String {
     if ns.is_finite() {
         Scale::choose(ns).with_unit(ns)
@@ -104,7 +105,7 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
-/// Formats a time that is a cost, and so never negative.
+/// Formats a cost in ns. A cost cannot be negative, so a negative number becomes `below 0`.
 pub(crate) fn cost(ns: f64) -> String {
     if ns < 0.0 {
         "below 0".to_owned()
@@ -113,8 +114,8 @@ pub(crate) fn cost(ns: f64) -> String {
     }
 }
 
-/// Formats the centre of an interval above 0, the whole interval if it is below 0, else the upper
-/// limit.
+/// Formats an estimate in short form: its centre if the interval is above 0, the upper limit if the
+/// interval covers 0, and the interval if it is below 0.
 pub(crate) fn with_bound(e: &Estimate) -> String {
     match (
         e.is_distinguishable_from_zero(),
@@ -123,7 +124,7 @@ pub(crate) fn with_bound(e: &Estimate) -> String {
         (_, false) => NO_NUMBER.to_owned(),
         (true, true) if e.high < 0.0 => ends(e),
         (true, true) => time(e.estimate),
-        // No time is less than 0.
+        // A time cannot be negative, so the limit is above 0.
         (false, true) => format!("< {}", time(e.high.max(LEAST_SHOWN))),
     }
 }
@@ -131,17 +132,17 @@ pub(crate) fn with_bound(e: &Estimate) -> String {
 /// Least time that is not printed as 0, in nanoseconds.
 const LEAST_SHOWN: f64 = 0.001;
 
-/// Claim that can be made about an estimate.
+/// What can be said about a cost from its estimate.
 enum Claim {
-    /// The result has no number.
+    /// The estimate has no number.
     Nothing,
-    /// The result has a centre, but no interval.
+    /// The estimate has a centre, but no interval.
     NoInterval,
     /// The interval covers 0.
     NotDistinguishable,
     /// The interval lies below 0, which is impossible for a cost.
     BelowZero,
-    /// The estimate is a cost: its interval lies above 0.
+    /// The interval lies above 0, so the estimate is a cost.
     Cost,
 }
 
@@ -155,23 +156,24 @@ fn claim(e: &Estimate) -> Claim {
     }
 }
 
-/// Whether the estimate is a number that may be shown as a cost.
+/// Returns true if the estimate's interval lies above 0, so that the estimate is shown as a cost.
 pub(crate) fn is_cost(e: &Estimate) -> bool {
     matches!(claim(e), Claim::Cost)
 }
 
-/// Whether the estimate lies below 0, which is impossible for a cost.
+/// Returns true if the estimate's interval lies below 0, which is impossible for a cost.
 pub(crate) fn is_below_zero(e: &Estimate) -> bool {
     matches!(claim(e), Claim::BelowZero)
 }
 
-/// Formats the ends of the interval alone.
+/// Formats the ends of the estimate's interval with their unit.
 pub(crate) fn ends(e: &Estimate) -> String {
     let scale = Scale::choose(e.low.abs().max(e.high.abs()));
     format!("{} {}", scale.range(e), scale.unit)
 }
 
-/// Formats the centre of an estimate that is a cost; other estimates become a few words.
+/// Formats the centre of an estimate whose interval lies above 0. Other estimates are described in
+/// words.
 pub(crate) fn centre(e: &Estimate) -> String {
     match claim(e) {
         Claim::Nothing => NO_NUMBER.to_owned(),
@@ -191,13 +193,13 @@ pub(crate) fn with_interval(e: &Estimate) -> String {
     }
 }
 
-/// Formats the interval's ends in the unit of the centre.
+/// Formats the ends of the estimate's interval in the unit of its centre, without the unit's name.
 pub(crate) fn interval(e: &Estimate) -> String {
     Scale::scale_of_estimate(e).range(e)
 }
 
-/// Formats half the interval's length as a percentage of the centre; empty if the centre is not
-/// shown as a cost.
+/// Formats half the width of the interval as a percentage of the centre; empty if the interval does
+/// not lie above 0.
 pub(crate) fn plus_minus(e: &Estimate) -> String {
     if !is_cost(e) {
         return String::new();
@@ -218,12 +220,13 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// Formats a confidence, which may be that of one among many comparisons: with the requested digits, at most four, rounded down.
+/// Formats a confidence in percent with up to four decimals, rounded down. The confidence of one
+/// among many comparisons needs such digits.
 pub(crate) fn confidence(share: f64) -> String {
     format!("{} %", (share * 1e6 + 1e-3).floor() / 1e4)
 }
 
-/// Formats a count or ratio with three significant digits.
+/// Formats a number with three significant digits, such as `0.42`, without commas.
 pub(crate) fn number(value: f64) -> String {
     if value.is_finite() {
         format!("{:.*}", decimals(three_digits(value)), value)
@@ -237,7 +240,7 @@ pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// Formats a quantity with three significant digits: `0.42`, `186`, `10,300`.
+/// Formats a number with three significant digits and commas, such as `0.42`, `186` or `10,300`.
 pub(crate) fn rounded(value: f64) -> String {
     if !value.is_finite() {
         return NO_NUMBER.to_owned();
@@ -248,7 +251,7 @@ pub(crate) fn rounded(value: f64) -> String {
     if value.abs() < 1000.0 {
         return number(value);
     }
-    // The exponent format rounds to three digits; above 2^53 further digits are unknown anyway.
+    // The exponent format rounds to three digits. Above 2^53 further digits are unknown anyway.
     let value: f64 = format!("{value:.2e}").parse().unwrap_or(value);
     grouped(&format!("{value:.0}"))
 }
@@ -268,7 +271,8 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// Formats a share, if there is one, in percent with two significant digits: `7.1 %`.
+/// Formats a share of 1 in percent with two significant digits, such as `7.1 %`; a placeholder for
+/// `None`.
 pub(crate) fn share(value: impl Into<Option<f64>>) -> String {
     let Some(value) = value.into().filter(|value| value.is_finite()) else {
         return NO_NUMBER.to_owned();
@@ -283,8 +287,8 @@ pub(crate) fn share(value: impl Into<Option<f64>>) -> String {
     }
 }
 
-/// Formats an index as an ordinal (1st, 2nd, 3rd, 4th, ...). Indices are below 20, because no visit
-/// has 20 walks.
+/// Formats an index from 0 as an ordinal (1st, 2nd, 3rd, 4th, ...). The index of a traversal is
+/// below 20.
 pub(crate) fn ordinal(place: usize) -> String {
     let ending = match place {
         0 => "st",

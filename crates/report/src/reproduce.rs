@@ -1,8 +1,8 @@
-//! Renders the exhibits of a reproduced paper: each published figure and table, and whether it is
-//! reproduced here.
+//! Renders the exhibits of a reproduced paper: each published figure and table, and whether its
+//! claims are reproduced on this machine.
 //!
-//! The input is the exhibits of one paper and the commands that were run for them; the output is
-//! the same sections for the terminal and for a page, JSON, and CSV of the claims.
+//! The input is the exhibits of one paper and the commands that were run. The output is sections
+//! for a terminal or an HTML page, JSON, or CSV of the claims.
 
 mod chart;
 pub(crate) mod claims;
@@ -27,13 +27,14 @@ pub use claims::render_claims;
 pub use listed::{Listed, stored_commands};
 pub use markdown::render_markdown;
 
-/// Longest table of a figure in the terminal; longer ones are only in the page and the JSON.
+/// Maximum number of rows of an exhibit's table in a terminal. Longer tables are only in the HTML
+/// page and in JSON.
 const ROWS_PRINTED: usize = 40;
 
-/// Longest reason that fits into a cell.
+/// Length in bytes of the longest reason that is printed in a table's cell.
 const SHORT: usize = 30;
 
-/// Maximum number of different reasons below a table.
+/// Maximum number of different reasons listed below a table.
 const MOST_REASONS: usize = 4;
 
 /// A command of the reproduction.
@@ -68,7 +69,8 @@ pub struct Reproduction<'a> {
 }
 
 impl<'a> Reproduction<'a> {
-    /// Creates a reproduction from findings and commands, on the described machine.
+    /// Creates a reproduction from exhibits and commands. `machine` describes the machine of the
+    /// runs.
     pub fn new(
         paper: Paper,
         exhibits: &'a [Exhibit],
@@ -93,7 +95,8 @@ impl<'a> Reproduction<'a> {
     }
 }
 
-/// Renders reproductions for a terminal, or for programs: one JSON object, or a CSV row for each claim.
+/// Renders reproductions in one format, as text that ends in a newline. CSV has a row for each
+/// claim.
 pub fn render(reproductions: &[Reproduction<'_>], format: Format, style: Style) -> String {
     written(&reproductions, format, style)
 }
@@ -119,7 +122,7 @@ impl InEveryFormat for &[Reproduction<'_>] {
     }
 }
 
-/// Adds the number of reproduced claims.
+/// Adds a sentence on the number of reproduced claims of a paper.
 fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
     page.paragraph(format!(
         "{}: {}",
@@ -131,10 +134,10 @@ fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
 /// Sentence for reproductions without verdicts.
 const ONLY_SHOWN: &str = "not judged, because --quick measures too few sizes for too short a time.";
 
-/// Sentence for papers of which only numbers are compared.
+/// Sentence for papers whose numbers are compared, but for which no claim is judged.
 const NO_CLAIMS: &str = "no claim is judged; the numbers are for information.";
 
-/// Returns a sentence on the number of reproduced claims, if any claim is judged.
+/// Returns a sentence on the number of reproduced claims, or on the reason why no claim is judged.
 pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     if is_judged {
         counted(verdicts)
@@ -143,8 +146,8 @@ pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     }
 }
 
-/// Adds how many of this many verdicts chance alone may change, and which other result would add
-/// most; nothing if no claim is judged.
+/// Adds a sentence on how many verdicts may be due to chance, and on the further result that would
+/// settle most claims; nothing if no claim is judged.
 fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     if !reproduction.is_judged {
         return;
@@ -169,8 +172,8 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     ));
 }
 
-/// Returns a sentence on the tested claims, then on those with a fitted parameter; definitions are
-/// not counted.
+/// Returns a sentence on the tested claims, and on the claims with a fitted parameter. Claims
+/// without a verdict are not counted.
 fn counted(verdicts: &Verdicts) -> String {
     let are = |number: usize| format!("{number} {}", if number == 1 { "is" } else { "are" });
     let Verdicts {
@@ -253,7 +256,8 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
     }
 }
 
-/// Returns what is missing for the claim, or the evidence of the runs on each possible reason.
+/// Returns what a claim lacks for a verdict, or what the runs say on each possible reason for a
+/// difference; empty for other claims.
 fn reason(claim: &Claim) -> String {
     match (&claim.missing, claim.verdict) {
         _ if claim.entry.kind == Kind::Shown => format!("No verdict: {}.", claim.entry.bounds),
@@ -343,7 +347,7 @@ fn add_exhibit(page: &mut Page, reproduction: &Reproduction<'_>, exhibit: &Exhib
     }
 }
 
-/// Adds the reasons for missing numbers of the table, each once.
+/// Adds the reasons for missing numbers below the table, each reason once.
 fn add_missing(page: &mut Page, exhibit: &Exhibit) {
     let cells = exhibit.table.rows.iter().flatten();
     let reasons: BTreeSet<&str> = cells

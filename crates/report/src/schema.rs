@@ -1,5 +1,4 @@
-//! JSON Schemas of everything that is printed as JSON, derived from the printed types: their fields
-//! and doc comments.
+//! JSON Schemas of all JSON output, derived from the fields and doc comments of the printed types.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -12,7 +11,7 @@ use switchcost_record::observation::Observation;
 use crate::simulate::{at_once, orders, trials};
 use crate::{Document, OutputFormat, inject, measure, observe, reproduce, simulate, trace};
 
-/// Returns the schemas of all reports, each with its name and version.
+/// Returns the schemas of all JSON documents, each with the document's name and version.
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         document_schema::<measure::json::Report<'_>>(),
@@ -43,7 +42,7 @@ fn document_schema<T: OutputFormat>() -> (&'static str, Schema) {
     schema_of::<Document<T>>(T::NAME)
 }
 
-/// Returns the schema of one report, whose field `schema` has this name.
+/// Returns the schema of a document of type `T`, whose field `schema` has the value `name`.
 pub fn schema_of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     let mut schema = SchemaSettings::draft2020_12()
         .for_serialize()
@@ -60,8 +59,8 @@ pub fn schema_of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     (name, schema)
 }
 
-/// Rewrites doc comments of the source for readers of the JSON Schema: links to items become plain
-/// names, and texts are escaped.
+/// Rewrites the doc comments of the source for readers of a JSON Schema: links to items become
+/// plain names, and HTML is escaped.
 fn rewrite_description(schema: &mut Schema) {
     let Some(Value::String(said)) = schema.get_mut("description") else {
         return;

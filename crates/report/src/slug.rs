@@ -1,6 +1,7 @@
 //! Makes names for HTML elements and files.
 
-/// Converts a title to a name for an element or a file: its letters and digits, with dashes.
+/// Converts a title to a name for an element or a file, from its letters and digits, with dashes in
+/// between. Only the first 60 characters count.
 pub(crate) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.chars().take(60) {

@@ -1,4 +1,4 @@
-//! Shows the content of a trace, whether it is sound, and its first events.
+//! Shows the content of a trace, the result of its check, and its first events.
 
 mod check;
 mod events;
@@ -17,7 +17,7 @@ pub(crate) use info::Info;
 pub use info::render_info;
 pub use written::describe_written;
 
-/// Formats the name and number of a system call: `syscall read (0)`.
+/// Formats the name and number of a system call, such as `syscall read (0)`.
 fn syscall(number: u16) -> String {
     syscall_name(number).map_or_else(
         || format!("syscall {number}"),
@@ -37,7 +37,7 @@ fn cause_text(cause: Cause) -> String {
     }
 }
 
-/// Adds notes on what the trace's source omitted or invented.
+/// Adds notes on what the source of the trace omitted or invented.
 fn add_notes(page: &mut Page, notes: &[String]) {
     notes
         .iter()

@@ -40,7 +40,8 @@ pub(super) fn answer(comparison: &Comparison) -> String {
     shown + &across + &others
 }
 
-/// Returns a sentence on the conditions in which the sides differ as `--across` allows.
+/// Returns a sentence on the conditions that differ between the sides because `--across` joins
+/// their cases.
 fn across(comparison: &Comparison) -> String {
     let changed = comparison.pairs.iter().filter_map(|pair| {
         let conditions = differing(pair.case()?, pair.new_case.as_ref()?);
@@ -58,11 +59,12 @@ fn across(comparison: &Comparison) -> String {
     }
 }
 
-/// Maximum number of facts that the answer names, and the longest value of such a fact.
+/// Maximum number of facts that the answer names.
 const FACTS_NAMED: usize = 3;
 const LONGEST_VALUE: usize = 60;
 
-/// Returns a sentence on other differences, which may be the cause of a change.
+/// Returns a sentence on differences of the environment, which may have caused a change of the
+/// costs.
 fn environment(facts: &[Difference], may_be_cause: bool) -> String {
     let effective = facts.iter().filter(|fact| !fact.is_without_effect);
     let named: Vec<String> = effective.map(fact).collect();
@@ -87,7 +89,7 @@ fn environment(facts: &[Difference], may_be_cause: bool) -> String {
     }
 }
 
-/// Returns the two traces of a fact that is about the simulated traces.
+/// Returns the names of the two traces in a fact called `workload (...)`; `None` for other facts.
 fn traces(fact: &str) -> Option<&str> {
     fact.strip_prefix("workload (")?.strip_suffix(')')
 }
@@ -142,7 +144,7 @@ fn runs_sentence(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns words on the costs without a significant difference.
+/// Returns the clause on the costs without a significant difference, whose number is `unchanged`.
 fn describe_others(unchanged: usize) -> &'static str {
     match unchanged {
         1 => "the other shows no significant difference",
@@ -150,8 +152,8 @@ fn describe_others(unchanged: usize) -> &'static str {
     }
 }
 
-/// Returns the name and the ratio of the change with the largest certain part, such as `pipe
-/// process` and `1.200 times as long (1.150 to 1.250)`.
+/// Returns the name and the ratio of the pair whose interval is furthest from 1, such as `pipe
+/// process` and `1.200 times as long (1.150 to 1.250)`; `None` if no pair differs significantly.
 fn largest_change(comparison: &Comparison) -> Option<(String, String)> {
     let is_changed = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
     let changed = comparison.pairs.iter().filter(is_changed);
@@ -163,8 +165,8 @@ fn largest_change(comparison: &Comparison) -> Option<(String, String)> {
     Some((name, times(largest, "times as long")?))
 }
 
-/// Whether the answer names all differences in `facts` with their values, so that a table adds
-/// nothing.
+/// Returns true if the answer names every fact in `facts` with its values, so that a table would
+/// add nothing.
 pub(super) fn names_all(facts: &[Difference]) -> bool {
     facts.len() <= FACTS_NAMED
         && facts
@@ -172,7 +174,7 @@ pub(super) fn names_all(facts: &[Difference]) -> bool {
             .all(|one| !one.is_without_effect && fact(one) != one.what)
 }
 
-/// Returns a sentence on hand-offs that take a different number of switches, which is counted, not
+/// Returns a sentence on hand-offs whose number of switches changed. The switches are counted, not
 /// timed.
 fn changed_switches(comparison: &Comparison) -> String {
     let one = |changed: &ChangedSwitches| {
@@ -196,7 +198,7 @@ fn changed_switches(comparison: &Comparison) -> String {
     text
 }
 
-/// Returns sentences on the cost of a switch and the CPI under each design, then on how many of all
+/// Returns sentences on the cost of a switch and the CPI under each design, and on how many of all
 /// numbers differ.
 fn simulations_sentence(comparison: &Comparison) -> String {
     let is_cpi = |pair: &&Pair| pair.quantity == Quantity::CyclesPerInstruction;
@@ -216,7 +218,8 @@ fn simulations_sentence(comparison: &Comparison) -> String {
     if comparison.compared == 0 && sentences.is_empty() {
         return nothing(comparison);
     }
-    // More designs than fit are in the table, and the first one is the example.
+    // If more designs were compared than fit here, the table lists them, and the first design is
+    // the example.
     let named = match sentences.len() {
         all if all > DESIGNS_NAMED => 1,
         all => all,
@@ -254,7 +257,7 @@ fn design_sentences(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
     }
 }
 
-/// Returns a sentence on the cost of a switch under a design; `None` without a verdict.
+/// Returns a sentence on the cost of a switch under a design; `None` if the cost has no verdict.
 fn switch_sentence(design: &str, cost: &Pair) -> Option<String> {
     let [base, new] = [cost.base?, cost.new?].map(|cost| rounded(cost.value));
     let times = times(cost, "times as many")?;
@@ -295,7 +298,7 @@ fn cpi_sentence(cpi: &Pair) -> Option<String> {
     })
 }
 
-/// Returns a sentence on the confidence with which the intervals hold.
+/// Returns a sentence on the joint confidence of all intervals.
 pub(super) fn intervals_hold(comparison: &Comparison) -> String {
     let percent = confidence(comparison.confidence);
     match comparison.compared {
@@ -305,7 +308,8 @@ pub(super) fn intervals_hold(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns a sentence on the width of the intervals; `None` if there is nothing to explain.
+/// Returns a sentence on what the width of the intervals is based on; `None` if it needs no
+/// explanation.
 pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     let text = match comparison.basis {
         Basis::Runs | Basis::Injections => return run_spread_sentence(comparison),
@@ -325,7 +329,7 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
 
 fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
     let spread = comparison.run_spread?;
-    // A spread from the command line holds for all cases.
+    // A spread from the command line applies to all cases.
     let across = comparison
         .run_spread_across_cpus
         .filter(|across| *across != spread);
@@ -351,7 +355,8 @@ fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// Returns the verb for the spread, the spread, and its source.
+/// Returns three phrases about the spread between runs: the verb, the spread in percent, and its
+/// source.
 fn spread_words(spread: RunSpread) -> (&'static str, String, &'static str) {
     let (differ, origin) = match spread.origin {
         Origin::Records => ("differ", ", from these records and typical values"),
@@ -362,12 +367,13 @@ fn spread_words(spread: RunSpread) -> (&'static str, String, &'static str) {
         Origin::Given => ("differ", ", as given with --run-spread"),
         Origin::Assumed => ("are assumed to differ", ""),
     };
-    // Two digits of the spread are known at most.
+    // At most two digits of the spread are significant.
     let share = percent((spread.share * 1000.0).round() / 1000.0);
     (differ, share, origin)
 }
 
-/// Returns a sentence on the result of `--fail-above`, with up to `most_named` costs by name.
+/// Returns a sentence on the result of `--fail-above`. The sentence names up to `most_named` costs
+/// that grew by more than the limit.
 pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> String {
     let over: Vec<String> = comparison
         .slower_by_more_than(share)
@@ -399,10 +405,11 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
     )
 }
 
-/// Least growth that is not printed as 0.0 %.
+/// Least growth, as a share of 1, that is not printed as 0.0 %.
 const SMALLEST_GROWTH: f64 = 0.0005;
 
-/// Returns a sentence on the growths that a gate without a finding would have detected.
+/// Returns a sentence on the smallest growth that the gate `--fail-above` could have detected, if
+/// no cost exceeded the limit.
 fn could_have_shown(comparison: &Comparison, share: f64) -> String {
     // Numbers that are counted rather than sampled show any growth.
     let Some(shown) = comparison

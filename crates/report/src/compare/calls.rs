@@ -1,5 +1,5 @@
-//! Renders the system calls of a hand-off, which are not part of a switch's cost: in words, and as
-//! rows.
+//! Renders the system calls of a hand-off, as sentences and as rows. The cost of a switch does not
+//! include these calls.
 
 use switchcost_analysis::compare::{CALLS_OF_A_CASE, Change, Comparison, Pair, Quantity};
 
@@ -7,15 +7,15 @@ use super::pairs::{changed, grid};
 use super::words::{judged, shown_change, side};
 use crate::Page;
 
-/// Maximum number of cases with rows for their calls on one screen.
+/// Maximum number of cases on one screen whose system calls get rows.
 const MOST_CASES: usize = 4;
 
-/// Selects the cases that get rows.
+/// Selects the cases whose system calls get rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Only cases whose calls are shown to differ, as many as fit on one screen.
+    /// Cases whose system calls differ significantly, up to the number that fits on one screen.
     Changed,
-    /// All cases with calls.
+    /// All cases whose system calls were measured.
     All,
 }
 
@@ -44,7 +44,8 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     page.more(all, most);
 }
 
-/// Returns a sentence on the calls; empty if no difference is shown.
+/// Returns a sentence on the system calls of a hand-off; empty if no significant difference was
+/// found.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let calls: Vec<&[Pair]> = comparison.calls.chunks(CALLS_OF_A_CASE).collect();
     match calls[..] {

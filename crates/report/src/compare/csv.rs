@@ -32,8 +32,8 @@ fn subject_columns(basis: Basis) -> &'static [&'static str] {
     }
 }
 
-/// Returns a table with a row for each pair. The first columns are the subject's: those of cases,
-/// of simulations or of observations.
+/// Returns a table with a row for each pair. The first columns identify the case, the simulation or
+/// the observed tasks.
 pub(super) fn table(comparison: &Comparison) -> Table {
     let subject = subject_columns(comparison.basis);
     let names = subject.iter().copied();

@@ -1,4 +1,4 @@
-//! Charts of both sides of a comparison.
+//! Charts that compare the costs of both sides.
 
 use switchcost_analysis::compare::{
     Comparison, Cost, Curve, Pair, Part, Place, Quantity, Subject, Unit,
@@ -10,7 +10,8 @@ use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::measure::conditions::{placement, walk};
 use crate::{Page, quantity};
 
-/// Adds the figures: measured costs by mechanism and over size; simulated costs by design and over the instructions since a switch.
+/// Adds the figures: measured costs by mechanism and by size, and simulated costs by design and by
+/// the instructions since a switch.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     if !page.has_figures() {
         return;
@@ -23,7 +24,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// Returns the sentence on intervals that is part of every caption.
+/// Returns the sentence on intervals for every caption.
 fn about_intervals(share: f64) -> String {
     let percent = quantity::confidence(share);
     format!(
@@ -31,7 +32,7 @@ fn about_intervals(share: f64) -> String {
     )
 }
 
-/// Returns one side of a pair with its interval; a gap if it is not above 0.
+/// Returns the cost of one side as a point with its interval; a gap if the cost is not above 0.
 pub(super) fn point(x: f64, cost: Option<&Cost>, unit: Unit) -> Point {
     let Some(cost) = cost else {
         return Point::gap(x, "");
@@ -57,7 +58,7 @@ fn sides(look: Look, pairs: &[(f64, &Pair)]) -> [Series; 2] {
     ]
 }
 
-/// Draws a chart with both sides of each pair above the pair's name.
+/// Draws a chart with both costs of each pair at the pair's name.
 fn chart_by_name(name: &str, title: &str, pairs: Vec<(String, &Pair)>, y: Axis) -> Chart {
     let (names, pairs): (Vec<String>, Vec<&Pair>) = pairs.into_iter().unzip();
     let pairs: Vec<(f64, &Pair)> = pairs
@@ -68,7 +69,7 @@ fn chart_by_name(name: &str, title: &str, pairs: Vec<(String, &Pair)>, y: Axis) 
     Chart::new(name, title, Axis::names("", names), y).with(sides(Look::Dots, &pairs))
 }
 
-/// Pairs that differ only in the size of the working set.
+/// Pairs that differ only in the size of the working set, with that size in bytes.
 struct Sizes<'a> {
     like: &'a Case,
     pairs: Vec<(f64, &'a Pair)>,
@@ -107,8 +108,8 @@ fn chart_by_size(curve: &Sizes<'_>, name: &str, number: usize, intervals: &str) 
     .caption(intervals)
 }
 
-/// Returns the curves of measured pairs, each in ascending order of size, and the measured pairs
-/// that belong to no curve.
+/// Returns the curves of measured pairs over the size of the working set, in ascending order of
+/// size, and the measured pairs that belong to no curve.
 fn curves(pairs: &[Pair]) -> (Vec<Sizes<'_>>, Vec<&Pair>) {
     let (mut curves, mut others): (Vec<Sizes<'_>>, Vec<&Pair>) = (Vec::new(), Vec::new());
     for (case, pair) in pairs.iter().filter_map(|pair| Some((pair.case()?, pair))) {
@@ -157,7 +158,8 @@ fn conditions(case: &Case) -> String {
     words.join(", ")
 }
 
-/// Adds charts of the cost of a simulated switch on both sides: all designs together, then each design by cause and by program.
+/// Adds charts of the cost of a simulated switch on both sides: one chart of all designs, then
+/// charts of each design by cause and by program.
 fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
     let drawn: Vec<(&Place, &Pair)> = pairs
         .iter()
@@ -192,7 +194,8 @@ fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
     }
 }
 
-/// Returns the part and designs of a simulated cost; `None` unless one of the two costs is above 0.
+/// Returns the part and the designs that a simulated cost belongs to; `None` unless the cost of a
+/// side is above 0.
 fn place(pair: &Pair) -> Option<&Place> {
     let is_cost = matches!(
         pair.quantity,

@@ -1,5 +1,5 @@
-//! Shows instructions of the kernel's functions per switch, on both sides, the largest change
-//! first.
+//! Shows how many instructions each kernel function takes per switch on both sides, the largest
+//! change first.
 
 use switchcost_analysis::compare::{Comparison, Cost, Outcome, Pair, Part, Subject};
 
@@ -8,10 +8,10 @@ use super::words::design;
 use crate::quantity::rounded;
 use crate::{Entry, Grid, Page};
 
-/// Maximum number of functions of the kernel with a row on one screen.
+/// Maximum number of kernel functions with a row on one screen.
 pub(super) const MOST_FUNCTIONS: usize = 8;
 
-/// Adds a table of functions, ordered by the change of their instructions.
+/// Adds a table of kernel functions, ordered by the change of their instructions per switch.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     let mut rows: Vec<(&str, String, &Pair)> =
         comparison.pairs.iter().filter_map(function_row).collect();
@@ -60,8 +60,8 @@ fn number(cost: Option<&Cost>) -> f64 {
     cost.map_or(0.0, |cost| cost.value)
 }
 
-/// Returns the change of a function's instructions. A function that a side lacks counts as 0
-/// instructions there.
+/// Returns the change of a function's instructions per switch. A function that only one side has
+/// counts as 0 instructions on the other side.
 fn change(pair: &Pair) -> f64 {
     number(pair.new.as_ref()) - number(pair.base.as_ref())
 }
@@ -74,7 +74,7 @@ fn signed(number: f64) -> String {
     }
 }
 
-/// Returns the row of a function. A function that only one side has gets no ratio.
+/// Returns the row of a kernel function. A function that only one side has gets no ratio.
 fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
     let [base, new, ratio, interval, difference] = numbers(pair);
     let difference = match (&pair.outcome, pair.base, pair.new) {
@@ -89,10 +89,11 @@ fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
 
 /// Least change of misses per switch that is shown.
 const LEAST_MISSES: f64 = 0.005;
-/// Maximum number of levels that are named.
+/// Maximum number of cache levels named in a function's row.
 const LEVELS_NAMED: usize = 2;
 
-/// Returns changes of a function's misses, such as `L1I +0.82, L1D -1.2`.
+/// Returns the changes of a function's misses per switch by cache level, such as `L1I +0.82, L1D
+/// -1.2`.
 fn misses(comparison: &Comparison, of: &Pair, name: &str) -> String {
     let Subject::Simulated(whole) = &of.subject else {
         return String::new();

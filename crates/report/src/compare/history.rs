@@ -1,5 +1,5 @@
-//! Renders costs over many states: the newest state in words, then each cost from state to state,
-//! and a figure.
+//! Renders the history of costs over several states of a system: sentences on the newest state, a
+//! table for each cost, and a figure.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,16 +15,16 @@ use crate::measure::conditions;
 use crate::quantity::{NO_NUMBER, confidence};
 use crate::{Document, Entry, Format, Grid, InEveryFormat, OutputFormat, Page, Style, Table};
 
-/// Maximum number of states and costs on one screen: the newest states, and the costs that changed.
+/// Maximum number of states in a table on one screen; the newest are shown.
 const STATES_SHOWN: usize = 12;
 const COSTS_SHOWN: usize = 2;
 
 impl OutputFormat for &History {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.history/1";
 }
 
-/// Renders costs over many states.
+/// Renders the history of costs in one of the formats, as text that ends in a newline.
 pub fn render_history(history: &History, format: Format, style: Style) -> String {
     written(history, format, style)
 }
@@ -81,7 +81,8 @@ fn add(page: &mut Page, history: &History) {
     ));
 }
 
-/// Returns the name of a cost, in the words that distinguish it from other costs.
+/// Returns the name of a cost, in the words that distinguish this cost from the others of the
+/// history.
 fn name(history: &History, trend: &Trend) -> String {
     let cases: Vec<&Case> = history.trends.iter().map(|trend| &trend.case).collect();
     format!(
@@ -96,7 +97,7 @@ fn is_changed(step: &Step) -> bool {
     outcomes.filter_map(shown_change).next().is_some()
 }
 
-/// Sentences on the newest state, compared with the state before and with the first.
+/// Returns sentences that compare the newest state with the previous state and with the first.
 fn answer(history: &History) -> String {
     let [first, .., before, newest] = history.states.as_slice() else {
         return match history.states.as_slice() {
@@ -197,7 +198,7 @@ fn difference(step: &Step, trend: &Trend) -> Entry {
         .unwrap_or_else(|| why.into())
 }
 
-/// Returns a row for each cost in each state.
+/// Returns a table with a row for each cost in each state.
 fn rows(history: &History) -> Table {
     let names = [
         "case",

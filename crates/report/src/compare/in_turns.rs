@@ -1,5 +1,5 @@
 //! Renders two sides that were measured in interleaved runs: their comparison, their set-ups, and
-//! what the runs left changed.
+//! the changes that the runs left on the machine.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,11 +13,11 @@ use crate::quantity::time;
 use crate::{Document, Entry, Format, Grid, InEveryFormat, OutputFormat, Page, Style, Table};
 
 impl OutputFormat for &InTurns {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.ab/1";
 }
 
-/// Renders the result of interleaved runs.
+/// Renders the result of interleaved runs in one of the formats, as text that ends in a newline.
 pub fn render_in_turns(turns: &InTurns, format: Format, style: Style) -> String {
     written(turns, format, style)
 }

@@ -1,8 +1,8 @@
-//! Renders a comparison as JUnit XML, which CI systems show as tests: one test for each requested
-//! number.
+//! Renders a comparison as JUnit XML, with one test for each requested number. CI systems display
+//! the file as test results.
 //!
 //! A test fails if its number has grown by more than the limit. A test is an error if its number
-//! could not be compared, or if no growth by the limit could have been shown.
+//! could not be compared, or if a growth by the limit could not have been detected.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::answer;
 use super::words::{judged, label, percent, quantity, side};
 use crate::plain::plain;
 
-/// Renders a comparison as a JUnit file.
+/// Renders a comparison as a JUnit XML file.
 pub fn junit(comparison: &Comparison) -> String {
     let tests: Vec<&Pair> = comparison
         .pairs
@@ -46,7 +46,7 @@ pub fn junit(comparison: &Comparison) -> String {
     text + "  </testsuite>\n</testsuites>\n"
 }
 
-/// Properties that list the differing facts.
+/// Returns XML properties that list the differing facts.
 fn properties(comparison: &Comparison) -> String {
     let facts = comparison.environment.iter().map(|fact| {
         let values = format!("{}, now {}", fact.base.join(" | "), fact.new.join(" | "));

@@ -8,7 +8,7 @@ use super::pairs::{numbers, unit_of};
 use super::words::{self, label};
 use crate::plain::plain;
 
-/// Maximum number of rows. Further rows are left out, and counted.
+/// Maximum number of rows. Further rows are left out, and their number is given.
 const MOST_ROWS: usize = 40;
 
 /// Renders a comparison as a Markdown comment.

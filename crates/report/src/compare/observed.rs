@@ -1,12 +1,12 @@
-//! Renders the answer for live programs: the cost of switching before and after, the number of
-//! switches, and whether the differences exceed chance.
+//! Renders the answer on observed programs: the cost and the number of their switches on both
+//! sides, and whether the differences are significant.
 
 use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
 use super::pairs::{changed_numbers, nothing};
 use super::words::{percent, times, value};
 
-/// Returns the answer that the reader wants first.
+/// Returns the first sentences of the report: the outcome of the comparison.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let reported = [cost(comparison), often(comparison)];
     let mut text: String = reported
@@ -27,7 +27,8 @@ fn pair_of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
         .find(|pair| pair.is_main() && pair.quantity == quantity && pair.ratio().is_some())
 }
 
-/// Returns a sentence on the likely cost, or else on the direct cost.
+/// Returns a sentence on the likely cost of switching, or on the direct cost if no likely cost is
+/// compared.
 fn cost(comparison: &Comparison) -> Option<String> {
     let likely = pair_of_all(comparison, Quantity::CostShare).map(|pair| (pair, ""));
     let direct = || pair_of_all(comparison, Quantity::DirectShare).map(|pair| (pair, "directly "));
@@ -101,7 +102,7 @@ fn verdicts(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns a sentence on the basis of the intervals.
+/// Returns a sentence on the source of the intervals.
 pub(super) fn basis(comparison: &Comparison) -> String {
     match comparison.run_spread {
         Some(spread) => format!(
@@ -112,7 +113,7 @@ pub(super) fn basis(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns a sentence on the prices that ratios of costs are based on; `None` if no cost is
+/// Returns a sentence on the prices that both costs are computed from; `None` if no cost is
 /// compared.
 pub(super) fn pricing(comparison: &Comparison) -> Option<&'static str> {
     let is_cost = |pair: &Pair| {

@@ -1,4 +1,4 @@
-//! Renders pairs as rows, grouped by their outcome.
+//! Renders pairs as table rows. A pair is one number on both sides.
 
 use switchcost_analysis::compare::{
     Change, Comparison, Cost, Outcome, Pair, Part, Quantity, Subject, Unit,
@@ -14,16 +14,16 @@ use crate::measure::conditions;
 use crate::quantity::{NO_NUMBER, rounded};
 use crate::{Entry, Grid, Page, Tone};
 
-/// Maximum number of subjects with the same reason that are named in a terminal.
+/// Maximum number of subjects named for each reason in a terminal.
 const MOST_NAMED: usize = 4;
 
-/// Maximum number of records with a suspect number that are named.
+/// Maximum number of records named because they have a suspect number.
 const SUSPECTS_NAMED: usize = 3;
 
-/// Columns of every table of pairs, after those that identify the pair.
+/// Headings of the columns with the numbers of a pair, in every table of pairs.
 pub(super) const NUMBERS: [&str; 5] = ["base", "new", "new/base", "interval", "difference"];
 
-/// Returns a table of pairs; on a screen each row takes one line.
+/// Returns a table with a row for each pair. If `is_short`, each row takes one line.
 pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
     let grid = if is_short {
         Grid::single_line_rows(2)
@@ -42,7 +42,7 @@ pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
         }))
 }
 
-/// Returns the heading of the column of subjects.
+/// Returns the heading of the column that names the pairs' subjects.
 fn subject_head(pairs: &[&Pair]) -> &'static str {
     match pairs.first().map(|pair| &pair.subject) {
         Some(Subject::Case(_)) => "case",
@@ -54,7 +54,7 @@ fn subject_head(pairs: &[&Pair]) -> &'static str {
     }
 }
 
-/// Returns the cells for both sides, the ratio with its interval, and the verdict.
+/// Returns five cells: both sides, their ratio, its interval, and the verdict.
 pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
     let side =
         |cost: &Option<Cost>| Entry::from(cost.map(|cost| bare(&cost, pair)).unwrap_or_default());
@@ -78,7 +78,7 @@ pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
     ]
 }
 
-/// Formats a number without its unit, which another column has.
+/// Formats a number without its unit, because another column gives the unit.
 fn bare(cost: &Cost, pair: &Pair) -> String {
     match pair.quantity.unit() {
         Unit::Cycles | Unit::PerSecond => rounded(cost.value),
@@ -86,7 +86,8 @@ fn bare(cost: &Cost, pair: &Pair) -> String {
     }
 }
 
-/// Returns the name of the quantity, with its unit if the numbers have none.
+/// Returns the name of the pair's quantity, with its unit if the numbers are printed without a
+/// unit.
 pub(super) fn unit_of(pair: &Pair) -> String {
     match pair.quantity {
         Quantity::AverageCost | Quantity::ExcessPerSwitch => "cycles/switch".to_owned(),
@@ -99,7 +100,7 @@ pub(super) fn unit_of(pair: &Pair) -> String {
     }
 }
 
-/// Returns the names of the pairs' subjects, in the words that distinguish them.
+/// Returns the names of the pairs' subjects, in the words that distinguish the pairs.
 fn subjects(pairs: &[&Pair]) -> Vec<String> {
     let cases: Vec<&Case> = pairs.iter().filter_map(|pair| pair.case()).collect();
     let has_several_designs = has_several_designs(pairs);
@@ -121,8 +122,8 @@ fn subjects(pairs: &[&Pair]) -> Vec<String> {
     pairs.iter().map(name).collect()
 }
 
-/// Adds all pairs except functions, and the reasons for missing verdicts. In a terminal, the parts
-/// of a simulation without a verdict are only named with their reason.
+/// Adds all pairs except those of kernel functions, and the reasons for missing verdicts. In a
+/// terminal, parts of a simulation without a verdict are only listed with their reason.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     let is_simulated = |pair: &Pair| matches!(pair.subject, Subject::Simulated(_));
     let is_left_out = |pair: &Pair| {
@@ -182,7 +183,7 @@ pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
         .count()
 }
 
-/// Returns a sentence on the number of compared numbers that changed.
+/// Returns a sentence on how many of the compared numbers changed.
 pub(super) fn changed_numbers(comparison: &Comparison) -> String {
     let (higher, lower) = (
         count(comparison, Change::Slower),
@@ -204,8 +205,8 @@ pub(super) fn changed_numbers(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns a sentence with the first reason for a missing number; further reasons are next to the
-/// numbers.
+/// Returns a sentence with the first reason why nothing could be compared. The tables give further
+/// reasons.
 pub(super) fn nothing(comparison: &Comparison) -> String {
     let across = comparison.joining_condition().map_or(String::new(), |of| {
         format!(" The cases differ in one condition: --across {of} compares them.")
@@ -224,7 +225,7 @@ pub(super) fn nothing(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the designs of both sides, if each is on one side only.
+/// Returns the designs of base and of new; `None` if both sides share a design.
 pub(super) fn unshared_designs(comparison: &Comparison) -> Option<(Vec<&str>, Vec<&str>)> {
     let (mut base, mut new) = (Vec::new(), Vec::new());
     for pair in &comparison.pairs {
@@ -253,7 +254,7 @@ pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
     }))
 }
 
-/// Whether names of designs are needed to distinguish the pairs.
+/// Returns true if the pairs belong to more than one design.
 fn has_several_designs(pairs: &[&Pair]) -> bool {
     let mut designs = pairs.iter().filter_map(|pair| match &pair.subject {
         Subject::Simulated(place) => Some(design(place)),
@@ -263,7 +264,8 @@ fn has_several_designs(pairs: &[&Pair]) -> bool {
     designs.any(|design| Some(&design) != first.as_ref())
 }
 
-/// Returns a sentence that names the records marked by stars; `None` without stars.
+/// Returns a sentence that names the records with a suspect number, marked by stars; `None` if no
+/// number is suspect.
 pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
     let is_one = |name: &&str| {
         comparison

@@ -1,5 +1,5 @@
-//! Renders one screen: the answer, other differences between the sides, the costs with the largest
-//! change, and their basis. `--details` and the page have the rest.
+//! Renders a comparison on one screen: the answer, other differences between the sides, the costs
+//! with the largest change, and the source of their intervals.
 
 use std::cmp::Ordering;
 
@@ -12,19 +12,19 @@ use super::words::design;
 use super::{add_facts, answer, calls, functions, observed, sides, title};
 use crate::Page;
 
-/// Lines of the screen, without the line that refers to the rest.
+/// Maximum number of lines on the screen, without the last line, which refers to `--details`.
 const MOST_LINES: usize = 43;
 
-/// Maximum number of costs with a row.
+/// Maximum number of costs in the table on the screen.
 const MOST_ROWS: usize = 20;
 
-/// Maximum number of costs beyond the limit that are named.
+/// Maximum number of costs named because they grew by more than the limit of `--fail-above`.
 const MOST_NAMED: usize = 3;
 
-/// Maximum number of reasons for missing verdicts.
+/// Maximum number of reasons for missing verdicts on the screen.
 const MOST_REASONS: usize = 2;
 
-/// Smallest change of a ratio that the table shows.
+/// Least change of a ratio that is shown in the table.
 const SMALLEST_CHANGE: f64 = 0.0005;
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
@@ -33,7 +33,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     page.line("full report: --details; figures: -o page.html");
 }
 
-/// Adds the whole screen with further notes, except the reference to `--details`.
+/// Adds the whole screen and the `further` notes, without the line that refers to `--details`.
 pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, further: &[String]) {
     page.paragraph(answer::answer(comparison));
     add_facts(page, "Designs", &comparison.designs);
@@ -61,9 +61,9 @@ pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, f
     page.items_up_to(MOST_LINES, &notes);
 }
 
-/// Returns sentences on numbers without a verdict, and why.
+/// Returns sentences on the numbers without a verdict, with the reasons.
 fn missing_verdicts(comparison: &Comparison) -> Vec<String> {
-    // The answer gives this reason.
+    // The answer already gives this reason.
     if unshared_designs(comparison).is_some() {
         return Vec::new();
     }
@@ -87,7 +87,7 @@ fn missing_verdicts(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// Returns a sentence on the numbers of a simulation without a verdict, with the reason for that of
+/// Returns a sentence on the numbers of a simulation without a verdict. The reason given is that of
 /// the cost of a switch.
 fn missing_of_simulation(reasons: &[(&str, Vec<&Pair>)]) -> String {
     let all: usize = reasons.iter().map(|(_, pairs)| pairs.len()).sum();
@@ -134,7 +134,7 @@ fn numbers(number: usize) -> String {
     }
 }
 
-/// Returns the predicate of a sentence on numbers without a verdict.
+/// Returns the predicate of a sentence on pairs without a verdict.
 fn verdict(pairs: &[&Pair]) -> &'static str {
     let has_no_ratio = pairs.iter().all(|pair| pair.ratio().is_none());
     match (has_no_ratio, pairs.len()) {
@@ -145,7 +145,7 @@ fn verdict(pairs: &[&Pair]) -> &'static str {
     }
 }
 
-/// Whether a row of a simulation adds nothing to the others: its ratio is that of the CPI, or 1
+/// Returns true if a row of a simulation repeats other rows: its ratio is that of the CPI, or 1
 /// without a verdict.
 fn is_repetition(pair: &Pair) -> bool {
     let (Subject::Simulated(place), Outcome::NotJudged { ratio, .. }) =
@@ -162,7 +162,8 @@ fn is_repetition(pair: &Pair) -> bool {
     }
 }
 
-/// Adds changed costs, the largest change first, then the other costs in their order.
+/// Adds the rows of the costs: changed costs first, by decreasing change, then the other costs in
+/// their order.
 fn add_costs(page: &mut Page, comparison: &Comparison) {
     let is_observed = comparison.basis == Basis::Observations;
     let mut pairs: Vec<&Pair> = comparison
@@ -200,8 +201,8 @@ fn add_costs(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// Orders pairs by the part of the change that is certain, then by the measured change. The few
-/// numbers of all observed tasks together, or of a whole simulation, have a fixed order.
+/// Orders pairs by the least change that their interval allows, then by the measured change.
+/// Numbers of all observed tasks together, or of a whole simulation, keep their order.
 fn order_by_change(a: &Pair, b: &Pair) -> Ordering {
     if a.is_main() && matches!(a.subject, Subject::Observed(_) | Subject::Simulated(_)) {
         return Ordering::Equal;

@@ -1,4 +1,4 @@
-//! Formats subjects, numbers and verdicts in words.
+//! Formats the subjects, numbers and verdicts of pairs as text.
 
 use switchcost_analysis::compare::{
     Change, Cost, Difference, Outcome, Pair, Part, Place, Quantity, Subject, Unit, Who, differing,
@@ -11,7 +11,7 @@ use crate::measure::conditions;
 use crate::observe::name as named;
 use crate::quantity::{NO_NUMBER, Scale, number, rounded, share, time};
 
-/// Number of instructions per which misses are given.
+/// Number of instructions that a printed rate of misses refers to.
 const INSTRUCTIONS: f64 = 1000.0;
 
 /// Returns the name of a pair's subject, without its quantity.
@@ -30,7 +30,7 @@ pub(super) fn label(pair: &Pair) -> String {
     }
 }
 
-/// Returns the name of a differing fact, with a remark if the fact has no effect.
+/// Returns the name of a differing fact, with a remark if the fact does not affect the costs.
 pub(super) fn fact(difference: &Difference) -> String {
     let what = &difference.what;
     match difference.is_without_effect {
@@ -39,7 +39,8 @@ pub(super) fn fact(difference: &Difference) -> String {
     }
 }
 
-/// Conditions in which the sides of a measured case differ, such as `, fifo to other`.
+/// Returns the conditions that differ between the sides of a measured case, such as `, fifo to
+/// other`.
 pub(super) fn across(pair: &Pair) -> String {
     let (Some(base), Some(new)) = (pair.case(), &pair.new_case) else {
         return String::new();
@@ -52,7 +53,8 @@ pub(super) fn across(pair: &Pair) -> String {
     differing(base, new).into_iter().map(one).collect()
 }
 
-/// Returns the footprint of the preempting task, and its period if there are several.
+/// Describes a preempting task by the bytes that it touches, and by its period if `period` is
+/// given.
 pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
     let touched = if size.0 == 0 {
         "nothing touched".to_owned()
@@ -64,7 +66,7 @@ pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
     })
 }
 
-/// Returns the name of live tasks, or of the tasks that preempted them.
+/// Returns the name of observed tasks, or of the tasks that preempted them.
 pub(super) fn describe_who(who: &Who) -> String {
     match who {
         Who::All => "all".to_owned(),
@@ -74,7 +76,7 @@ pub(super) fn describe_who(who: &Who) -> String {
     }
 }
 
-/// Returns the name of the design; both names if the sides name it differently.
+/// Returns the name of a simulated design; both names if the design has another name on each side.
 pub(super) fn design(place: &Place) -> String {
     match (&place.base_design, &place.new_design) {
         (Some(base), Some(new)) if base != new => format!("{base} to {new}"),
@@ -83,7 +85,7 @@ pub(super) fn design(place: &Place) -> String {
     }
 }
 
-/// Returns the name of the part of a design that a number belongs to.
+/// Returns the name of the part of a simulation that a number belongs to.
 pub(super) fn part_of(place: &Place, quantity: Quantity) -> String {
     if is_of_all(quantity) {
         "whole trace".to_owned()
@@ -92,7 +94,7 @@ pub(super) fn part_of(place: &Place, quantity: Quantity) -> String {
     }
 }
 
-/// Whether the number belongs to the whole trace, and not to its switches.
+/// Returns true for quantities of the whole trace, and false for quantities of its switches.
 pub(super) fn is_of_all(quantity: Quantity) -> bool {
     matches!(
         quantity,
@@ -100,7 +102,7 @@ pub(super) fn is_of_all(quantity: Quantity) -> bool {
     )
 }
 
-/// Returns the name of the switches, level or function.
+/// Returns the name of a part of a simulation, such as a cause of switches or a cache level.
 fn part(part: &Part) -> String {
     match part {
         Part::All => "all switches".to_owned(),
@@ -114,7 +116,8 @@ fn part(part: &Part) -> String {
     }
 }
 
-/// Shortens a cause to the words that distinguish it: of `voluntary syscall read`, `read`.
+/// Shortens the cause of a switch to its distinguishing words, such as `voluntary syscall read` to
+/// `read`.
 fn short_cause(cause: &str) -> &str {
     if let Some(call) = cause.strip_prefix("voluntary syscall ") {
         return call;
@@ -125,7 +128,7 @@ fn short_cause(cause: &str) -> &str {
     }
 }
 
-/// Returns the name of the quantity in words.
+/// Returns the name of a quantity in words.
 pub(super) fn quantity(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Calls => "system calls",
@@ -159,7 +162,7 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
     }
 }
 
-/// Formats a number with its unit.
+/// Formats a number with its unit, without its interval.
 pub(super) fn value(cost: &Cost, unit: Unit) -> String {
     match unit {
         Unit::Ns => time(cost.value),
@@ -172,7 +175,7 @@ pub(super) fn value(cost: &Cost, unit: Unit) -> String {
     }
 }
 
-/// Returns the number with its unit, and with its interval if it has one.
+/// Formats a number with its unit, and with its interval if there is one.
 pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
     let Some((low, high)) = cost.interval else {
         return value(cost, unit);
@@ -198,13 +201,13 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
     }
 }
 
-/// Formats the number of one side of a pair, or says that there is none.
+/// Formats the number of one side of a pair, or a placeholder if the side has no number.
 pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
     let Some(cost) = cost else {
         return NO_NUMBER.to_owned();
     };
     match cost.interval {
-        // The centre of a range is no estimate.
+        // The centre of this range is not an estimate.
         Some((low, high)) if pair.quantity == Quantity::ColdShare => {
             format!("{} to {}", share(low), share(high))
         }
@@ -212,8 +215,8 @@ pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
     }
 }
 
-/// Formats a ratio with its verdict, such as `1.250 times as much (1.200 to 1.300), slower`; `None`
-/// without a verdict.
+/// Formats a ratio with its interval and verdict, such as `1.250 times as much (1.200 to 1.300),
+/// slower`; `None` if the pair has no verdict.
 pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
     let Outcome::Compared {
         ratio,
@@ -230,8 +233,8 @@ pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
     ))
 }
 
-/// Formats a ratio with its interval, such as `1.250 times as much (1.200 to 1.300)`; `None` without
-/// a verdict.
+/// Formats a ratio with its interval, such as `1.250 times as much (1.200 to 1.300)`; `None` if the
+/// pair has no verdict.
 pub(super) fn times(pair: &Pair, unit: &str) -> Option<String> {
     let Outcome::Compared { ratio, .. } = &pair.outcome else {
         return None;
@@ -239,7 +242,7 @@ pub(super) fn times(pair: &Pair, unit: &str) -> Option<String> {
     Some(format!("{:.3} {unit} ({})", ratio.ratio, interval(pair)))
 }
 
-/// Returns the interval of the ratio; empty without a verdict.
+/// Formats the interval of a pair's ratio, or a placeholder if the pair has no verdict.
 pub(super) fn interval(pair: &Pair) -> String {
     match &pair.outcome {
         Outcome::Compared { ratio, .. } => format!("{:.3} to {:.3}", ratio.low, ratio.high),
@@ -247,7 +250,8 @@ pub(super) fn interval(pair: &Pair) -> String {
     }
 }
 
-/// Returns the change that an outcome shows; `None` without a verdict or a difference.
+/// Returns the significant change of an outcome; `None` without a verdict or without a significant
+/// difference.
 pub(super) fn shown_change(outcome: &Outcome) -> Option<Change> {
     match outcome {
         Outcome::Compared { verdict, .. } if *verdict != Change::NoDifferenceShown => {
@@ -257,7 +261,7 @@ pub(super) fn shown_change(outcome: &Outcome) -> Option<Change> {
     }
 }
 
-/// Verdict in the words for the quantity.
+/// Returns the word for a verdict, such as `slower` for a time and `more` for a number of misses.
 pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
     let [faster, slower] = match quantity {
         Quantity::MissesPerInstruction => ["fewer", "more"],
@@ -275,7 +279,7 @@ pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
     }
 }
 
-/// Verdict on the screen, where a simulated number is higher or lower.
+/// Returns the word for a verdict on the screen, such as `higher` for a simulated cost.
 pub(super) fn shown_verdict(change: Change, quantity: Quantity) -> &'static str {
     match change {
         Change::Faster if is_simulated_cost(quantity) => "lower",
@@ -294,7 +298,7 @@ fn is_simulated_cost(quantity: Quantity) -> bool {
     )
 }
 
-/// Emphasis of a verdict.
+/// Returns the emphasis of a verdict in a table.
 pub(super) fn tone(change: Change) -> Tone {
     match change {
         Change::Faster => Tone::Good,
@@ -303,7 +307,7 @@ pub(super) fn tone(change: Change) -> Tone {
     }
 }
 
-/// Formats a share given by the user as it was given, without errors of binary fractions.
+/// Formats a share from the command line as a percentage, without errors of binary fractions.
 pub(super) fn percent(share: f64) -> String {
     const DUST: f64 = 1e9;
     format!("{} %", (share * 100.0 * DUST).round() / DUST)

@@ -1,6 +1,5 @@
-//! A chart as data: points over axes, or cells of two names. The picture, the tooltips, the
-//! caption's remark on points that are no costs, and the table of numbers are all derived from this
-//! data.
+//! A chart as data: points over axes, or a heat map. The picture, the tooltips, the caption's
+//! remark on omitted points, and the table of numbers are all derived from this data.
 
 use switchcost_analysis::Estimate;
 use switchcost_units::Bytes;
@@ -8,12 +7,12 @@ use switchcost_units::Bytes;
 use crate::quantity::{NO_NUMBER, is_cost, number, rounded, share, time, with_interval};
 use crate::{Entry, Grid, Tone};
 
-/// Quantity of an axis, and the labels of its values.
+/// Quantity of an axis, which determines the positions and labels of its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scale {
     /// Nanoseconds on a logarithmic axis.
     Time,
-    /// Nanoseconds on a linear axis from 0, in the unit of the largest.
+    /// Nanoseconds on a linear axis from 0, labelled in the unit that suits the largest value.
     Span,
     /// Bytes on a logarithmic axis.
     Size,
@@ -23,19 +22,19 @@ pub(crate) enum Scale {
     Zero,
     /// Numbers on a logarithmic axis.
     Log,
-    /// Whole numbers, few enough to label each.
+    /// Whole numbers on a linear axis, few enough to label each.
     Count,
-    /// Shares of 1, shown as percentages.
+    /// Shares of 1 on a linear axis, shown as percentages.
     Share,
     /// Names at the positions 0, 1, 2 and so on.
     Names(Vec<String>),
-    /// Bins at the positions 0, 1, 2 and so on, with the names of their edges: one more name than
-    /// bins, empty if the last bin is open.
+    /// Bins at the positions 0, 1, 2 and so on. The names are those of the bins' edges, so there is
+    /// one more name than bins. The last name is empty if the last bin is open.
     Edges(Vec<String>),
 }
 
 impl Scale {
-    /// Returns a value of the axis in words.
+    /// Formats a value of the axis with its unit.
     pub(crate) fn words(&self, value: f64) -> String {
         match self {
             Scale::Time | Scale::Span => time(value),
@@ -59,12 +58,12 @@ impl Scale {
     }
 }
 
-/// An axis of a chart.
+/// An axis of a chart: its title, scale and range.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(super) title: String,
     pub(super) scale: Scale,
-    /// Upper end of the shown range; `None` shows all values.
+    /// Upper end of the shown range, in the axis' unit; `None` shows all values.
     pub(super) end: Option<f64>,
 }
 
@@ -77,7 +76,7 @@ impl Axis {
         }
     }
 
-    /// Creates an axis of names, in the given order.
+    /// Creates an axis with a position for each name, in the given order.
     pub(crate) fn names<T: ToString>(title: &str, names: impl IntoIterator<Item = T>) -> Self {
         let names = names.into_iter().map(|name| name.to_string()).collect();
         Axis::new(Scale::Names(names), title)
@@ -89,7 +88,7 @@ impl Axis {
     }
 }
 
-/// Meaning of a point.
+/// Kind of a point, which determines how the point is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Usual,
@@ -98,24 +97,24 @@ pub(super) enum Kind {
     AtMost,
     /// A lower limit: the interval has no upper end.
     AtLeast,
-    /// The number is missing.
+    /// A missing number, for which nothing is drawn.
     Missing,
 }
 
-/// A point, with its position and height in the units of the axes, and its height in words.
+/// A point: position and height in the units of the axes, and the height as text.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub(super) x: f64,
     pub(super) y: Option<f64>,
     pub(super) ends: Option<(f64, f64)>,
     pub(super) text: String,
-    /// Further text in the tooltip.
+    /// Further text for the tooltip.
     pub(super) note: String,
     pub(super) kind: Kind,
 }
 
 impl Point {
-    /// Creates a point for a number.
+    /// Creates a point for a number; `text` is the number in words.
     pub(crate) fn new(x: f64, y: f64, text: impl Into<String>) -> Self {
         Point {
             x,
@@ -127,7 +126,7 @@ impl Point {
         }
     }
 
-    /// Creates a point without a number, which interrupts a line.
+    /// Creates a point without a number, which interrupts the line of its series.
     pub(crate) fn gap(x: f64, text: impl Into<String>) -> Self {
         Point {
             kind: Kind::Missing,
@@ -136,7 +135,7 @@ impl Point {
     }
 
     /// Creates a point for an estimate: the cost with its interval, or an upper limit if the
-    /// interval covers 0. An estimate below 0 is not a cost.
+    /// interval covers 0. An estimate below 0 is not drawn as a cost.
     pub(crate) fn estimate(x: f64, estimate: Option<&Estimate>) -> Self {
         let Some(e) = estimate else {
             return Point::gap(x, String::new());
@@ -151,7 +150,7 @@ impl Point {
         Point::upper_limit(x, e.high, with_interval(e))
     }
 
-    /// Creates an upper limit: the end of an interval that covers 0.
+    /// Creates a point for an upper limit: the upper end of an interval that covers 0.
     pub(crate) fn upper_limit(x: f64, high: f64, text: impl Into<String>) -> Self {
         Point {
             kind: Kind::AtMost,
@@ -159,13 +158,13 @@ impl Point {
         }
     }
 
-    /// Adds the ends of the point's interval.
+    /// Sets the ends of the point's interval, in the unit of the heights.
     pub(crate) fn between(mut self, low: f64, high: f64) -> Self {
         self.ends = Some((low, high));
         self
     }
 
-    /// Adds a lower end without an upper one; the line is drawn up to `beyond`.
+    /// Sets an interval from `low` without an upper end. The interval is drawn up to `beyond`.
     pub(crate) fn open_above(mut self, low: f64, beyond: f64) -> Self {
         self.kind = Kind::AtLeast;
         self.between(low, beyond)
@@ -188,16 +187,16 @@ impl Point {
     }
 }
 
-/// Style of a series.
+/// Style in which a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// Points joined by a line.
     Line,
     /// A dashed line, for published values and bounds.
     Dashed,
-    /// The points are drawn without lines.
+    /// Points without lines.
     Dots,
-    /// A cloud of many points.
+    /// Many small points.
     Cloud,
     /// Crosses, for unreliable values.
     Crosses,
@@ -210,16 +209,15 @@ pub(crate) enum Look {
     Band,
 }
 
-/// Points of one series. Series with the same name share their colour and their entry in the
-/// legend.
+/// The points of one series. Series with the same name share a colour and an entry in the legend.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(super) name: String,
-    /// Name in the legend that the series shares with others of its kind, in grey; empty if the
-    /// legend has the series' own name.
+    /// Name in the legend that all series of a kind share, drawn in grey; empty if the legend has
+    /// the series' own name.
     pub(super) kind: &'static str,
     pub(super) look: Look,
-    /// Number of the series' colour; `None` to choose the colour by the name.
+    /// Number of the series' colour; `None` if the colour is chosen by the name.
     pub(super) hue: Option<usize>,
     pub(super) points: Vec<Point>,
 }
@@ -244,13 +242,13 @@ impl Series {
         self
     }
 
-    /// Lists the series in the legend only by its kind.
+    /// Replaces the series' name in the legend by the name of its kind.
     pub(crate) fn listed_as(mut self, kind: &'static str) -> Self {
         self.kind = kind;
         self
     }
 
-    /// Returns the name in the legend.
+    /// Returns the series' name in the legend.
     pub(super) fn listed_name(&self) -> &str {
         if self.kind.is_empty() {
             &self.name
@@ -265,7 +263,7 @@ impl Series {
     }
 }
 
-/// A labelled line across the chart at one position.
+/// A labelled line across the chart at one position of the horizontal axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     pub(crate) at: f64,
@@ -273,28 +271,28 @@ pub(crate) struct Mark {
     pub(crate) cause: String,
 }
 
-/// A range of positions that is shaded.
+/// A shaded range of positions on the horizontal axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretch {
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// Name of the stretch; empty for one that is highlighted without a name.
+    /// Name of the shaded range; empty for a range that is highlighted without a name.
     pub(crate) name: String,
 }
 
-/// Content of a chart.
+/// Content of a chart: series of points, or cells of a heat map.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     Points(Vec<Series>),
-    /// A heat map, with a row for each name of the vertical axis, and a cell for each name of the
-    /// horizontal axis.
+    /// A heat map, with a row for each name of the vertical axis and a column for each name of the
+    /// horizontal axis. A cell has a value and its text.
     Cells {
         rows: Vec<Vec<(Option<f64>, String)>>,
         is_time: bool,
     },
 }
 
-/// Source of the table of a chart's numbers.
+/// Source of the table with a chart's numbers.
 #[derive(Clone, Debug)]
 enum Numbers {
     Drawn,
@@ -302,7 +300,7 @@ enum Numbers {
     Table(Grid),
 }
 
-/// A chart with its title, axes, content and caption.
+/// A chart: title, axes, content, caption and table of numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
     pub(super) name: String,
@@ -310,7 +308,7 @@ pub(crate) struct Chart {
     pub(super) caption: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
-    /// Whether the positions run down the page and the heights to the right.
+    /// Whether positions run from top to bottom, and heights from left to right.
     pub(super) is_across: bool,
     pub(super) body: Body,
     pub(super) marks: Vec<Mark>,
@@ -335,7 +333,7 @@ impl Chart {
         }
     }
 
-    /// Turns the chart into a heat map: for each row one cell per column, with its value and text.
+    /// Turns the chart into a heat map. Each cell has a value, `None` if missing, and its text.
     pub(crate) fn cells(mut self, rows: Vec<Vec<(Option<f64>, String)>>, is_time: bool) -> Self {
         self.body = Body::Cells { rows, is_time };
         self
@@ -347,13 +345,13 @@ impl Chart {
         self
     }
 
-    /// Arranges the positions in rows, one below the other.
+    /// Turns the chart by a quarter, so that positions are rows and heights run to the right.
     pub(crate) fn across(mut self) -> Self {
         self.is_across = true;
         self
     }
 
-    /// Adds series; one without points is left out.
+    /// Adds series to the chart. A series without points is left out.
     pub(crate) fn with(mut self, more: impl IntoIterator<Item = Series>) -> Self {
         if let Body::Points(series) = &mut self.body {
             series.extend(more.into_iter().filter(|one| !one.points.is_empty()));
@@ -371,19 +369,19 @@ impl Chart {
         self
     }
 
-    /// Omits the table of numbers, because the table that follows in the section has them.
+    /// Omits the table of numbers, because another table of the section has these numbers.
     pub(crate) fn hide_numbers(mut self) -> Self {
         self.numbers = Numbers::Elsewhere;
         self
     }
 
-    /// Sets the table of numbers, if it says more than the points.
+    /// Replaces the table of the drawn numbers by `table`.
     pub(crate) fn numbers(mut self, table: Grid) -> Self {
         self.numbers = Numbers::Table(table);
         self
     }
 
-    /// Whether anything would be drawn: axes alone have no information.
+    /// Returns true if the chart has anything to draw besides its axes.
     pub(super) fn is_drawn(&self) -> bool {
         match &self.body {
             Body::Points(series) => series.iter().any(Series::is_drawn),
@@ -391,7 +389,7 @@ impl Chart {
         }
     }
 
-    /// Returns the table of numbers, unless the chart has none of its own.
+    /// Returns the table with the chart's numbers; `None` if another table has them.
     pub(super) fn table(&self) -> Option<Grid> {
         match &self.numbers {
             Numbers::Drawn => Some(self.drawn_numbers()),
@@ -400,7 +398,8 @@ impl Chart {
         }
     }
 
-    /// Returns a remark on points that are not costs.
+    /// Returns a sentence for the caption on points that are not costs; empty if all points are
+    /// costs.
     pub(super) fn remark(&self) -> String {
         let Body::Points(series) = &self.body else {
             return String::new();
@@ -428,7 +427,8 @@ impl Chart {
         remark
     }
 
-    /// Returns a table with one row per position and one column per series, or the cells.
+    /// Returns a table with one row per position and one column per series, or a table of the heat
+    /// map's cells.
     fn drawn_numbers(&self) -> Grid {
         match &self.body {
             Body::Points(series) => self.table_of_points(series),
@@ -477,7 +477,7 @@ impl Chart {
     }
 }
 
-/// Returns the names of the series; equal names are numbered.
+/// Returns the names of the series, with a number added to names that occur several times.
 fn number_equal_names(series: &[Series]) -> Vec<String> {
     let count = |of: &[Series], name: &str| of.iter().filter(|one| one.name == name).count();
     let numbered = |(place, one): (usize, &Series)| match count(series, &one.name) {

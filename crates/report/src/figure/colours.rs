@@ -1,19 +1,20 @@
 //! Colours of figures, for light and dark pages.
 
-/// Colours of series that colour-blind readers can distinguish (Okabe and Ito 2008), without yellow and black.
+/// Colours of series that colour-blind readers can distinguish (Okabe and Ito 2008), without yellow
+/// and black.
 pub(super) const SERIES: [&str; 7] = [
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1",
 ];
 
-/// Colour of omitted points, and of a highlighted stretch.
+/// Colour of omitted points.
 pub(super) const LEFT_OUT: &str = "#B3261E";
 pub(super) const STRETCH: &str = SERIES[4];
 
-/// Colour number of a sum of small parts, and of what is no curve of its own, drawn in grey. A
-/// multiple of 4 gives round marks.
+/// Colour number of a series drawn in grey, such as a sum of small parts. As a multiple of 4, the
+/// number also gives round marks.
 pub(crate) const REST: usize = usize::MAX & !3;
 
-/// Returns the colour of the series with this number.
+/// Returns the colour of a series as a CSS colour, from its colour number.
 pub(super) fn of_series(number: usize) -> &'static str {
     if number == REST {
         "#777777"
@@ -35,7 +36,7 @@ const VIRIDIS: [[f64; 3]; 9] = [
     [253.0, 231.0, 37.0],
 ];
 
-/// Returns the colour of a share from 0 to 1.
+/// Returns the colour of a share from 0 to 1, as a CSS colour.
 pub(super) fn viridis(share: f64) -> String {
     let place = share.clamp(0.0, 1.0) * (VIRIDIS.len() - 1) as f64;
     let step = (place as usize).min(VIRIDIS.len() - 2);

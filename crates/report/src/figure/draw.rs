@@ -1,5 +1,5 @@
-//! Draws a chart as an SVG picture that needs no script and follows the colours of the page. The
-//! text at a point is the point's title, which screen readers read, too.
+//! Draws a chart as an SVG picture without scripts, in the colours of the page. The tooltip of a
+//! point is an SVG title, which screen readers read, too.
 
 mod cells;
 mod legend;
@@ -17,32 +17,32 @@ use cells::Hues;
 use itertools::Itertools;
 use legend::{Entry, legend, legend_rows};
 
-/// Width of a picture and usual height, in pixels.
+/// Width of a picture in pixels.
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 460.0;
 
-/// Height of a line of text, and the mean width of a letter, in pixels.
+/// Height of a line of text in pixels.
 const LINE: f64 = 18.0;
 const LETTER: f64 = 6.8;
 
-/// Height of a row of dots, and of a row of bars, in pixels.
+/// Height of a row of dots in pixels.
 const ROW: f64 = 24.0;
 const BAR_ROW: f64 = 44.0;
 
-/// Share of a position's width that its bar, or group of bars, takes.
+/// Width of a bar, or of a group of bars, as a share of the width of its position.
 const BAR: f64 = 0.75;
 
-/// Maximum number of points of a line whose points have marks.
+/// Maximum number of points in a line with a mark at each point.
 const MARKED_POINTS: usize = 40;
 
-/// Maximum number of points of a chart whose points have tooltips.
+/// Maximum number of points in a chart with a tooltip at each point.
 const TITLED_POINTS: usize = 1_000;
 
-/// Sideways distance of the first and the last series' points from their name, as a share of the
-/// position's width.
+/// Largest sideways distance of a point from its name, if several series share the name, as a share
+/// of the position's width.
 const ASIDE: f64 = 0.12;
 
-/// Height of slanted names relative to their length.
+/// Height of a slanted name, as a share of the name's length.
 const SLANT: f64 = 0.65;
 const SLANTED: f64 = 90.0;
 
@@ -50,7 +50,7 @@ const SLANTED: f64 = 90.0;
 const COLOUR_SCALE: f64 = 100.0;
 
 impl Chart {
-    /// Returns the figure; `None` if nothing would be drawn.
+    /// Draws the chart and returns the figure; `None` if the chart has nothing to draw.
     pub(crate) fn figure(self) -> Option<Figure> {
         self.is_drawn().then(|| Figure {
             caption: format!("{}{}", self.caption, self.remark()),
@@ -78,15 +78,15 @@ fn draw(chart: &Chart) -> Markup {
     }
 }
 
-/// The area within the axes, and its size in pixels.
+/// The area within the axes, with its rulers and its size in pixels.
 struct Plane {
-    /// Rulers of positions and of heights.
+    /// Ruler of the positions.
     place: Ruler,
     height_of: Ruler,
-    /// Whether the positions run down the page and the heights to the right.
+    /// Whether positions run from top to bottom, and heights from left to right.
     is_across: bool,
-    /// Number of colours of series whose points stand beside each other at one name; 0 if each name
-    /// has the points of one series.
+    /// Number of colours at each name, if several series share the names; 0 if each name has the
+    /// points of one series.
     beside: usize,
     margin_left: f64,
     margin_bottom: f64,
@@ -100,7 +100,7 @@ fn longest(ruler: &Ruler) -> f64 {
     LETTER * lengths.max().unwrap_or(0) as f64
 }
 
-/// Returns the low end, height and high end of all points, and the sums of stacked ones.
+/// Returns the heights and interval ends of all points, and the sums of stacked points.
 fn heights(series: &[Series], is_across: bool) -> Vec<f64> {
     let mut heights: Vec<f64> = series
         .iter()
@@ -124,14 +124,15 @@ fn is_stacked(series: &Series, is_across: bool) -> bool {
     series.look == Look::Area || (series.look == Look::Bars && is_across)
 }
 
-/// Stacked parts at each position.
+/// Heights of the stacked parts at each position, above and below 0.
 #[derive(Default)]
 struct Stack {
     tops: Vec<(f64, bool, f64)>,
 }
 
 impl Stack {
-    /// Stacks a point, and returns the begin and end of its part; parts below 0 extend downwards.
+    /// Adds a point to its stack, and returns the lower and upper height of its part. Points below
+    /// 0 are stacked downwards.
     fn add(&mut self, point: &Point) -> (f64, f64) {
         let height = point.y.unwrap_or(0.0);
         let is_below = height < 0.0;
@@ -153,7 +154,7 @@ impl Stack {
     }
 }
 
-/// Whether points of several series stand at one name.
+/// Returns true if several series of dots or lines have points at the same name.
 fn is_shared(chart: &Chart, series: &[Series]) -> bool {
     let mut places = HashSet::new();
     matches!(chart.x.scale, Scale::Names(_))
@@ -180,7 +181,7 @@ impl Plane {
         let heights = heights(series, chart.is_across);
         let mut height_of = Ruler::new(&chart.y, &heights, is_from_zero);
         if chart.is_across && has(&[Look::Dots]) {
-            // Leaves room for the words beside the last point.
+            // Leaves room for the names beside the last point.
             height_of = height_of.with_room(0.15);
         }
         let place = Ruler::new(&chart.x, &places, false);
@@ -205,7 +206,8 @@ impl Plane {
         Plane::new(place, height_of, None, COLOUR_SCALE)
     }
 
-    /// Creates a plane of rows, or one of the usual height if `rows` is `None`.
+    /// Creates a plane with `rows` rows of positions, or an upright plane of the usual height if
+    /// `rows` is `None`.
     fn new(place: Ruler, height_of: Ruler, rows: Option<f64>, margin_right: f64) -> Self {
         let is_across = rows.is_some();
         let (below, beside) = if is_across {
@@ -252,7 +254,7 @@ impl Plane {
         }
     }
 
-    /// Returns the picture: the legend, the axes, and everything within and next to the axes.
+    /// Returns the SVG picture: the legend, the axes, and the content within and beside the axes.
     fn picture(
         &self,
         chart: &Chart,
@@ -340,7 +342,8 @@ impl Plane {
         }
     }
 
-    /// Returns the sideways distance of a series' points from their name.
+    /// Returns the sideways distance of a series' points from their name, as a share of the
+    /// position's width.
     fn aside(&self, number: usize) -> f64 {
         match self.beside {
             0 | 1 => 0.0,
@@ -394,7 +397,7 @@ impl Plane {
         }
     }
 
-    /// Draws a line from the low to the high end, with a cap at each end.
+    /// Draws an interval as a line from its low to its high end, with a cap at each end.
     fn interval(&self, place: f64, (low, high): (f64, f64), hue: &str) -> Markup {
         let ((x1, y1), (x2, y2)) = (self.at(place, low), self.at(place, high));
         let cap = |x: f64, y: f64| {
@@ -434,7 +437,8 @@ impl Plane {
         }
     }
 
-    /// Draws bars next to each other, or in rows on top of each other.
+    /// Draws the bars of a series, beside the bars of other series, or stacked if positions are
+    /// rows.
     fn bars(
         &self,
         chart: &Chart,
@@ -461,7 +465,7 @@ impl Plane {
         }
     }
 
-    /// Returns the width of a bar: a share of the least distance between two positions.
+    /// Returns the width of a bar in pixels: a share of the least distance between two positions.
     fn room(&self, series: &Series) -> f64 {
         let along = |point: &Point| {
             let (x, y) = self.at(point.x, 0.0);
@@ -478,8 +482,8 @@ impl Plane {
         BAR * gaps.filter(|gap| *gap > 0.0).fold(whole, f64::min)
     }
 
-    /// Draws for each point a line from its low to its high end, with an arrow if an end is not
-    /// known, and a mark at its height.
+    /// Draws a line from the low to the high end of each point, with a mark at the height. An arrow
+    /// replaces an unknown end.
     fn ranges(&self, chart: &Chart, series: &Series) -> Markup {
         let is_band = series.look == Look::Band;
         html! {
@@ -506,7 +510,7 @@ impl Plane {
         }
     }
 
-    /// Draws many points, each pixel only once.
+    /// Draws a cloud of points, with at most one point for each pixel.
     fn cloud(&self, chart: &Chart, series: &Series, number: usize) -> Markup {
         let is_cross = series.look == Look::Crosses;
         let hue = if is_cross {
@@ -555,7 +559,7 @@ impl Plane {
             .filter(|(x, _)| (0.0..=self.width).contains(x))
             .collect();
         marks.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // Right end of the last name in each row.
+        // Right end of the last name in each row of names.
         let mut rows: Vec<f64> = Vec::new();
         let mut drawn = Vec::new();
         for (x, mark) in marks {
@@ -577,7 +581,8 @@ impl Plane {
         html! { @for mark in drawn { (mark) } }
     }
 
-    /// Shades the stretches: named ones alternate in shade, an unnamed one stands out.
+    /// Shades the stretches: named stretches in alternating shades, and a stretch without a name in
+    /// its own colour.
     fn stretches(&self, stretches: &[Stretch]) -> Markup {
         html! {
             @for (i, stretch) in stretches.iter().enumerate() {
@@ -594,8 +599,8 @@ impl Plane {
     }
 }
 
-/// Draws a mark whose shape is that of its series, so that series can be distinguished without
-/// colour. A ring marks a suspect number, a triangle a limit.
+/// Draws the mark of a point. The shape depends on the series, so that series can be distinguished
+/// without colour. A ring marks a suspect number, a triangle a limit.
 fn mark(kind: Kind, look: Look, number: usize, x: f64, y: f64) -> Markup {
     let hue = colours::of_series(number);
     let shape = match (look, number % 4) {
@@ -643,7 +648,8 @@ fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
     lines.join("\n")
 }
 
-/// Returns the number of a series' colour: its own, or that of its name.
+/// Returns the number of a series' colour: the series' own number, or the place of its name among
+/// all names.
 fn number(drawn: &[&Series], series: &Series) -> usize {
     series.hue.unwrap_or_else(|| {
         drawn

@@ -1,10 +1,10 @@
 use crate::plain::plain;
 
-/// Longest name in a figure, in characters; longer names are cut off. The table has the whole
-/// names.
+/// Longest name in a figure, in characters. Longer names are cut off, but the figure's table has
+/// them in full.
 const LONGEST: usize = 40;
 
-/// Makes a name of unknown origin safe for a figure, without control characters.
+/// Makes a name from a file safe for a figure: removes control characters and shortens a long name.
 pub(super) fn label(text: &str) -> String {
     let text = plain(text);
     match text.char_indices().nth(LONGEST) {

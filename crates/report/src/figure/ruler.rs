@@ -6,7 +6,7 @@ use super::chart::{Axis, Scale};
 use super::label::label;
 use crate::quantity;
 
-/// Maximum number of labels of sizes, of counts and of edges that fit next to each other.
+/// Maximum number of size labels that fit next to each other on an axis.
 const SIZES_NAMED: f64 = 12.0;
 const COUNTS_NAMED: usize = 16;
 const EDGES_NAMED: usize = 8;
@@ -17,10 +17,10 @@ const TICKS: f64 = 6.0;
 /// Number of decades below which a logarithmic axis also has ticks at 2 and 5.
 const FEW_DECADES: f64 = 2.5;
 
-/// Margin at each end of the drawn values, as a share of the range.
+/// Margin at each end of a linear or logarithmic axis, as a share of the range of values.
 const ROOM: f64 = 0.04;
 
-/// An axis with known range and ticks. Values are in the units of the chart.
+/// An axis with its range and ticks, in the units of the chart.
 #[derive(Clone, Debug)]
 pub(super) struct Ruler {
     pub(super) title: String,
@@ -32,7 +32,8 @@ pub(super) struct Ruler {
 }
 
 impl Ruler {
-    /// Creates an axis that shows these values. Bars and areas begin at 0.
+    /// Creates an axis that shows `values`. With `is_from_zero` (bars and areas) the axis begins at
+    /// 0.
     pub(super) fn new(axis: &Axis, values: &[f64], is_from_zero: bool) -> Self {
         let is_log = axis.scale.is_log();
         let is_shown = |value: &&f64| value.is_finite() && (!is_log || **value > 0.0);
@@ -69,7 +70,7 @@ impl Ruler {
         ruler
     }
 
-    /// Adds room for words after the last value, as a share of the length.
+    /// Extends the axis after the last value, by a share of its length, to make room for text.
     pub(super) fn with_room(mut self, room: f64) -> Self {
         let (from, to) = (self.measure(self.from), self.measure(self.to));
         let to = to + room * (to - from);
@@ -80,7 +81,7 @@ impl Ruler {
     /// Returns the relative position of a value: 0 at the beginning of the axis, 1 at the end.
     pub(super) fn share(&self, value: f64) -> f64 {
         let (from, to) = (self.measure(self.from), self.measure(self.to));
-        // Values far outside are not drawn, so their position is limited.
+        // Values far outside the range are not drawn, so their position is limited.
         ((self.measure(value) - from) / (to - from)).clamp(-2.0, 3.0)
     }
 
@@ -99,7 +100,7 @@ impl Ruler {
         self.has_grid = false;
     }
 
-    /// Sets the names of bin edges; there is one more edge than bins.
+    /// Sets the names of bin edges. There is one more edge than bins.
     fn name_edges(&mut self, edges: &[String]) {
         (self.from, self.to) = (-0.9, edges.len() as f64 - 1.1);
         let step = edges.len().div_ceil(EDGES_NAMED).max(1);
@@ -162,8 +163,8 @@ impl Ruler {
             .collect()
     }
 
-    /// Returns ticks at powers of ten. If there are few, ticks at 2 and 5 times the powers are
-    /// added, or the ticks are those of a linear axis.
+    /// Returns ticks at powers of ten. A short axis also gets ticks at 2 and 5 times the powers, or
+    /// the ticks of a linear axis.
     fn decades(&self, name: fn(f64) -> String) -> Vec<(f64, String)> {
         let (first, last) = (self.from.log10(), self.to.log10());
         let digits: &[f64] = if last - first > FEW_DECADES {
@@ -187,7 +188,8 @@ impl Ruler {
     }
 }
 
-/// Formats a number for an axis: three digits, thousands as k, M and G.
+/// Formats a number for an axis with three digits, and k, M or G for thousands, millions and
+/// billions.
 fn short(value: f64) -> String {
     let (divided, unit) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, "G"),
@@ -201,7 +203,7 @@ fn short(value: f64) -> String {
 /// Formats a number with three digits and without trailing zeros.
 fn trimmed(value: f64) -> String {
     let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
-    // Avoids -0.
+    // Adding 0 turns -0 into 0.
     format!("{}", rounded + 0.0)
 }
 
@@ -229,7 +231,7 @@ fn sizes(values: &[f64]) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// Returns the sizes whose names do not overlap; the first is among them.
+/// Returns the first size, and further sizes whose labels do not overlap.
 fn far_apart(sizes: &[u64]) -> Vec<u64> {
     let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else {
         return Vec::new();

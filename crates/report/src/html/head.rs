@@ -2,11 +2,11 @@ use maud::{Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The page's security policy: nothing may be fetched, and no script runs.
+/// Content security policy of the page: nothing may be loaded, and no script runs.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// Returns the head of every page.
+/// Returns the `head` element of a page.
 pub(super) fn head(title: &str) -> Markup {
     html! {
         head {

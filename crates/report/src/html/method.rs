@@ -6,8 +6,8 @@ macro_rules! pages {
     };
 }
 
-/// Pages of `docs/method`, by name. They are part of each report, so that the report can be read
-/// without the source, and years later.
+/// Pages of `docs/method`: their names and texts. Each report contains these pages, so that it can
+/// be read without the source.
 const PAGES: &[(&str, &str)] = pages![
     "direct-cost",
     "total-and-indirect-cost",
@@ -34,7 +34,7 @@ const PAGES: &[(&str, &str)] = pages![
     "injection",
 ];
 
-/// Returns all pages of the method in collapsed sections. A link to a page opens it.
+/// Returns all pages of the method in collapsed sections. A link to a page opens its section.
 pub(super) fn markup() -> Markup {
     html! {
         section id="method" aria-labelledby="method-title" {
@@ -47,7 +47,7 @@ pub(super) fn markup() -> Markup {
     }
 }
 
-/// Returns a line of links to some pages.
+/// Returns a line with links to the given pages of the method.
 pub(super) fn links(pages: &[&'static str]) -> Markup {
     html! {
         p class="method" {

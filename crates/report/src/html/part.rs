@@ -28,14 +28,14 @@ pub enum Part<'a> {
         record: &'a MeasureRecord,
         /// Findings of the record.
         findings: &'a Findings,
-        /// All measured times, as [`switchcost_analysis::points`] returns them.
+        /// Each measured sample as a point, from [`switchcost_analysis::points`].
         points: &'a [Point],
     },
     /// A simulation with its findings.
     Simulated {
         /// Name of the record's file.
         name: &'a str,
-        /// The record without its intervals.
+        /// The record without its intervals of switches.
         head: &'a Simulation,
         /// Findings of the record.
         findings: &'a simulation::Findings,
@@ -60,7 +60,7 @@ pub enum Part<'a> {
     },
 }
 
-/// Whether all simulations are of the same work, in several orders.
+/// Returns true if all simulations are of the same work in different orders.
 fn is_of_orders(parts: &[Part<'_>]) -> bool {
     let heads: Vec<&Simulation> = parts
         .iter()
@@ -77,19 +77,19 @@ fn is_of_orders(parts: &[Part<'_>]) -> bool {
 
 /// Content of a page about one record, or about several records together.
 pub(super) struct Content {
-    /// Name of the content's element; the names of all elements inside begin with it.
+    /// `id` of the content's element, and prefix of the `id` of all elements within.
     pub(super) id: String,
     pub(super) title: String,
     kind: &'static str,
-    /// The answer in one paragraph.
+    /// The answer in one paragraph; `None` if the report has no answer.
     pub(super) answer: Option<String>,
     intro: Vec<Block>,
     pub(super) sections: Vec<Section>,
 }
 
 impl Content {
-    /// Creates the content about the record at this index. If the records are orders of the same
-    /// work, titles name their differences.
+    /// Creates the content about the record at index `place`. If all records are simulations of the
+    /// same work in different orders, the title names the order.
     pub(super) fn from_place(place: usize, parts: &[Part<'_>]) -> Self {
         let id = format!("r{}", place + 1);
         match parts[place] {
@@ -138,7 +138,7 @@ impl Content {
         }
     }
 
-    /// Creates the content about several simulations together; `None` if they have none in common.
+    /// Creates the content about several simulations together; `None` if they cannot be compared.
     pub(super) fn from_parts(parts: &[Part<'_>]) -> Option<Self> {
         let simulations: Vec<_> = parts
             .iter()
@@ -157,7 +157,7 @@ impl Content {
         (!content.sections.is_empty()).then_some(content)
     }
 
-    /// Creates the content about one report.
+    /// Creates the content about one report, under the given title.
     pub(super) fn from_report(
         id: &str,
         title: &str,
@@ -208,7 +208,7 @@ impl Content {
             .chain(self.sections.iter().flat_map(|section| &section.blocks))
     }
 
-    /// Figures with the names of their elements.
+    /// Returns the figures, each with the `id` of its element.
     pub(super) fn figures(&self) -> impl Iterator<Item = (String, &Figure)> {
         self.blocks().filter_map(|block| match block {
             Block::Figure(figure) => Some((figure_id(&self.id, figure), figure.as_ref())),
@@ -216,7 +216,7 @@ impl Content {
         })
     }
 
-    /// Tables as CSV with names for their files.
+    /// Returns the tables as CSV, each with a name for its file.
     pub(super) fn tables(&self) -> Vec<(String, String)> {
         let mut tables = Vec::new();
         let intro = std::iter::once((&self.id, &self.intro));

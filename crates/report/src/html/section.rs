@@ -16,7 +16,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Creates the section at this position of a page.
+    /// Creates the section at index `place` of a page.
     pub(super) fn new(prefix: &str, place: usize, section: page::Section) -> Self {
         let title = plain(&section.title).into_owned();
         Section {
@@ -29,7 +29,8 @@ impl Section {
 
     pub(super) fn markup(&self, prefix: &str) -> Markup {
         html! {
-            // Without a label the section is no landmark, because several may have the same title.
+            // The section gets no `aria-label`, so it is no landmark: several sections may have the
+            // same title.
             section id=(self.id) {
                 h3 { (self.title) }
                 @if !self.rest.is_empty() { p class="conditions" { (self.rest) } }
@@ -39,12 +40,12 @@ impl Section {
     }
 }
 
-/// Returns the name of the element in which a figure is drawn.
+/// Returns the `id` of the element that contains a figure.
 pub(super) fn figure_id(prefix: &str, figure: &Figure) -> String {
     format!("figure-{prefix}-{}", figure.name)
 }
 
-/// Returns the blocks in order. Consecutive items become one list.
+/// Returns the blocks in order. Consecutive items form one list.
 pub(super) fn blocks(blocks: &[Block], prefix: &str, about: &str) -> Markup {
     let runs = blocks.chunk_by(|a, b| matches!((a, b), (Block::Item(_), Block::Item(_))));
     html! {

@@ -5,7 +5,8 @@ use crate::for_programs::csv;
 use crate::plain::plain;
 use crate::{Entry, Grid, Tone};
 
-/// Returns a table of the columns with content. A table that is too wide scrolls separately, also by keyboard.
+/// Returns an HTML table of the columns that are not empty. A table that is too wide can be
+/// scrolled, also by keyboard.
 pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
     let columns = grid.shown_columns();
     html! {
@@ -24,7 +25,8 @@ pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
     }
 }
 
-/// Returns the heading of a column. An empty heading is an ordinary cell, because screen readers could not read it.
+/// Returns the heading of a column. An empty heading is an ordinary cell, because screen readers
+/// would announce an empty heading.
 fn heading(name: &str, side: Side) -> Markup {
     html! {
         @if name.is_empty() { td {} } @else { th scope="col" class=[class(side)] { (plain(name)) } }
@@ -52,7 +54,7 @@ fn cell(entry: &Entry, side: Side, is_key: bool) -> Markup {
     }
 }
 
-/// Returns the table as CSV: all columns, after a line of names.
+/// Returns the table as CSV: a line of column names, then the rows.
 pub(super) fn as_csv(grid: &Grid) -> String {
     let columns = grid.shown_columns();
     let names = columns

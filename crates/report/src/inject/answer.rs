@@ -8,7 +8,7 @@ use crate::Page;
 use crate::observe::name;
 use crate::quantity::{centre, interval, is_cost, rounded, share, time, with_interval};
 
-/// Adds the cost of a preemption, its parts, and its share of the program's time.
+/// Adds sentences on the cost of a preemption, its parts, and its share of the program's time.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     let Some(first) = findings.first() else {
         return;
@@ -27,7 +27,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.paragraph(text);
 }
 
-/// Returns the name of the command's program.
+/// Returns the name of the program in the record's command.
 pub(super) fn program(record: &Injection) -> String {
     let word = record.header.command.first().map_or("", String::as_str);
     let file = Path::new(word)
@@ -36,8 +36,8 @@ pub(super) fn program(record: &Injection) -> String {
     name(&file.unwrap_or_else(|| word.to_owned()))
 }
 
-/// Returns a sentence for runs in which neither copy was preempted: any cost found is an error of
-/// the instrument.
+/// Returns a sentence on a control experiment, in which neither copy was preempted. Any cost found
+/// is an error of the instrument.
 fn control_sentence(record: &Injection, cost: &Estimate) -> String {
     let finding = if is_cost(cost) {
         "but a cost was found"
@@ -74,7 +74,8 @@ fn cost_sentence(
     )
 }
 
-/// Returns a sentence on an impossible result, with its probable cause.
+/// Returns a sentence on an implausible result, with its probable cause; `None` if the result is
+/// plausible.
 pub(super) fn doubt_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let what = match doubt(record, findings)? {
         Doubt::BelowSwitches { cost_ns, least_ns } => format!(
@@ -96,7 +97,7 @@ pub(super) fn doubt_sentence(record: &Injection, findings: &Findings) -> Option<
     ))
 }
 
-/// Returns a sentence on the cost of a move to another CPU.
+/// Returns a sentence on the cost of a move to another CPU; `None` if moves were not measured.
 pub(super) fn moves_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let moved = findings.moved.as_ref()?;
     let cost = moved.cost_ns.as_ref()?;
@@ -130,8 +131,8 @@ pub(super) fn touching(first: &FootprintFinding) -> String {
     }
 }
 
-/// Returns the parts of a cost, for example `8.80 us for the switch and its timer, 1.70 us for cold
-/// caches`.
+/// Describes the parts of a cost, such as `8.80 us for the switch and its timer, 1.70 us for cold
+/// caches`; `None` if the parts were not measured.
 fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
     let direct = findings
         .direct()?
@@ -158,7 +159,7 @@ fn share_of_time(first: &FootprintFinding, cost: &Estimate) -> String {
     }
 }
 
-/// Returns the rate of preemptions that the program actually had.
+/// Describes the rate of injected preemptions, per second or per second of CPU time.
 pub(super) fn rate(findings: &Findings) -> String {
     let of = if findings.service.is_some() {
         "second"

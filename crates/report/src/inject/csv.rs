@@ -22,7 +22,7 @@ const COLUMNS: [Column; 13] = [
     ("moved_to_cpu", "/moved_to_cpu"),
 ];
 
-/// A row about a footprint at a period, or about moves to a CPU.
+/// A row about preemptions with one footprint at one period, or about moves to another CPU.
 #[derive(Serialize)]
 struct Row<'a> {
     #[serde(flatten)]
@@ -31,7 +31,7 @@ struct Row<'a> {
     moved_to_cpu: Option<CpuId>,
 }
 
-/// Returns a row for each footprint (of each period, if there are several), and one for moves.
+/// Returns a table with a row for each footprint and period, and a row for moves to another CPU.
 pub(super) fn table(record: &Injection, findings: &Findings) -> Table {
     let row = |found, period_ns, moved_to_cpu| Row {
         found,

@@ -6,7 +6,7 @@ use super::tables::costs;
 use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::quantity::{time, with_interval};
 
-/// Draws the cost of a preemption over the other task's footprint.
+/// Draws the cost of a preemption as a function of the other task's footprint.
 pub(super) fn draw(findings: &Findings) -> Chart {
     let found: Vec<&FootprintFinding> = findings.footprints.iter().collect();
     let names = found.iter().map(|found| found.footprint_bytes);
@@ -28,7 +28,8 @@ pub(super) fn draw(findings: &Findings) -> Chart {
     .numbers(costs(findings))
 }
 
-/// Draws the cost of a preemption over the period; `None` if there is only one period.
+/// Draws the cost of a preemption as a function of the period; `None` if only one period was
+/// measured.
 pub(super) fn over_periods(findings: &Findings) -> Option<Chart> {
     let mut periods: Vec<&PeriodFinding> = findings.periods.iter().collect();
     periods.sort_by_key(|period| period.period_ns);
@@ -49,7 +50,8 @@ pub(super) fn over_periods(findings: &Findings) -> Option<Chart> {
         .numbers(periods::table(findings)))
 }
 
-/// Creates a chart of the whole cost of a preemption and of its part due to cold caches; for a service only of that part.
+/// Creates a chart of the whole cost of a preemption and of its part for cold caches. For a service
+/// the chart has only the part for cold caches.
 fn chart(
     name: &str,
     title: &str,

@@ -1,5 +1,5 @@
-//! Renders the report on injected preemptions: the cost of a preemption to a program, by the other
-//! task's footprint.
+//! Renders the report on injected preemptions: the cost of a preemption for each footprint of the
+//! other task.
 
 mod answer;
 mod csv;
@@ -20,12 +20,12 @@ use switchcost_record::injection::Injection;
 use crate::format::written;
 use crate::{Document, Format, InEveryFormat, Page, Style, Table};
 
-/// Renders the findings as text that ends in a newline.
+/// Renders an injection and its findings as text that ends in a newline.
 pub fn render(record: &Injection, findings: &Findings, format: Format, style: Style) -> String {
     written(&Injected { record, findings }, format, style)
 }
 
-/// Injected preemptions with their findings.
+/// A record of injected preemptions with its findings.
 pub(crate) struct Injected<'a> {
     pub(crate) record: &'a Injection,
     pub(crate) findings: &'a Findings,
@@ -45,7 +45,7 @@ impl InEveryFormat for Injected<'_> {
     }
 }
 
-/// Adds the answer, the curve and the notes; with all details also every run.
+/// Adds the answer, the figure, the tables and the notes. A detailed page also lists every run.
 fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     match &findings.service {
         Some(found) => service::add(page, record, findings, found),

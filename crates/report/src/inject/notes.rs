@@ -8,14 +8,14 @@ use crate::observe::name;
 use crate::plain::plain;
 use crate::quantity::{share, time};
 
-/// Note on the two parts of the cost.
+/// Note that explains the two parts of the cost of a preemption.
 const PARTS: &str = "The switch and its timer: the cost if the other task touches nothing, which is two switches and the timer interrupt. \
                      Cold caches: the additional cost of reloading the program's data and code and the kernel's switch path.";
 
-/// Least share of preemptions that must find the program on the CPU; a smaller share is reported.
+/// Share of preemptions that found the program on the CPU, below which the share is reported.
 const NEARLY_ALL: f64 = 0.99;
 
-/// Adds notes on the numbers.
+/// Adds notes on the runs and on their limits.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     if page.is_detailed() {
         page.heading("Notes", "");
@@ -108,7 +108,8 @@ fn missed(findings: &Findings) -> Option<String> {
     })
 }
 
-/// Names the other tasks that had the CPU.
+/// Returns a sentence that names the other tasks that used the CPU; `None` if no task used much of
+/// it.
 fn name_other_tasks(record: &Injection) -> Option<String> {
     let end = record.end.as_ref().filter(|end| !end.others.is_empty())?;
     let of = |other: &Other| {

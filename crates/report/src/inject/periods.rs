@@ -1,4 +1,5 @@
-//! Shows the cost over the period: whether longer time slices lose more.
+//! Shows the cost of a preemption as a function of the period, which tells whether longer time
+//! slices lose more.
 
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, PeriodFinding};
@@ -7,7 +8,8 @@ use super::tables::{cell, cost_text};
 use crate::quantity::{interval, is_below_zero, is_cost, rounded, share, time, with_interval};
 use crate::{Entry, Grid, Page};
 
-/// Returns a sentence on the period that differs most from the first.
+/// Returns a sentence that compares the first period with the period that differs most from it;
+/// `None` if only one period was measured.
 pub(super) fn answer(findings: &Findings) -> Option<String> {
     let (first, others) = findings.periods.split_first()?;
     let ratio = |other: &&PeriodFinding| {
@@ -79,8 +81,8 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
     )
 }
 
-/// Whether the periods are compared by the cost of cold caches rather than by the whole cost of a
-/// preemption.
+/// Returns true if periods are compared by the cost of cold caches, and false if by the whole cost
+/// of a preemption.
 fn is_of_caches(findings: &Findings) -> bool {
     findings
         .first()
@@ -88,7 +90,7 @@ fn is_of_caches(findings: &Findings) -> bool {
         || findings.service.is_some()
 }
 
-/// Adds a table with a row for each period.
+/// Adds a table with a row for each period; nothing if only one period was measured.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     if findings.periods.is_empty() {
         return;

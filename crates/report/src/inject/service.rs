@@ -9,11 +9,12 @@ use crate::quantity::{
 };
 use crate::{Grid, Page};
 
-/// Share of a service's CPU time from which the threads that are not preempted are reported.
+/// Least share of the service's CPU time used by threads that are not preempted, from which this
+/// share is reported.
 const MUCH: f64 = 0.1;
 
-/// Adds the cost of a preemption to a service in cold caches, and the cost of the service's natural
-/// preemptions.
+/// Adds sentences on the cost of cold caches after a preemption of a service, and on the cost of
+/// the service's natural preemptions.
 pub(super) fn add(
     page: &mut Page,
     record: &Injection,
@@ -65,8 +66,8 @@ fn cost_sentence(who: &str, first: &FootprintFinding, cost: &Estimate) -> String
     )
 }
 
-/// Returns a sentence on the cost of the service's natural preemptions at the price of an injected
-/// one.
+/// Returns a sentence on the cost of the service's natural preemptions, each priced like an
+/// injected one.
 fn own(found: &ServiceFindings, cost: &Estimate) -> String {
     let rate = found.preemptions_per_second;
     match found.share_of_own.filter(|_| is_cost(cost)) {
@@ -111,7 +112,7 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
     )
 }
 
-/// Notes on the preempted thread, and on how preemptions were counted.
+/// Returns notes on the preempted thread, and on how its preemptions were counted.
 pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> {
     let (plan, service) = (&record.header.plan, &found.preempted);
     let before = found.cpu_per_work_before_ns.map_or(String::new(), |ns| {
@@ -141,8 +142,8 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
     notes
 }
 
-/// Returns a sentence on the CPU time per piece of work during the measurement, and whether it
-/// suggests that another thread did the work.
+/// Returns a sentence on the CPU time per piece of work during the measurement, with the likely
+/// cause of a change; `None` if the CPU time is unknown.
 fn meanwhile_sentence(found: &ServiceFindings) -> Option<String> {
     let took = time(found.cpu_per_work_ns?);
     let change = match found.is_as_before() {
@@ -188,7 +189,7 @@ fn missing_work_sentence(record: &Injection, found: &ServiceFindings) -> Option<
     })
 }
 
-/// Adds a table of all groups.
+/// Adds a table with a row for each group of phases.
 pub(super) fn add_groups(page: &mut Page, record: &Injection) {
     page.heading(
         "Groups",

@@ -6,7 +6,7 @@ use super::answer::rate;
 use crate::quantity::{NO_NUMBER, count, share, time, with_interval};
 use crate::{Entry, Grid, Page};
 
-/// Adds a table with a row for each footprint.
+/// Adds a table with the costs of a preemption for each footprint.
 pub(super) fn add_costs(page: &mut Page, findings: &Findings) {
     page.table(
         "Cost of a preemption",
@@ -36,7 +36,8 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     grid
 }
 
-/// Returns the costs of cold caches only, because a switch costs the same in both arms.
+/// Returns a table of the costs of cold caches. A switch costs the same in both arms, so its cost
+/// is not known.
 fn costs_of_service(findings: &Findings) -> Grid {
     let mut grid = Grid::new(1).right([
         "other task touches",
@@ -82,13 +83,14 @@ pub(super) fn cost_text(cost: Option<&Estimate>) -> String {
     cost.map_or("not measured".to_owned(), with_interval)
 }
 
-/// Returns a cell for a cost that not every row has.
+/// Formats a cost for a cell: a placeholder if the row has no such cost, words if it was not
+/// measured.
 pub(super) fn cell(cost: &Option<Result<Estimate, String>>) -> String {
     cost.as_ref()
         .map_or(NO_NUMBER.to_owned(), |cost| cost_text(cost.as_ref().ok()))
 }
 
-/// Adds a table of every run.
+/// Adds a table with a row for each run.
 pub(super) fn add_runs(page: &mut Page, record: &Injection) {
     page.heading(
         "Runs",

@@ -7,18 +7,17 @@ use super::row::has_numbers;
 use crate::Page;
 use crate::quantity::{centre, ends, interval, is_cost, number, percent, with_interval};
 
-/// Switches per second for which the share of a CPU is reported: the rate of a busy server on each
-/// CPU.
+/// Rate of switches for which the share of a CPU is reported: about that of a busy server, per CPU.
 const SWITCHES_A_SECOND: f64 = 10_000.0;
 
-/// Size that stands for working sets in general, if it was measured: about that of a second-level
+/// Size of the working set that the answer prefers, if measured: about that of a second-level
 /// cache.
 pub(super) const TYPICAL_SIZE: Bytes = Bytes::mib(1);
 
-/// Maximum number of counted switches per hand-off that is reported as one switch.
+/// Number of switches per hand-off up to which a hand-off is reported as one switch.
 const ONE_SWITCH: f64 = 1.02;
 
-/// Adds the answer to the user's question in a few sentences.
+/// Adds the first sentences of the report: the cost of a switch.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     super::shared_cache::describe_sharing(findings)
         .into_iter()
@@ -60,8 +59,8 @@ fn answer(findings: &Findings) -> String {
         .join(" ")
 }
 
-/// Returns a sentence on doubts about the headline. Flags on the cost of its data are printed with
-/// that cost, if it is named.
+/// Returns a sentence on doubts about the headline. Doubts about the cost of data are printed with
+/// that cost, if the answer names it.
 fn suspicion(finding: &CaseFinding) -> Option<String> {
     let names = finding.doubts_of_switch();
     let what = if finding.direct_ns.is_some() {
@@ -77,7 +76,8 @@ fn suspicion(finding: &CaseFinding) -> Option<String> {
     })
 }
 
-/// Returns the result that represents the run: a switch between two processes over a pipe, else the first result.
+/// Returns the result that represents the run: a switch between two processes over a pipe, or else
+/// the first result.
 fn headline(results: &[CaseFinding]) -> Option<(&CaseFinding, &Estimate)> {
     let with = |number: fn(&CaseFinding) -> Option<&Estimate>| {
         move |f: &'_ &CaseFinding| {
@@ -150,7 +150,7 @@ fn subject(finding: &CaseFinding) -> String {
 }
 
 /// Formats a cost with its interval. `wanted` is the requested confidence, which the interval of a
-/// rank test exceeds.
+/// rank test may exceed.
 fn price(finding: &CaseFinding, estimate: &Estimate, wanted: f64) -> String {
     if !is_cost(estimate) {
         return format!("has a cost that is {}", centre(estimate));
@@ -170,7 +170,7 @@ fn price(finding: &CaseFinding, estimate: &Estimate, wanted: f64) -> String {
     format!("costs {cost} ({interval} at {confidence} confidence{cycles})")
 }
 
-/// Formats cycles without insignificant digits: 7585 as 7600.
+/// Formats a number of cycles without insignificant digits, such as 7585 as 7600.
 fn rounded(cycles: f64) -> String {
     if cycles < 1_000.0 {
         number(cycles)
@@ -179,7 +179,8 @@ fn rounded(cycles: f64) -> String {
     }
 }
 
-/// Returns a sentence on the cheapest user-space switch, if the headline is a switch of the kernel.
+/// Returns a sentence on the cheapest user-space switch, if the headline is a kernel switch; empty
+/// otherwise.
 fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     let user = |f: &&CaseFinding| {
         f.case.between == Between::User && f.case.mechanism != Mechanism::Synthetic
@@ -204,7 +205,7 @@ fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     }
 }
 
-/// Returns a sentence on the same switch under the scheduler of ordinary programs.
+/// Returns a sentence on the same switch under SCHED_OTHER; `None` if it was not measured.
 fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     let same = |case: &Case| Case {
         policy: Policy::Other,
@@ -222,7 +223,7 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
         .direct_ns
         .as_ref()
         .filter(|direct| has_numbers(found) && is_cost(direct))?;
-    // If a hand-off takes more than one switch, the cost of a single switch would look like a gain.
+    // If a hand-off took more than one switch, the cost of a single switch would look too low.
     let several = found
         .switches_per_handoff
         .filter(|switches| *switches > ONE_SWITCH)
@@ -241,7 +242,8 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     ))
 }
 
-/// Returns the results with an indirect cost under the headline's conditions.
+/// Returns the results with an indirect cost under the same conditions as the headline, apart from
+/// the size of the working set.
 fn indirect<'a>(
     findings: &'a Findings,
     headline: &CaseFinding,
@@ -264,7 +266,7 @@ fn indirect<'a>(
         .collect()
 }
 
-/// Returns the result at 1 MiB if it was measured, else at the largest size.
+/// Returns the result at 1 MiB if it was measured, or else at the largest size.
 fn typical<'a>(
     findings: &'a Findings,
     headline: &CaseFinding,
@@ -308,7 +310,7 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
     }
 }
 
-/// Words for the largest part of the indirect cost; empty if it is not known.
+/// Returns a clause on the largest part of the indirect cost; empty if that part is unknown.
 fn reason(finding: &CaseFinding) -> &'static str {
     match finding.larger_part() {
         Some(Part::ColdSwitch) => {
@@ -319,7 +321,8 @@ fn reason(finding: &CaseFinding) -> &'static str {
     }
 }
 
-/// Returns a sentence on the largest cost of all sizes, if it is not that of the typical size.
+/// Returns a sentence on the largest indirect cost of all sizes; `None` if the answer names it
+/// already.
 fn largest(
     findings: &Findings,
     headline: &CaseFinding,
@@ -350,7 +353,7 @@ fn largest(
 /// Half-width of an interval, as a share of its centre, above which the centre is not printed.
 const WIDE: f64 = 0.4;
 
-/// Whether only the interval is printed: it is wide, or the core was shared.
+/// Returns true if only the interval is printed, because it is wide or the core was shared.
 fn is_rough(finding: &CaseFinding, cost: &Estimate) -> bool {
     cost.relative_half_width() > WIDE || is_shared(finding)
 }
@@ -360,7 +363,7 @@ fn is_shared(finding: &CaseFinding) -> bool {
     flags.any(|flag| matches!(flag.name, FlagName::SharedCore | FlagName::BesideOthers))
 }
 
-/// Words for a cost that was measured on a shared core or CPU.
+/// Returns a remark on a cost that was measured on a shared core or CPU; empty for other costs.
 fn shared(finding: &CaseFinding) -> &'static str {
     if is_shared(finding) {
         " (while other tasks used its core)"
@@ -369,7 +372,8 @@ fn shared(finding: &CaseFinding) -> &'static str {
     }
 }
 
-/// Returns a sentence on the share of a CPU that switches take at a usual rate.
+/// Returns a sentence on the share of a CPU that switches take at [`SWITCHES_A_SECOND`]; `None` for
+/// user-space switches.
 fn share(
     headline: &CaseFinding,
     direct: &Estimate,

@@ -4,18 +4,19 @@ use switchcost_workload::WorkingSet;
 
 use crate::Entry;
 
-/// A condition of a case: a column if it varies, otherwise a phrase in the caption.
+/// A condition of the measured cases. A condition that varies is a column, others are phrases of
+/// the caption.
 #[derive(Clone, Copy)]
 pub(super) struct Condition {
     /// Name of the column.
     pub(super) name: &'static str,
-    /// Text in the column.
+    /// Formats a case's value of this condition for the column.
     pub(super) value: fn(&Case) -> String,
-    /// Text in the caption.
+    /// Formats a case's value of this condition for the caption.
     pub(super) phrase: fn(&Case) -> String,
 }
 
-/// Mechanism of the hand-off, and kind of its tasks.
+/// Mechanism of the hand-off, and whether it is between processes, threads or user-space tasks.
 pub(super) const MECHANISM: [Condition; 2] = [
     Condition {
         name: "mechanism",
@@ -29,7 +30,7 @@ pub(super) const MECHANISM: [Condition; 2] = [
     },
 ];
 
-/// Bytes that other tasks touch while the first task is away.
+/// Bytes that other tasks touch before the measured task runs again.
 pub(super) const AWAY: Condition = Condition {
     name: "away",
     value: |c| c.away.map(|away| away.to_string()).unwrap_or_default(),
@@ -40,7 +41,7 @@ pub(super) const AWAY: Condition = Condition {
     },
 };
 
-/// CPUs, number and policy of the tasks.
+/// Number, CPUs and scheduling policy of the tasks.
 pub(super) const RUN: [Condition; 3] = [
     Condition {
         name: "tasks",
@@ -59,7 +60,7 @@ pub(super) const RUN: [Condition; 3] = [
     },
 ];
 
-/// Conditions of the walk over the working set.
+/// Conditions of the traversal of the working set.
 pub(super) const WALK: [Condition; 5] = [
     Condition {
         name: "stride",
@@ -97,7 +98,7 @@ fn cpus(case: &Case) -> String {
     }
 }
 
-/// Returns the CPUs of the tasks, for example `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
+/// Formats the CPUs of a case's tasks, such as `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
 pub(crate) fn placement(case: &Case) -> String {
     match case.placement.cpus.len() {
         0 => cpus(case),
@@ -106,19 +107,20 @@ pub(crate) fn placement(case: &Case) -> String {
     }
 }
 
-/// Names of the columns of these conditions.
+/// Returns the names of the conditions' columns.
 pub(super) fn names(conditions: &[Condition]) -> impl Iterator<Item = &'static str> {
     conditions.iter().map(|condition| condition.name)
 }
 
-/// Texts of a case in the columns of these conditions.
+/// Returns a case's values of the conditions, as cells.
 pub(super) fn values(conditions: &[Condition], case: &Case) -> impl Iterator<Item = Entry> {
     conditions
         .iter()
         .map(move |condition| (condition.value)(case).into())
 }
 
-/// Splits conditions into those that vary between the cases, and phrases for the others.
+/// Separates the conditions that vary between the cases from the others, and returns phrases for
+/// these others.
 pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition>, Vec<String>) {
     let varies = |condition: &Condition| {
         let mut values = cases.iter().map(|case| (condition.value)(case));
@@ -133,7 +135,7 @@ pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition
     (varying, phrases.unwrap_or_default())
 }
 
-/// Returns the name of a case in a few words, for use outside of its table.
+/// Returns the name of a case in a few words, for use without its table.
 pub(crate) fn label(case: &Case) -> String {
     let mut words = vec![format!("{} {}", case.name(), case.between)];
     if case.tasks != 2 {
@@ -152,7 +154,7 @@ pub(crate) fn label(case: &Case) -> String {
     words.join(", ")
 }
 
-/// Returns the name of a case in the words that distinguish it from others.
+/// Returns the name of a case, in the words that distinguish it from the other cases.
 pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     let walked: Vec<&Case> = others
         .iter()
@@ -173,7 +175,7 @@ pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     words.join(", ")
 }
 
-/// Returns a description of a walk, with everything that is not the default.
+/// Describes the traversal of a working set by every property that is not the default.
 pub(crate) fn walk(set: &WorkingSet) -> String {
     let usual = WorkingSet::NONE;
     let mut words = vec![
@@ -192,7 +194,7 @@ pub(crate) fn walk(set: &WorkingSet) -> String {
     words.join(", ")
 }
 
-/// Returns the name of a policy in the kernel.
+/// Returns the kernel's name of a scheduling policy, such as `SCHED_FIFO`.
 pub(in crate::measure) fn scheduler(policy: Policy) -> String {
     format!("SCHED_{}", policy.to_string().to_uppercase())
 }

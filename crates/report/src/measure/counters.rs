@@ -7,7 +7,7 @@ use super::conditions::label;
 use crate::quantity::number;
 use crate::{Entry, Grid, Page};
 
-/// Adds the table of counters, or the reason why there is none.
+/// Adds the table of hardware counters, or the reason why there is none.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     let grid = grid(&findings.results);
     let mut reasons = reasons(&record.self_tests);
@@ -42,7 +42,8 @@ fn absence(record: &MeasureRecord, reasons: &[String]) -> String {
     }
 }
 
-/// Returns a sentence on why some cases have no hardware counters on a machine that has them.
+/// Returns the reason why cases with preemptions have no hardware counters, on a machine that has
+/// such counters; `None` otherwise.
 fn absence_with_preemptions(record: &MeasureRecord, findings: &Findings) -> Option<String> {
     let is_counted = record
         .self_tests
@@ -59,7 +60,7 @@ fn absence_with_preemptions(record: &MeasureRecord, findings: &Findings) -> Opti
     })
 }
 
-/// Reasons why instruments are not used, with the instruments of each reason.
+/// Returns the reasons why instruments are not used, each with the names of its instruments.
 pub(crate) fn reasons(tests: &[SelfTest]) -> Vec<String> {
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for test in tests {

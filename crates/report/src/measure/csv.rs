@@ -5,7 +5,7 @@ use crate::Table;
 use crate::case::CASE_COLUMNS;
 use crate::for_programs::{Column, field, fields, value};
 
-/// Column name of each estimate, and the pointer to its value.
+/// The estimates of a result: the prefix of their columns' names, and the JSON pointer (RFC 6901).
 const ESTIMATES: [Column; 15] = [
     ("direct", "/direct_ns"),
     ("total", "/total_ns"),
@@ -24,7 +24,7 @@ const ESTIMATES: [Column; 15] = [
     ("settled_walk", "/reload/settled_ns"),
 ];
 
-/// Fields of each estimate, whose columns are named after the estimate.
+/// Columns of each estimate: the suffix of their names, and the JSON pointer within the estimate.
 const PARTS: [Column; 5] = [
     ("_ns", "/estimate"),
     ("_low_ns", "/low"),
@@ -49,7 +49,7 @@ const REST: [Column; 13] = [
     ("flags", "/flags"),
 ];
 
-/// Returns a line of names, then a row for each result. Unknown values are empty.
+/// Returns a table with a row for each result. Unknown values are empty fields.
 pub(super) fn table(findings: &Findings) -> Table {
     let mut table = vec![names()];
     table.extend(findings.results.iter().map(row));

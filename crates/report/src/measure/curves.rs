@@ -9,17 +9,17 @@ use crate::quantity::{cost, is_cost, percent, time};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Sign for a point that a logarithmic scale cannot show.
+/// Sign for a value that cannot be drawn on a logarithmic scale.
 const NO_POINT: char = '·';
 
-/// Adds the most informative figure: the first curve, if there is one.
+/// Adds the figure of the first curve over the size of the working set, if there is one.
 pub(super) fn add_first_figure(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     if let Some(curve) = findings.curves.first() {
         page.figure(|| figures::sizes(&record.header.host, findings, curve, 0));
     }
 }
 
-/// Adds each curve as a line of block characters, with its regions and knees in words, and then the
+/// Adds each curve as a line of block characters, with its regions and knees in words, and the
 /// machine's load latencies.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     for (number, curve) in findings.curves.iter().enumerate() {
@@ -75,7 +75,7 @@ fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
     }
 }
 
-/// Returns the total cost of a point; NaN if it is not a cost.
+/// Returns the total cost of a curve's point in ns; NaN if the point is not a cost.
 fn drawn(findings: &Findings, point: &CurvePoint) -> f64 {
     let total = findings
         .results
@@ -88,7 +88,8 @@ fn drawn(findings: &Findings, point: &CurvePoint) -> f64 {
     }
 }
 
-/// Formats a curve as `4 KiB ▁▂█ 4 MiB, 1.75 us to 52.1 us (log scale)`.
+/// Formats a curve of sizes in bytes and costs in ns, such as `4 KiB ▁▂█ 4 MiB, 1.75 us to 52.1 us
+/// (log scale)`.
 fn plot(points: &[(u64, f64)]) -> String {
     let (Some((first, _)), Some((last, _))) = (points.first(), points.last()) else {
         return String::new();
@@ -116,7 +117,8 @@ fn is_drawable(ns: f64) -> bool {
     ns.is_finite() && ns > 0.0
 }
 
-/// Returns one block for each value; the block's height is the value's logarithm.
+/// Draws a block character for each value. The block's height is proportional to the value's
+/// logarithm.
 fn sparkline(values: &[f64]) -> String {
     let logs = values
         .iter()

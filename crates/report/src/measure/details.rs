@@ -1,5 +1,5 @@
-//! Shows the details that fit on a page but not on a terminal: the verdict on the environment, all
-//! controls, the machine, the plan.
+//! Shows the details for which a terminal has no room: the verdict on the environment, all
+//! controls, the machine and the plan.
 
 use switchcost_analysis::{Findings, Verdict};
 use switchcost_record::{
@@ -11,7 +11,7 @@ use super::conditions::label;
 use crate::quantity::time;
 use crate::{Entry, Grid, Page, Tone};
 
-/// Adds the environment in one sentence: controls, disturbed samples, valid results.
+/// Adds a sentence on the environment: controls in force, contaminated samples, and valid results.
 pub(super) fn add_environment(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     if !page.has_figures() {
         return;
@@ -53,7 +53,7 @@ pub(super) fn add_environment(page: &mut Page, record: &MeasureRecord, findings:
     ));
 }
 
-/// Adds controls, machine, plan, order and known-answer tests.
+/// Adds tables of excluded samples, controls, the machine, the plan and known-answer tests.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     if !page.has_figures() {
         return;

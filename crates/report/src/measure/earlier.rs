@@ -1,4 +1,4 @@
-//! Describes the contribution of earlier runs of the machine to the intervals.
+//! Describes how earlier runs on this machine contribute to the intervals.
 
 use switchcost_analysis::{BetweenRuns, CaseFinding, Findings, Source};
 use switchcost_record::{EarlierRuns, Header};
@@ -6,17 +6,17 @@ use switchcost_record::{EarlierRuns, Header};
 use crate::Page;
 use crate::quantity::number;
 
-/// Maximum number of reasons for omitted records that are named.
+/// Maximum number of reasons given for records that are left out.
 const REASONS: usize = 2;
 
-/// Adds a sentence on the earlier runs, if earlier records were named.
+/// Adds a sentence on the earlier runs, if the record refers to earlier records.
 pub(super) fn add(page: &mut Page, header: &Header, findings: &Findings) {
     describe_earlier(header, findings)
         .into_iter()
         .for_each(|words| page.prose(words));
 }
 
-/// Returns a sentence on the earlier runs; `None` if no earlier records were named.
+/// Returns a sentence on the earlier runs; `None` if the record refers to no earlier records.
 fn describe_earlier(header: &Header, findings: &Findings) -> Option<String> {
     let earlier = header.earlier.as_ref()?;
     let costs: Vec<(&CaseFinding, &BetweenRuns)> = findings
@@ -57,7 +57,7 @@ fn describe_earlier(header: &Header, findings: &Findings) -> Option<String> {
     ))
 }
 
-/// Formats the range from the least to the largest value.
+/// Formats the range from the least to the largest value with the function `written`.
 fn range(values: impl Iterator<Item = f64> + Clone, written: impl Fn(f64) -> String) -> String {
     let (least, most) = (
         values.clone().fold(f64::INFINITY, f64::min),
@@ -71,7 +71,7 @@ fn range(values: impl Iterator<Item = f64> + Clone, written: impl Fn(f64) -> Str
     }
 }
 
-/// Returns the days of the first and the last earlier run.
+/// Formats the days of the first and the last earlier run.
 fn span(own: &[(&CaseFinding, &BetweenRuns)]) -> String {
     let day = |moment: &str| moment.split('T').next().unwrap_or_default().to_owned();
     let since = own
@@ -93,8 +93,8 @@ fn span(own: &[(&CaseFinding, &BetweenRuns)]) -> String {
     }
 }
 
-/// Returns the number of earlier runs, and why some records do not count, the most frequent reasons
-/// first.
+/// Formats the number of earlier runs, and the most frequent reasons why other records were left
+/// out.
 fn records(earlier: &EarlierRuns) -> String {
     let mut reasons: Vec<(&str, u32)> = earlier
         .left_out
@@ -123,8 +123,8 @@ fn records(earlier: &EarlierRuns) -> String {
     )
 }
 
-/// Returns a sentence on the precision that can be reached, if runs differ too much for the
-/// requested one.
+/// Returns a sentence on the best precision that can be reached, if runs differ too much for the
+/// requested precision; empty otherwise.
 fn out_of_reach(own: &[(&CaseFinding, &BetweenRuns)], wanted: f64) -> String {
     let beyond: Vec<f64> = own
         .iter()

@@ -1,4 +1,4 @@
-//! Charts of a measurement's findings.
+//! Charts of the findings of a measurement.
 
 mod conditions;
 mod samples;
@@ -19,15 +19,15 @@ pub(super) use conditions::add as add_comparisons;
 pub(super) use samples::add as add_samples;
 pub(super) use sizes::{draw as sizes, parts};
 
-/// Maximum number of CPUs in a matrix: the cells of more CPUs could not be distinguished.
+/// Maximum number of CPUs in a matrix. The cells of more CPUs would be too small.
 const MOST_CPUS: usize = 256;
 
-/// Maximum number of curves in a chart: more curves could not be distinguished.
+/// Maximum number of curves in a chart. More curves could not be distinguished.
 const MOST_CURVES: usize = 10;
 
 const SIZE: &str = "size of each task's array";
 
-/// Creates a point for a result's estimate.
+/// Creates a point for an estimate of a result. A suspect result gives a suspect point.
 fn point(x: f64, finding: &CaseFinding, estimate: Option<&Estimate>) -> Point {
     Point::estimate(x, estimate.filter(|_| has_numbers(finding)))
         .suspect_if(finding.verdict == Verdict::Suspect)
@@ -37,7 +37,8 @@ fn time_axis(title: &str) -> Axis {
     Axis::new(Scale::Time, title)
 }
 
-/// Draws the cost of a switch by mechanism (of a hand-off, if no switch can be priced), over the published ranges.
+/// Draws the cost of a switch by mechanism, with the published ranges. If no switch has a cost, the
+/// costs are those of hand-offs.
 pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Chart> {
     let mut findings = findings.to_vec();
     let cost = |finding: &CaseFinding| {
@@ -81,8 +82,7 @@ pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Chart> {
         ))
 }
 
-/// Returns the name of a result, with everything that distinguishes it if two results would have
-/// the same short name.
+/// Returns the name of a result. The name has as many conditions as it needs to be unique.
 fn name(finding: &CaseFinding, usual: Policy) -> String {
     let case = &finding.case;
     let mut name = format!("{} {}", case.name(), case.between);
@@ -98,7 +98,8 @@ fn name(finding: &CaseFinding, usual: Policy) -> String {
     name
 }
 
-/// Draws the hand-offs of one class, with those of the kernel in their own colour.
+/// Draws the costs of the hand-offs of one class of runtimes. Kernel hand-offs have a colour of
+/// their own.
 pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Chart {
     let points = |is_runtime: bool| {
         let of_kind = rows
@@ -122,7 +123,7 @@ pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Chart {
         .hide_numbers()
 }
 
-/// Draws load latency by size, with the sizes of the machine's caches.
+/// Draws load latency as a function of size, with the sizes of the machine's caches.
 pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Chart> {
     let points: Vec<(f64, f64)> = points
         .iter()
@@ -162,7 +163,8 @@ pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Char
     )
 }
 
-/// Draws the cost of a hand-off from one CPU to another. `title` distinguishes matrices of one record.
+/// Draws a matrix of the cost of a hand-off from one CPU to another. `title` distinguishes several
+/// matrices of a record.
 pub(super) fn pairs(
     title: &str,
     cells: &BTreeMap<(CpuId, CpuId), &CaseFinding>,
@@ -199,7 +201,8 @@ pub(super) fn pairs(
     (cpus.len() <= MOST_CPUS).then_some(chart)
 }
 
-/// Draws the additional time of each walk after a switch over a settled walk, as one curve per case.
+/// Draws the additional time of each traversal after a switch over a settled traversal, with a
+/// curve for each case.
 pub(super) fn reload(findings: &[&CaseFinding]) -> Chart {
     let curves = findings.iter().filter_map(|finding| {
         let walks = finding.reload.as_ref()?.walks_ns.iter().enumerate();
@@ -243,8 +246,9 @@ fn reload_table(findings: &[&CaseFinding]) -> crate::grid::Grid {
 
 type Part = fn(&SharedCache) -> Option<&Estimate>;
 
-/// Draws the additional time of a walk, time-shared and concurrent, over the size of each task's
-/// array; only for the kind of walk of the first case.
+/// Draws the additional time of a traversal, with time-shared and with concurrent use of the cache,
+/// by the size of each task's array. Only cases with the same kind of traversal as the first are
+/// drawn.
 pub(super) fn shared_cache(findings: &Findings) -> Option<Chart> {
     let like = findings.shared_cache.first()?.working_set;
     let mut all: Vec<&SharedCache> = findings

@@ -35,7 +35,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl OutputFormat for Report<'_> {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.measure/1";
 }
 

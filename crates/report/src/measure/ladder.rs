@@ -1,5 +1,5 @@
-//! Shows hand-offs of runtimes next to those of the kernel, on a logarithmic scale: hand-offs to a
-//! named task, and hand-offs to a task that a scheduler chooses.
+//! Shows the hand-offs of runtimes next to those of the kernel, on a logarithmic scale of costs.
+//! Hand-offs to a named task are separate from hand-offs to a task that a scheduler chooses.
 
 mod answer;
 mod warm_up;
@@ -18,11 +18,11 @@ use crate::quantity::{is_cost, number, plus_minus, with_bound};
 use crate::{Entry, Grid, Page};
 use itertools::Itertools;
 
-/// Steps of the scale per decade, and number of decades from 1 ns.
+/// Steps of the scale per decade of time.
 const STEPS: usize = 6;
 const TENFOLDS: usize = 4;
 
-/// Whether a record is a measurement of runtimes.
+/// Returns true if a record is a measurement of language runtimes.
 pub(super) fn is_one(record: &MeasureRecord) -> bool {
     record
         .header
@@ -32,7 +32,8 @@ pub(super) fn is_one(record: &MeasureRecord) -> bool {
         .any(|case| case.runtime.is_some())
 }
 
-/// Adds the ladder in its two classes, the cost with data, and the hand-offs that were not measured.
+/// Adds the costs of hand-offs for each of the two classes, the costs with data, and the hand-offs
+/// that were not measured.
 pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
     for (class, title, rest) in [
         (
@@ -65,8 +66,8 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Returns the reasons why hand-offs of runtimes were not measured, each with the hand-offs
-/// concerned.
+/// Returns the reasons why hand-offs of runtimes were not measured, each with the names of these
+/// hand-offs.
 fn missing(findings: &Findings) -> Vec<(&str, Vec<String>)> {
     let missing = findings.results.iter().filter_map(|found| {
         found.case.runtime.as_ref()?;
@@ -85,8 +86,8 @@ fn measured(findings: &Findings) -> impl Iterator<Item = &CaseFinding> {
         .filter(|found| has_numbers(found) && found.handoff_cost().is_some())
 }
 
-/// Returns the class of a result: in a kernel switch, a scheduler chooses the next task; a bare
-/// fiber names it.
+/// Returns the class of a result: whether a scheduler chooses the next task, as in a kernel switch,
+/// or the task names its successor, as in a fiber switch.
 fn class(found: &CaseFinding) -> Class {
     match (&found.case.runtime, found.case.mechanism) {
         (Some(of), _) => of.class,
@@ -154,13 +155,13 @@ fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
     grid
 }
 
-/// Returns the cells of a result.
+/// Makes the cells of a result, in the emphasis of its verdict. `None` becomes an empty cell.
 fn toned<const N: usize>(found: &CaseFinding, cells: [Option<String>; N]) -> [Entry; N] {
     cells.map(|cell| Entry::new(cell.unwrap_or_default(), tone(found)))
 }
 
-/// Formats kernel switches per hand-off. For the built-in user-level mechanisms the count is of
-/// their own switches, because the kernel makes none.
+/// Formats the kernel switches per hand-off; `None` for built-in user-space mechanisms, whose count
+/// is of their own switches.
 fn kernel_switches(found: &CaseFinding) -> Option<String> {
     let counts_kernel =
         found.case.runtime.is_some() || found.case.between != switchcost_record::Between::User;
@@ -170,14 +171,14 @@ fn kernel_switches(found: &CaseFinding) -> Option<String> {
         .map(|count| format!("{:.2}", count.abs()))
 }
 
-/// Returns the heading of the scale: `1 ns  10    100   1 us  10`.
+/// Returns the heading of the logarithmic scale: `1 ns  10    100   1 us  10`.
 fn scale() -> String {
     let marks = ["1 ns", "10", "100", "1 us", "10 us"].map(|mark| format!("{mark:<STEPS$}"));
-    // A header is broken at ordinary spaces.
+    // A table header may be broken at ordinary spaces only.
     marks.concat().trim_end().replace(' ', "\u{a0}")
 }
 
-/// Returns the mark of a time on the scale.
+/// Draws a time as a mark on the logarithmic scale.
 fn rung(ns: f64) -> String {
     let place = (ns.max(1.0).log10() * STEPS as f64).round() as usize;
     let place = place.min(TENFOLDS * STEPS);
@@ -194,7 +195,8 @@ fn rung(ns: f64) -> String {
         .collect()
 }
 
-/// Adds the cost of a hand-off if each task walks an array, with its parts: the reload of the array, and the rest.
+/// Adds a table of the hand-offs between tasks that traverse an array each. The cost has two parts:
+/// the reload of the array, and the rest.
 fn add_data(page: &mut Page, findings: &Findings) {
     let rows: Vec<&CaseFinding> = measured(findings)
         .filter(|found| !found.case.working_set.is_empty())

@@ -8,7 +8,8 @@ use super::row::{add_star_legend, marked, tone, unmeasured_cell};
 use crate::quantity::{NO_NUMBER, centre, is_cost, number};
 use crate::{Entry, Grid, Page};
 
-/// Columns of lmbench's summary: number of processes, and size in KiB.
+/// Columns of the summary of lmbench's `lat_ctx`: number of processes, and size of each process'
+/// array in KiB.
 const COLUMNS: [(u32, u64); 7] = [
     (2, 0),
     (2, 16),
@@ -19,7 +20,7 @@ const COLUMNS: [(u32, u64); 7] = [
     (16, 64),
 ];
 
-/// Adds lmbench's classic matrix for each kind of walk for which all seven of its cases were run.
+/// Adds lmbench's classic matrix for each kind of traversal with results for all seven columns.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let pipes: Vec<_> = findings.results.iter().filter(|f| is_lmbench(f)).collect();
     let first_sized = pipes.iter().filter(|f| is_at(f, COLUMNS[1]));
@@ -46,7 +47,8 @@ fn is_at(finding: &CaseFinding, (tasks, kib): (u32, u64)) -> bool {
     finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib)
 }
 
-/// Returns the seven cases on the CPU with the policy and walk of `like`; `None` if the plan lacks one of them.
+/// Returns the results for the seven columns with the CPU, policy and traversal of `like`; `None`
+/// if a column has no result.
 fn seven<'a>(pipes: &[&'a CaseFinding], like: &CaseFinding) -> Option<Vec<&'a CaseFinding>> {
     let run = |f: &CaseFinding| (f.case.placement.clone(), f.case.policy);
     let walk = |f: &CaseFinding| WorkingSet {
@@ -77,9 +79,8 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
     grid
 }
 
-/// Returns the cell for the cost of a hand-off including the reload of the working set, as lmbench
-/// defines it: the cost of the work alone is subtracted, and the rest is divided by the number of
-/// hand-offs.
+/// Returns the cell with the cost of a hand-off as lmbench defines it, with the reload of the
+/// working set: total time minus the time of the work alone, divided by the number of hand-offs.
 fn entry(finding: &CaseFinding) -> Entry {
     match (&finding.verdict, &finding.handoff_cost()) {
         (Verdict::NotMeasured { .. }, _) => unmeasured_cell(finding),

@@ -6,10 +6,11 @@ use super::conditions::{RUN, split};
 use crate::quantity::time;
 use crate::{Page, Tone};
 
-/// Maximum number of refused controls that are listed; further ones are counted. `doctor` and the JSON format list all of them.
+/// Maximum number of refused controls that are listed. Further ones are counted, and `doctor` and
+/// the JSON format list them.
 const REFUSED_SHOWN: usize = 6;
 
-/// Adds the machine, the run, and the controls that the run could not have.
+/// Adds the machine, the run, and the controls that were refused.
 pub(super) fn add(page: &mut Page, header: &Header, findings: &Findings) {
     page.gap();
     page.prose(machine(header));
@@ -60,7 +61,7 @@ fn run(header: &Header, findings: &Findings) -> String {
     format!("run: {}", parts.join(", "))
 }
 
-/// Formats the core clock at which costs are reported (the usual one), and the fastest clock.
+/// Formats the usual core clock, at which costs are reported, and the fastest; empty if unknown.
 fn core(findings: &Findings) -> String {
     let clocks = findings
         .core
@@ -74,7 +75,8 @@ fn core(findings: &Findings) -> String {
     })
 }
 
-/// Returns the CPUs and the policy, if all cases share them.
+/// Returns the CPUs and the policy of the cases. CPUs that differ are listed together, a policy
+/// that differs is left out.
 fn conditions(plan: &Plan) -> String {
     let cases: Vec<_> = plan.cases.iter().collect();
     let (varying, mut phrases) = split(&RUN[1..], &cases);

@@ -9,18 +9,19 @@ use super::row::{add_star_legend, starred, tone};
 use crate::quantity::{NO_NUMBER, centre};
 use crate::{Entry, Grid, Page};
 
-/// Least number of pairs of CPUs for a matrix: with fewer the table of mechanisms is clearer.
+/// Least number of CPU pairs for a matrix. Fewer pairs are clearer in the table of mechanisms.
 const LEAST_PAIRS: usize = 2;
 
-/// Results that differ only in their CPUs, by first and second CPU; on the diagonal both CPUs are
-/// the same.
+/// Results that differ only in their CPUs, by first and second CPU. On the diagonal both tasks run
+/// on one CPU.
 struct Matrix<'a> {
     title: String,
     cells: BTreeMap<(CpuId, CpuId), &'a CaseFinding>,
     pairs: BTreeSet<usize>,
 }
 
-/// Adds a matrix of the cost of a hand-off from CPU to CPU, for each set of results that differ only in their CPUs.
+/// Adds a matrix of the cost of a hand-off from CPU to CPU, for each set of results that differ
+/// only in their CPUs.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     for matrix in matrices(findings) {
         page.heading("Cost of a hand-off by CPUs", &matrix.title);
@@ -38,7 +39,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Indices of the results that a matrix shows off its diagonal.
+/// Returns the indices of the results that a matrix shows off its diagonal.
 pub(super) fn members(findings: &Findings) -> BTreeSet<usize> {
     matrices(findings)
         .into_iter()

@@ -10,7 +10,7 @@ use super::row::{add_star_legend, complete, estimate, has_numbers, marked};
 use crate::quantity::{NO_NUMBER, Scale, centre, number, plus_minus};
 use crate::{Entry, Grid, Page, Tone};
 
-/// Kind of switcher: the kernel, or user space.
+/// Kind of a switch, under which its row is listed.
 #[derive(Clone, Copy, PartialEq, Eq, Display, EnumIter)]
 enum Group {
     #[strum(to_string = "kernel-level")]
@@ -33,7 +33,8 @@ fn group(finding: &CaseFinding) -> Group {
     }
 }
 
-/// Adds the table of mechanisms: every result without a working set that is not part of a placement matrix.
+/// Adds the table of mechanisms, with every result that has no working set and is not part of a
+/// matrix of CPUs.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let in_matrix = matrix::members(findings);
     let shown =
@@ -51,7 +52,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
     let (varying, common) = split(&RUN, &cases);
     page.heading("Switches by mechanism", common.join(", "));
-    // Runtimes have two classes, each with its own figure.
+    // Runtimes have two classes, and each class has its own figure.
     if rows.iter().all(|finding| finding.case.runtime.is_none()) {
         page.figure(|| figures::mechanisms(&rows));
     }
@@ -113,7 +114,7 @@ fn row(finding: &CaseFinding, varying: &[Condition], notes: &Numbering) -> Vec<E
     complete(row, finding, numbers, NUMBERS.len(), notes)
 }
 
-/// Formats the three quantiles, in the unit of the first.
+/// Formats the median, the 99th percentile and the maximum, in the unit of the median.
 fn tail(tail: &Tail) -> String {
     let quantiles = [tail.p50, tail.p99, tail.max];
     if !quantiles.iter().all(|ns| ns.is_finite()) {

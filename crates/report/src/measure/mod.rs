@@ -29,7 +29,7 @@ use switchcost_record::MeasureRecord;
 use crate::format::written;
 use crate::{Document, Format, InEveryFormat, Page, Style, Table};
 
-/// Renders the findings of a record as text that ends in a newline.
+/// Renders the findings of a measurement as text that ends in a newline.
 pub fn render(record: &MeasureRecord, findings: &Findings, format: Format, style: Style) -> String {
     let measured = Measured {
         record,
@@ -39,7 +39,8 @@ pub fn render(record: &MeasureRecord, findings: &Findings, format: Format, style
     written(&measured, format, style)
 }
 
-/// A measurement with its findings. `points` are all measured times, which only a page shows.
+/// A measurement with its findings. `points` are all measured samples, which only an HTML page
+/// shows; empty otherwise.
 pub(crate) struct Measured<'a> {
     pub(crate) record: &'a MeasureRecord,
     pub(crate) findings: &'a Findings,
@@ -71,7 +72,7 @@ fn add_answer(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     }
 }
 
-/// Adds the answer, then the machine, the numbers, and notes on them.
+/// Adds the answer, the machine, the tables and their notes.
 fn add(page: &mut Page, measured: &Measured<'_>) {
     let (record, findings) = (measured.record, measured.findings);
     add_answer(page, record, findings);

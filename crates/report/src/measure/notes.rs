@@ -8,10 +8,11 @@ use crate::listing::{first_few, grouped};
 use crate::quantity::is_below_zero;
 use itertools::Itertools;
 
-/// Maximum number of results that a note names; further ones are counted.
+/// Maximum number of results that a note names. Further results are counted.
 const RESULTS_NAMED: usize = 3;
 
-/// Flags of all results by first appearance. A flag's position is the number of its note.
+/// The flags of all results in order of first appearance. A note's number is the position of its
+/// flag, from 1.
 pub(super) struct Numbering(Vec<FlagName>);
 
 impl Numbering {
@@ -20,7 +21,7 @@ impl Numbering {
         Numbering(flags.map(|flag| flag.name).unique().collect())
     }
 
-    /// Returns the numbers of a result's notes, such as `1, 3`.
+    /// Returns the numbers of the notes on a result, such as `1, 3`.
     pub(super) fn numbers(&self, finding: &CaseFinding) -> String {
         let has = |name: FlagName| finding.flags.iter().any(|flag| flag.name == name);
         let numbers = self
@@ -33,7 +34,7 @@ impl Numbering {
     }
 }
 
-/// Adds notes on the numbers: each flag once, omitted samples, and results that were not measured.
+/// Adds notes: one for each flag, then on excluded samples and on results that were not measured.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let run = findings
         .flags
@@ -46,8 +47,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.notes(notes);
 }
 
-/// Returns notes on the flags: for each flag the sentence of the first result that has it, and the
-/// names of all results that share it.
+/// Returns a note for each flag: the sentence of the first result with the flag, and the names of
+/// all results with it.
 fn flags(results: &[CaseFinding]) -> Vec<String> {
     let names = Numbering::new(results).0;
     names
@@ -119,8 +120,7 @@ fn below_zero(results: &[CaseFinding]) -> Option<String> {
     })
 }
 
-/// Returns the reasons for results without a number; results with the same reason are named
-/// together.
+/// Returns the reasons why results have no number, each with the names of these results.
 fn missing_results(results: &[CaseFinding]) -> Vec<String> {
     let missing = results.iter().filter_map(|finding| match &finding.verdict {
         Verdict::NotMeasured { why } => Some((why, label(&finding.case))),

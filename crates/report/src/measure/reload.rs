@@ -1,4 +1,4 @@
-//! Shows the reload of working sets after a switch, walk by walk.
+//! Shows how working sets are reloaded after a switch: the additional time of each traversal.
 
 use switchcost_analysis::{CaseFinding, Findings, Reload};
 use switchcost_units::Bytes;
@@ -12,10 +12,10 @@ use super::row::{
 use crate::quantity::{centre, ordinal, plus_minus, time, with_bound, with_interval};
 use crate::{Entry, Grid, Page};
 
-/// Maximum number of rows that fit on a screen with the other tables.
+/// Maximum number of rows on a screen that has other tables, too.
 const MOST_ROWS: usize = 20;
 
-/// Results of cases that measure the reload.
+/// Returns the results of cases that measure the reload.
 pub(super) fn members(findings: &Findings) -> Vec<&CaseFinding> {
     findings
         .results
@@ -24,7 +24,7 @@ pub(super) fn members(findings: &Findings) -> Vec<&CaseFinding> {
         .collect()
 }
 
-/// Adds the table of reloads, and the figure; a shorter table on one screen.
+/// Adds the table of reloads and the figure. The table on a screen is shorter.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let rows = members(findings);
     let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
@@ -75,13 +75,15 @@ fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
         .with_rows(findings.iter().map(row))
 }
 
-/// Returns the cells that identify a row.
+/// Returns the cells that identify a row: varying conditions, size, and footprint of the other
+/// tasks.
 fn keys(finding: &CaseFinding, varying: &[Condition], size: Entry) -> Vec<Entry> {
     let away = (AWAY.value)(&finding.case).into();
     values(varying, &finding.case).chain([size, away]).collect()
 }
 
-/// Returns the cells of this number of walks.
+/// Returns the cells of the first `number` traversals after a switch. A traversal that was not
+/// measured gives an empty cell.
 fn walks(reload: &Reload, number: usize) -> impl Iterator<Item = Entry> {
     (0..number).map(move |place| reload.walks_ns.get(place).map(with_bound).into())
 }
@@ -117,7 +119,7 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> 
         .with_rows(findings.iter().map(row))
 }
 
-/// Returns a sentence on the largest reload.
+/// Returns a sentence on the reload of the largest working set; `None` if no reload was measured.
 pub(super) fn describe_reload(findings: &Findings) -> Option<String> {
     let largest = members(findings)
         .into_iter()

@@ -1,4 +1,4 @@
-//! Common parts of the rows of all result tables.
+//! Makes the cells that all tables of results have in common.
 
 use switchcost_analysis::{CaseFinding, Estimate, LosesMore, SharedCache, Verdict};
 
@@ -6,7 +6,7 @@ use super::notes::Numbering;
 use crate::quantity::{NO_NUMBER, with_bound};
 use crate::{Entry, Page, Tone};
 
-/// Emphasis of a result's cells.
+/// Returns the emphasis of a result's cells, by its verdict.
 pub(super) fn tone(finding: &CaseFinding) -> Tone {
     match finding.verdict {
         Verdict::Measured => Tone::Usual,
@@ -15,12 +15,12 @@ pub(super) fn tone(finding: &CaseFinding) -> Tone {
     }
 }
 
-/// Whether the result has numbers.
+/// Returns true unless the result was not measured.
 pub(super) fn has_numbers(finding: &CaseFinding) -> bool {
     !matches!(finding.verdict, Verdict::NotMeasured { .. })
 }
 
-/// Returns a cell with an estimate, or a dash if the result has none.
+/// Returns a cell with an estimate, or a dash if the result lacks the estimate.
 pub(super) fn estimate(
     finding: &CaseFinding,
     estimate: &Option<Estimate>,
@@ -30,23 +30,23 @@ pub(super) fn estimate(
     Entry::new(text, tone(finding))
 }
 
-/// Returns a cell with a bound; empty if the result has no such estimate.
+/// Returns a cell with an estimate or its upper limit; empty if the result lacks the estimate.
 pub(super) fn bound(estimate: &Option<Estimate>) -> Entry {
     estimate.as_ref().map(with_bound).into()
 }
 
-/// Returns the cell of a result without numbers.
+/// Returns the cell of a result that was not measured.
 pub(super) fn unmeasured_cell(finding: &CaseFinding) -> Entry {
     Entry::new("not measured", tone(finding))
 }
 
-/// Returns a cell that is marked if the result is suspect.
+/// Returns a cell with a text, which gets a star if the result is suspect.
 pub(super) fn marked(finding: &CaseFinding, text: &str) -> Entry {
     Entry::new(starred(finding, text), tone(finding))
 }
 
-/// Completes a row: `numbers` or that they are missing, in this number of columns; then the samples
-/// left out, and the numbers of the notes.
+/// Completes a row with `numbers` in the next `columns` cells, or with a remark that the result was
+/// not measured. The last cells are the excluded samples and the numbers of the notes.
 pub(super) fn complete(
     mut row: Vec<Entry>,
     finding: &CaseFinding,
@@ -63,7 +63,7 @@ pub(super) fn complete(
     row
 }
 
-/// Marks a text with a star if the result is suspect, because not every reader sees colour.
+/// Adds a star to a text if the result is suspect, because not every reader can see the colour.
 pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
     if finding.verdict == Verdict::Suspect {
         format!("{text} *")
@@ -72,7 +72,7 @@ pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
     }
 }
 
-/// Adds the explanation of the stars to a table that has any.
+/// Adds the explanation of the stars, if any of the results is suspect.
 pub(super) fn add_star_legend<'a>(
     page: &mut Page,
     mut findings: impl Iterator<Item = &'a CaseFinding>,
@@ -82,7 +82,7 @@ pub(super) fn add_star_legend<'a>(
     }
 }
 
-/// Returns words for the way of sharing that loses more.
+/// Names the way of sharing a cache that costs more: time-shared or concurrent.
 pub(super) fn loses_more(one: &SharedCache) -> &'static str {
     match (&one.why, one.loses_more) {
         (Some(_), _) => "not compared",

@@ -1,5 +1,5 @@
-//! Renders one screen: the answer in words, the cost of each mechanism, the cost over size, and
-//! notes, the worst first. `--details` and the page have the rest.
+//! Renders a measurement on one screen: the answer, the cost of each mechanism, the cost by size,
+//! and the worst notes.
 
 mod costs;
 mod remarks;
@@ -16,13 +16,13 @@ use crate::Page;
 /// Maximum number of notes on the screen.
 const MOST_NOTES: usize = 5;
 
-/// Maximum number of lines of the screen, without the lines that refer to the rest.
+/// Maximum number of lines on the screen, without the lines that refer to `--details`.
 const MOST_LINES: usize = 41;
 
-/// Number of screen lines for the machine's fitness and the worst note.
+/// Number of lines reserved for notes: the machine's fitness and the worst remark.
 const OF_NOTES: usize = 5;
 
-/// Number of screen lines and of notes for runtimes.
+/// Maximum number of lines on the screen of a measurement of runtimes.
 const MOST_LINES_OF_RUNTIMES: usize = 56;
 const MOST_NOTES_OF_RUNTIMES: usize = 4;
 
@@ -46,7 +46,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
 
 fn add_tables(page: &mut Page, findings: &Findings) {
     let is_missing = |result: &CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
-    // Tables that contain only "not measured" add nothing to the answer and the notes.
+    // A table in which every result is "not measured" would repeat the answer and the notes.
     if findings.results.is_empty() || !findings.results.iter().all(is_missing) {
         costs::add(page, findings);
         lmbench::add(page, findings);
@@ -82,7 +82,7 @@ pub(super) fn machine(header: &Header, findings: &Findings) -> String {
     parts.join(", ")
 }
 
-/// Returns the CPUs and policies of all cases.
+/// Formats the CPUs and policies of all cases.
 fn place(header: &Header) -> String {
     let cases = &header.plan.cases;
     let cpus = header.plan.cpus();

@@ -1,5 +1,4 @@
-//! Shows a cache that two tasks time-share or use concurrently, and which of the two ways loses
-//! more.
+//! Shows a cache that two tasks time-share or use concurrently, and which of both costs more.
 
 use switchcost_analysis::{Difference, Findings, LosesMore, SharedCache};
 use switchcost_units::Bytes;
@@ -10,7 +9,8 @@ use super::row::loses_more;
 use crate::quantity::{centre, number, time, with_bound, with_interval};
 use crate::{Grid, Page};
 
-/// Sentences on the way that loses more at each size, and on the largest difference.
+/// Returns sentences on which way of sharing costs more at each size, and on the largest
+/// difference; `None` if no sharing was measured.
 pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
     let all = &findings.shared_cache;
     if all.is_empty() {
@@ -46,7 +46,8 @@ pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
     )
 }
 
-/// Formats the selected sizes: `16 KiB, 512 KiB and 2 MiB`.
+/// Formats the sizes for which `is_wanted` is true, such as `16 KiB, 512 KiB and 2 MiB`; `None` if
+/// there are none.
 fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Option<String> {
     let mut sizes: Vec<Bytes> = all
         .iter()
@@ -64,7 +65,8 @@ fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Op
     })
 }
 
-/// Returns a sentence on the size at which the two ways differ most, relative to a walk alone.
+/// Returns a sentence on the size with the largest difference between both ways of sharing,
+/// relative to a traversal without sharing.
 fn largest(all: &[SharedCache]) -> Option<String> {
     let share = |one: &SharedCache| {
         let reported = one
@@ -89,7 +91,7 @@ fn largest(all: &[SharedCache]) -> Option<String> {
     ))
 }
 
-/// Formats a difference without its sign, because the words next to it name the side.
+/// Formats a difference without its sign, because the sentence names the side that costs more.
 fn apart(difference: Difference) -> String {
     let ends = [difference.low.abs(), difference.high.abs()];
     let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
@@ -101,7 +103,7 @@ fn apart(difference: Difference) -> String {
     )
 }
 
-/// Adds the table, and the figure.
+/// Adds the table and the figure of shared caches; nothing if no sharing was measured.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let all = &findings.shared_cache;
     if all.is_empty() {
@@ -124,7 +126,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.method(["shared-cache"]);
 }
 
-/// Creates a table with intervals and differences, or with bounds for one screen.
+/// Creates a table with a row for each size. A detailed table has intervals and differences, a
+/// short one bounds.
 fn grid(all: &[SharedCache], is_detailed: bool) -> Grid {
     let text = if is_detailed {
         with_interval
@@ -167,8 +170,8 @@ fn signed(difference: Difference) -> String {
     )
 }
 
-/// Returns the number of walks per time slice at which both ways lose equally; `None` unless both
-/// losses are certainly above 0.
+/// Returns the number of traversals per time slice at which both ways of sharing cost the same;
+/// `None` unless both intervals are above 0.
 fn even_at(one: &SharedCache) -> Option<String> {
     let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
     let is_reported = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;

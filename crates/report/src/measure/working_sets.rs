@@ -7,7 +7,7 @@ use super::row::{add_star_legend, bound, complete, estimate, has_numbers, marked
 use crate::quantity::{centre, time, with_interval};
 use crate::{Entry, Grid, Page};
 
-/// Adds the table of results with a working set.
+/// Adds the table of results with a working set, except those of reloads.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let is_compared = |case: &Case| {
         !case.working_set.is_empty() && case.away.is_none() && case.mechanism.hands_over()
@@ -41,7 +41,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_star_legend(page, rows.into_iter());
 }
 
-/// Creates a table in which conditions of the task precede the size, and conditions of its walk follow it.
+/// Creates a table with a row for each result. The conditions of the tasks stand before the size,
+/// those of the traversal after it.
 fn grid(
     findings: &[&CaseFinding],
     before: &[Condition],
@@ -96,7 +97,7 @@ fn row(
     complete(row, finding, numbers, NUMBERS.len(), notes)
 }
 
-/// Moves the interval of a text that is too long for a column to a second line.
+/// Moves the interval of a long text, such as `not distinguishable from 0 (...)`, to a second line.
 fn interval_below(text: &str) -> String {
     if text.starts_with("not ") {
         text.replacen(" (", "\n(", 1)

@@ -9,15 +9,15 @@ use crate::Page;
 use crate::plain::plain;
 use crate::quantity::{count, rounded, share, time};
 
-/// Longest name in a sentence, in characters; a longer one is cut off, because a command may have
-/// any length.
+/// Longest name in a sentence, in characters. Longer names are cut off, because the name of a
+/// command has any length.
 const LONGEST: usize = 40;
 
-/// Largest ratio of a lower end to the upper end at which the lower end is printed as 0.
+/// Ratio of the lower to the upper end of a range, up to which the lower end is printed as 0.
 const LITTLE: f64 = 0.05;
 
-/// Adds the answer: the cost and frequency of switches, the most helpful advice, and, if other
-/// processes do the work, how to observe those.
+/// Adds the answer: the cost and the number of switches, and the most helpful advice. If child
+/// processes do the work, the answer tells how to observe them.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
     page.paragraph(answer(observation, findings));
     if let Some((text, command)) = busier_children(observation, findings) {
@@ -51,7 +51,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     if let Some(no_advice) = &findings.no_advice {
         text += &format!(" {}", missing_advice_sentence(no_advice));
     }
-    // If the cost is negligible, the sentence before has said so.
+    // If the cost is negligible, the preceding sentence says so.
     let advice = findings
         .advice
         .iter()
@@ -63,7 +63,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
 }
 
 /// Returns a sentence on a long wait for CPUs, such as `gzip waited 5.66 s of 7.18 s for a CPU, 42
-/// % of that time while sh ran. `; empty if there was none.
+/// % of that time while sh ran.`; empty if there was no long wait.
 fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
     let Some(long) = &findings.long_wait else {
         return String::new();
@@ -89,8 +89,8 @@ fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
     format!("{much}{behind}. ")
 }
 
-/// Returns a sentence on the cost per request; only the direct part if the cost of cold caches is
-/// not known.
+/// Returns a sentence on the cost of switches per request. If the cost of cold caches is unknown,
+/// only the direct cost is given.
 fn request_sentence(observation: &Observation, findings: &Findings) -> String {
     let both = findings.cost_a_request_ns;
     let both = both.filter(|_| findings.all.share.is_some_and(|share| share.is_bounded()));
@@ -103,8 +103,8 @@ fn request_sentence(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// Returns a sentence on older children of the observed processes that switch more often than their
-/// parents.
+/// Returns a sentence on children, started before the observation, that switch more often than the
+/// observed processes, and the command to observe them; `None` if there are none.
 fn busier_children(observation: &Observation, findings: &Findings) -> Option<(String, String)> {
     let older = observation
         .older_children
@@ -190,13 +190,14 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// Whether the observed command started programs of other names, which the table lists with costs of their own.
+/// Returns true if the observed command ran programs of other names. The table lists the costs of
+/// these programs.
 fn has_children(observation: &Observation, findings: &Findings) -> bool {
     let names = findings.names.iter().filter(|found| !found.is_kernel);
     matches!(observation.subject, Subject::Command(_)) && names.count() > 1
 }
 
-/// Returns the possessive pronoun of the observed.
+/// Returns the possessive pronoun for the observed tasks.
 fn possessive(subject: &Subject) -> &'static str {
     match subject {
         Subject::Processes(processes) if processes.len() > 1 => "their",
@@ -205,8 +206,8 @@ fn possessive(subject: &Subject) -> &'static str {
     }
 }
 
-/// Formats the direct share: the likely value, or the range if the sum of costs has only a lower
-/// end.
+/// Formats the direct cost as a share of CPU time: the likely value, or the range if the sum of the
+/// costs has no upper end.
 fn direct_words(direct: Range, both: Range) -> String {
     match direct
         .likely
@@ -220,13 +221,13 @@ fn direct_words(direct: Range, both: Range) -> String {
     }
 }
 
-/// Returns advice on how to measure the cost of cold caches: by `observe` if it traced no calls,
-/// and by `inject`; empty for a command that ends too soon.
+/// Returns advice on how to measure the cost of cold caches with `observe` or `inject`; empty for a
+/// command that runs too briefly.
 fn measuring(observation: &Observation, findings: &Findings) -> String {
     let inject = format!("`{}`", injecting(observation, findings));
     let is_command = matches!(observation.subject, Subject::Command(_));
     let cpu_ns = findings.all.cpu_ns.unwrap_or(0.0);
-    // A command has ended, and its calls were traced if that was possible.
+    // A command has already ended, and its calls were traced if possible.
     match (is_command, findings.matched.is_empty()) {
         (true, _) if cpu_ns < LEAST_CPU.0 as f64 => String::new(),
         (false, true) => format!(
@@ -237,8 +238,8 @@ fn measuring(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// Returns the command that measures the cost of cold caches of the observed program, or of the
-/// process with the highest cost.
+/// Returns the `inject` command line that measures the cost of cold caches of the observed program,
+/// or of the process with the highest cost.
 fn injecting(observation: &Observation, findings: &Findings) -> String {
     if let Subject::Command(words) = &observation.subject {
         let command = plain(&words.join(" ")).into_owned();
@@ -253,7 +254,7 @@ fn injecting(observation: &Observation, findings: &Findings) -> String {
     format!("switchcost inject -p {process} --work ...")
 }
 
-/// Returns the number of the observed process, or of the process with the highest cost.
+/// Returns the PID of the observed process, or of the process with the highest cost.
 fn process_of(observation: &Observation, findings: &Findings) -> String {
     let process = match &observation.subject {
         Subject::Processes(processes) if processes.len() == 1 => processes.first().copied(),
@@ -265,14 +266,14 @@ fn process_of(observation: &Observation, findings: &Findings) -> String {
     process.map_or_else(|| "PID".to_owned(), |process| process.to_string())
 }
 
-/// Whether a shell takes a word literally.
+/// Returns true if a shell takes a word literally, without quotes.
 fn is_plain_word(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%".contains(c);
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// Formats the cost of cold caches, such as `2.2 %`, `0.4 to 2.2 %`, `at most 2.2 %` or
-/// `1.2 % or more`.
+/// Formats the cost of cold caches as a share of CPU time, such as `2.2 %`, `0.4 to 2.2 %`, `at
+/// most 2.2 %` or `1.2 % or more`.
 fn describe_caches(indirect: Range) -> String {
     match indirect.likely {
         Some(likely) => share(likely),
@@ -283,8 +284,8 @@ fn describe_caches(indirect: Range) -> String {
     }
 }
 
-/// Returns the source of the cost of cold caches, such as ` (measured on 96 % of the switches)`, or
-/// ` (by inject of `python3 w.py`, yesterday, if others touch memory as fast)`.
+/// Describes the source of the cost of cold caches, such as ` (measured on 96 % of the switches)`,
+/// or ` (by inject of `python3 w.py`, yesterday, if others touch memory as fast)`.
 fn known_by(findings: &Findings, observation: &Observation) -> String {
     match findings.all.likely_by {
         Some(KnownBy::Matched) => format!(" ({})", matched::measured_on(findings)),
@@ -296,8 +297,8 @@ fn known_by(findings: &Findings, observation: &Observation) -> String {
     }
 }
 
-/// Returns the source in `inject`, such as `by inject of `python3 w.py`, yesterday`; the number of
-/// sources if there are several.
+/// Names the injection that the cost of cold caches comes from, such as `by inject of `python3
+/// w.py`, yesterday`, or the number of injections if there are several.
 fn inject_source(observation: &Observation) -> String {
     let serves = |known: &&KnownReload| {
         let mut own = observation.tasks.iter();
@@ -320,7 +321,8 @@ fn inject_source(observation: &Observation) -> String {
     }
 }
 
-/// Returns the days between two dates.
+/// Returns the number of days from the first to the second date (RFC 3339, UTC); `None` if one is
+/// invalid.
 fn days_between(first: &str, second: &str) -> Option<i32> {
     let day = |stamp: &str| {
         let at = OffsetDateTime::parse(stamp, &Rfc3339).ok()?;
@@ -329,7 +331,8 @@ fn days_between(first: &str, second: &str) -> Option<i32> {
     Some(day(second)? - day(first)?)
 }
 
-/// Returns a sentence on a negligible cost: a share of a small CPU time means nothing.
+/// Returns a sentence on a negligible cost in time per second, because a share of little CPU time
+/// would be misleading.
 fn negligible(who: &str, observation: &Observation, findings: &Findings) -> String {
     let by = match findings.all.likely_by {
         Some(KnownBy::Inject) => format!(", {}", inject_source(observation)),
@@ -353,11 +356,11 @@ fn negligible(who: &str, observation: &Observation, findings: &Findings) -> Stri
     }
 }
 
-/// Least number of CPUs that is reported.
+/// Least cost in CPUs that is reported.
 const LEAST_CPUS: f64 = 0.01;
 
-/// Formats a cost in CPUs, such as `, or 0.02 of 2 CPUs`: the likely value, else the range. A cost
-/// that rounds to 0 is left out.
+/// Formats a cost in CPUs, such as `, or 0.02 of 2 CPUs`: the likely value, or else the range. A
+/// cost below [`LEAST_CPUS`] is left out.
 fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
     let Some(cost) = cost.filter(|cost| cost.likely.unwrap_or(cost.low) >= LEAST_CPUS) else {
         return String::new();
@@ -373,7 +376,7 @@ fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
     format!(", or {much} of {all}")
 }
 
-/// Formats CPUs, such as `0.02`, or `<0.01`.
+/// Formats a number of CPUs, such as `0.02` or `<0.01`.
 pub(super) fn cpus(value: f64) -> String {
     match value {
         value if 0.0 < value && value < LEAST_CPUS => "<0.01".to_owned(),
@@ -381,8 +384,8 @@ pub(super) fn cpus(value: f64) -> String {
         value => rounded(value),
     }
 }
-/// Formats a range of shares: `4.1 % (3.2 to 6.0 %)`; `3.2 to 6.0 %` without a likely value. Without an
-/// upper end: `4.1 % (at least 3.2 %)` or `at least 3.2 %`.
+/// Formats a range of shares with its likely value as `4.1 % (3.2 to 6.0 %)`, and without as `3.2
+/// to 6.0 %`. A range without an upper end is `4.1 % (at least 3.2 %)` or `at least 3.2 %`.
 fn range_words(range: Range) -> String {
     let ends = if range.is_bounded() {
         format!("{} to {}", number(range.low), share(range.high))
@@ -394,13 +397,13 @@ fn range_words(range: Range) -> String {
         .map_or(ends.clone(), |likely| format!("{} ({ends})", share(likely)))
 }
 
-/// Formats a share without its percent sign, which follows the next number.
+/// Formats a share in percent without the percent sign, for the lower end of a range.
 fn number(value: f64) -> String {
     let text = share(value);
     text.strip_suffix(" %").unwrap_or(&text).to_owned()
 }
 
-/// Formats a range of times, such as `4.1 us (3.2 to 6.0 us)`.
+/// Formats a range of times in ns, such as `4.1 us (3.2 to 6.0 us)`.
 fn times_words(range: Range) -> String {
     let ends = format!("{} to {}", time(range.low), time(range.high));
     range
@@ -408,7 +411,7 @@ fn times_words(range: Range) -> String {
         .map_or(ends.clone(), |likely| format!("{} ({ends})", time(likely)))
 }
 
-/// Least number of preemptions whose shares are reported.
+/// Least number of preemptions for which shares by competitor are reported.
 const FEW: f64 = 10.0;
 
 fn often(observation: &Observation, findings: &Findings) -> String {
@@ -453,7 +456,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
     format!("There {of}, {involuntary} involuntary{by}{why}.")
 }
 
-/// Returns a sentence on an advice with its largest gain.
+/// Returns a sentence with one piece of advice and its largest possible gain.
 fn advised(advice: &Advice) -> String {
     let waits = |of: &str| {
         advice.at_most.waits_ns.map_or(String::new(), |ns| {
@@ -569,7 +572,8 @@ pub(super) fn subject(subject: &Subject) -> String {
     }
 }
 
-/// Makes an untrusted name safe as part of a sentence.
+/// Makes an untrusted name safe for a sentence: removes control characters and cuts off a long
+/// name.
 pub(crate) fn name(name: &str) -> String {
     let name = plain(name);
     match name.char_indices().nth(LONGEST) {
@@ -579,8 +583,8 @@ pub(crate) fn name(name: &str) -> String {
     }
 }
 
-/// Returns the name of the observed tasks for the beginning of a sentence. The name of a program
-/// keeps its case.
+/// Names the observed tasks at the beginning of a sentence. The name of a program is not
+/// capitalized.
 fn first_words(observed: &Subject) -> String {
     let words = subject(observed);
     match (observed, words.split_at_checked(1)) {

@@ -1,4 +1,4 @@
-//! Describes the sources of the indirect cost.
+//! Renders notes on the injections that the indirect cost comes from.
 
 use switchcost_record::observation::{KnownBy, KnownReload, Observation};
 

@@ -35,7 +35,7 @@ const COLUMNS: [Column; 29] = [
     ("interrupts_high_ns", "/interrupts_ns/high"),
 ];
 
-/// Returns a row for each process.
+/// Returns a table with a row for each process.
 pub(super) fn table(findings: &Findings) -> Table {
     for_programs::table(&COLUMNS, &findings.processes)
 }

@@ -1,4 +1,4 @@
-//! Charts of an observation's findings.
+//! Charts of the findings of an observation.
 
 use switchcost_analysis::observation::{
     Bin, Bounds, Findings, Of, Part, Payer, Spread, Stretch, payers, spread, stretches, waiting,
@@ -13,20 +13,20 @@ use crate::quantity::{NO_NUMBER, count, number, rounded, share, time};
 use crate::{Grid, Page};
 use itertools::Itertools;
 
-/// Maximum number of names next to the rows of a chart: more are hard to distinguish.
+/// Maximum number of rows in a chart. More rows are hard to distinguish.
 const MOST_ROWS: usize = 20;
 
-/// Maximum number of tasks in a chart that others waited for: as many as there are distinguishable
+/// Maximum number of competitors in the chart of waits, which is the number of distinguishable
 /// colours.
 const MOST_BEHIND: usize = 7;
 
-/// Least number of stretches for a chart over time.
+/// Least number of stretches of the window for a chart over time.
 const FEWEST_STRETCHES: usize = 2;
 
-/// Factor by which a line without an end extends beyond the largest end of all.
+/// Drawn end of a range without an upper end, as a multiple of the largest known end.
 const BEYOND: f64 = 1.1;
 
-/// Adds all figures, the cost first. Only the page has figures.
+/// Adds all figures to an HTML page, the cost of switches first. A terminal gets no figures.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
     if !page.has_figures() || findings.all.switches == 0 {
         return;
@@ -62,7 +62,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
 }
 
-/// Draws the cost of switching to each program, by cause.
+/// Draws the cost of the switches of each program, by cause; `None` if no cost is known.
 fn costs(all: &[Payer<'_>]) -> Option<Chart> {
     let payers = &all[..all.len().min(MOST_ROWS)];
     let farthest = payers.iter().flat_map(ends).reduce(f64::max)?;
@@ -112,7 +112,7 @@ fn costs(all: &[Payer<'_>]) -> Option<Chart> {
     )
 }
 
-/// Returns all known ends of a cost and of its parts.
+/// Returns all known ends and likely values of a program's cost and of its parts.
 fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
     let costs = payer.parts.iter().map(|part| part.cost).chain([payer.cost]);
     costs
@@ -120,7 +120,7 @@ fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
         .flatten()
 }
 
-/// Returns the kinds of parts, in the order in which programs first have them; caches last.
+/// Returns the kinds of parts in order of first appearance, with cold caches last.
 fn parts(payers: &[Payer<'_>]) -> Vec<Of> {
     let parts = payers.iter().flat_map(|payer| &payer.parts);
     let likely = parts.filter(|part| part.cost.likely.is_some());
@@ -177,7 +177,8 @@ fn table_of_costs(payers: &[Payer<'_>]) -> Grid {
     grid
 }
 
-/// Draws the time that the tasks of each program waited for a CPU, by the program that ran there.
+/// Draws the time that the tasks of each program waited for a CPU, by the program that ran
+/// meanwhile.
 fn waits(findings: &Findings) -> Chart {
     let found = &findings.kept_waiting;
     let waiting = waiting(found, MOST_ROWS, MOST_BEHIND);
@@ -228,7 +229,7 @@ fn waits(findings: &Findings) -> Chart {
         .numbers(table.with_rows(rows))
 }
 
-/// Draws the distribution of times off the CPU, and of the runnable part of them.
+/// Draws the distribution of the times off the CPU, and of the times spent runnable but waiting.
 fn times(spread: &Spread) -> Chart {
     let bars = |name: &'static str, bins: &Option<Vec<Bin>>| {
         let bins = bins.iter().flatten().enumerate();
@@ -256,7 +257,7 @@ fn times(spread: &Spread) -> Chart {
         )
 }
 
-/// Draws switches over the window.
+/// Draws the rate of switches over the observed window.
 fn switches(stretches: &[Stretch]) -> Chart {
     let line = |name: &'static str, rate: fn(&Stretch) -> f64| {
         let points = stretches.iter().flat_map(move |stretch| {
@@ -303,7 +304,8 @@ fn steps(stretch: &Stretch, height: f64, text: String) -> [Point; 2] {
     ]
 }
 
-/// Returns a sentence on figures that are omitted because their times were not counted.
+/// Returns a sentence on figures that are left out because the source does not count their numbers;
+/// `None` if there are none.
 pub(super) fn undrawn_note(observation: &Observation, findings: &Findings) -> Option<String> {
     let missing = [
         (findings.all.direct_ns.is_none(), "what switches cost"),
@@ -335,7 +337,7 @@ pub(super) fn undrawn_note(observation: &Observation, findings: &Findings) -> Op
     ))
 }
 
-/// Whether tasks may have waited. If all waits were counted, the count may be 0.
+/// Returns true unless the kernel counted all waits and found none.
 fn may_have_waited(observation: &Observation) -> bool {
     observation.source != Source::Bpf
         || observation

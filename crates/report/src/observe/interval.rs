@@ -1,4 +1,4 @@
-//! Renders one line for each reporting period of a continuing observation, for logs.
+//! Renders each reporting period of a continuing observation as one line of JSON, for logs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use switchcost_record::observation::{Observation, Source};
 use crate::for_programs::json_line;
 use crate::{Document, OutputFormat};
 
-/// Maximum number of programs in each line: those with the most switches.
+/// Maximum number of programs in each line. Programs with the most switches come first.
 const PROGRAMS: usize = 20;
 
 /// Activity in one reporting period of an observation.
@@ -76,7 +76,7 @@ impl Sums {
     }
 }
 
-/// Renders a reporting period that ended at `at` (RFC 3339) as one line of JSON.
+/// Renders a reporting period that ended at `at` (RFC 3339, UTC) as one line of JSON.
 pub fn render_interval(observation: &Observation, findings: &Findings, at: &str) -> String {
     let mut programs: Vec<&ProcessFinding> = findings.names.iter().collect();
     programs.sort_by_key(|found| std::cmp::Reverse(found.switches));

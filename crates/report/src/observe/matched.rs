@@ -1,4 +1,5 @@
-//! Renders the cost of cold caches by matched intervals.
+//! Renders the cost of cold caches, estimated by comparing equal system calls with and without a
+//! switch.
 
 use switchcost_analysis::observation::{
     Check, CheckName, Effect, Findings, Interval, MatchedIntervals, Outcome, UnknownBecause,
@@ -8,7 +9,8 @@ use crate::plain::plain;
 use crate::quantity::{count, share, time};
 use crate::{Entry, Grid, Page};
 
-/// Formats the share of the switches with a match, such as `measured on 96 % of the switches`.
+/// Formats the share of the switches for which the cost was measured, such as `measured on 96 % of
+/// the switches`.
 pub(super) fn measured_on(findings: &Findings) -> String {
     let sum = |of: fn(&MatchedIntervals) -> f64| findings.matched.iter().map(of).sum::<f64>();
     let switches = sum(switches);
@@ -21,8 +23,8 @@ fn switches(found: &MatchedIntervals) -> f64 {
     (found.waits + found.preemptions) as f64
 }
 
-/// Returns the reason (`, because ...`) why traced calls do not show the cost, for the program that
-/// waits most; empty if no calls were traced.
+/// Returns the reason why traced system calls do not show the cost of cold caches, as `, because
+/// ...`, for the program with the most waits; empty if no calls were traced.
 pub(super) fn unknown_because(findings: &Findings) -> String {
     let unknown = findings
         .matched
@@ -70,7 +72,7 @@ fn failed(matched: &MatchedIntervals) -> String {
     format!("the {checks} {} {how}", names.join(" and "))
 }
 
-/// Adds the comparisons and the checks.
+/// Adds the comparisons of equal system calls for each program, and their checks.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     for matched in &findings.matched {
         add_program(page, matched);
@@ -155,7 +157,7 @@ fn cells(label: String, effect: &Effect) -> Vec<Entry> {
     ]
 }
 
-/// Returns the label of a range, such as ` others ran 3 to 30 us`.
+/// Returns the label of a row, such as ` others ran 3 to 30 us`.
 fn range(from_ns: u32, to_ns: Option<u32>) -> String {
     let from = time(f64::from(from_ns));
     match to_ns {
@@ -165,7 +167,7 @@ fn range(from_ns: u32, to_ns: Option<u32>) -> String {
     }
 }
 
-/// Formats an interval, such as `0.82 us (0.79 to 0.86 us)`.
+/// Formats an estimate in ns with its interval, such as `0.82 us (0.79 to 0.86 us)`.
 fn format_times(ns: Interval) -> String {
     format!(
         "{} ({} to {})",

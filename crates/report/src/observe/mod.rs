@@ -1,5 +1,5 @@
-//! Renders the report on an observation: cost of switching to live programs, causes of their
-//! switches, and other programs involved.
+//! Renders the report on observed programs: the cost of their switches, the causes, and the
+//! competing programs.
 
 mod answer;
 mod caches;
@@ -27,18 +27,19 @@ use crate::format::written;
 use crate::quantity::count;
 use crate::{Document, Format, InEveryFormat, Page, Style, Table};
 
-/// Grouping of the rows in the first table.
+/// Grouping of the rows in the table of costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum By {
-    /// Each row is a program: processes of one name, with numbered names as one.
+    /// A row for each program: all processes of one name. Names that differ only in a number count
+    /// as one.
     #[default]
     Program,
-    /// Each row is a control group.
+    /// A row for each control group.
     ControlGroup,
 }
 
-/// Renders the findings of an observation as text that ends in a newline.
+/// Renders an observation and its findings as text that ends in a newline.
 pub fn render(
     observation: &Observation,
     findings: &Findings,
@@ -65,8 +66,8 @@ pub(crate) struct Observed<'a> {
 }
 
 impl InEveryFormat for Observed<'_> {
-    /// Adds the answer (which a page also draws as a figure), then programs, causes, other programs,
-    /// and notes.
+    /// Adds the answer, figures for an HTML page, costs by program, causes, competing programs and
+    /// notes.
     fn add_to(&self, page: &mut Page) {
         let (observation, findings) = (self.observation, self.findings);
         answer::add(page, observation, findings);
@@ -84,7 +85,7 @@ impl InEveryFormat for Observed<'_> {
     }
 }
 
-/// Returns the title of a table, with the number of rows that are not shown.
+/// Returns the title of a table, with the number of rows shown if some are left out.
 pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
     if all > shown {
         format!("{title}; {} of {}", count(shown as u64), count(all as u64))

@@ -12,8 +12,8 @@ use crate::{Entry, Grid, Page};
 /// Maximum number of rows on one screen.
 const MOST_ROWS: usize = 3;
 
-/// Adds the tasks that had a CPU while the observed tasks waited for it or were off it: one row per
-/// program.
+/// Adds a table of the programs that ran while the observed tasks waited for a CPU or were off it,
+/// with a row for each program.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let all = rows(findings);
     if all.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.grid(grid);
 }
 
-/// Effect of another program on an observed program.
+/// Effect of one program on an observed program: time kept waiting, and time run in between.
 #[derive(Default)]
 struct Row<'a> {
     observed: String,
@@ -52,7 +52,8 @@ struct Row<'a> {
     neighbour: Option<&'a NeighbourFinding>,
 }
 
-/// Returns rows sorted by the time that observed tasks waited for the other program, then by that program's run time.
+/// Returns the rows in descending order of the time that observed tasks waited, then of the other
+/// program's run time.
 fn rows(findings: &Findings) -> Vec<Row<'_>> {
     let mut rows: BTreeMap<(&str, Behind), Row<'_>> = BTreeMap::new();
     for found in &findings.kept_waiting {
@@ -100,7 +101,7 @@ impl Row<'_> {
         };
         let beside =
             |of: fn(&NeighbourFinding) -> String| self.neighbour.map_or(NO_NUMBER.to_owned(), of);
-        // A program on another CPU than the waiting task's last one has no count here.
+        // A program that ran on another CPU than the waiting task's last one has no count here.
         let ran = |of: fn(&NeighbourFinding) -> String| {
             self.neighbour
                 .filter(|found| found.runs > 0)
@@ -120,7 +121,7 @@ impl Row<'_> {
     }
 }
 
-/// Returns the name of an observed program; names of kernel threads are in brackets.
+/// Formats the name of an observed program, with brackets around a kernel thread's name.
 pub(super) fn observed(observed: &str, is_kernel: bool) -> String {
     if is_kernel {
         format!("[{}]", name(observed))
@@ -149,13 +150,14 @@ pub(super) fn text(behind: &Behind) -> String {
     }
 }
 
-/// Returns a sentence on the longest waits; `None` if there were none.
+/// Returns a sentence on the longest waits for a CPU; `None` if there were none.
 pub(super) fn longest(observation: &Observation) -> Option<String> {
     let waits: Vec<String> = observation.longest_waits.iter().map(one).collect();
     (!waits.is_empty()).then(|| format!("Longest waits for a CPU: {}.", waits.join("; ")))
 }
 
-/// Describes a wait: `21 ms by redis-server (812) at 1.304 s, 18 ms of them while stress ran`.
+/// Describes a wait, such as `21 ms by redis-server (812) at 1.304 s, 18 ms of them while stress
+/// ran`.
 fn one(wait: &LongWait) -> String {
     let ns = |ns: Nanos| time(ns.0 as f64);
     let since = wait.since_ns.0 as f64 / 1e9;

@@ -12,10 +12,10 @@ use crate::measure::counters;
 use crate::plain::plain;
 use crate::quantity::{count, number, share, time};
 
-/// Share of all switches above which lost data are reported on one screen.
+/// Lost switches as a share of all switches, above which a screen reports the loss.
 const RARE: f64 = 0.001;
 
-/// Adds notes on the numbers, the most important first.
+/// Adds notes on the observation, the most important first.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
     let is_all = page.is_detailed();
     let mut notes: Vec<String> = unfinished(observation).into_iter().collect();
@@ -106,8 +106,8 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     page.items(notes);
 }
 
-/// Returns a sentence on tasks that may have started and ended between two scans, and so were never
-/// seen.
+/// Returns a sentence on tasks missed because they lived between two readings; `None` if the source
+/// misses no task.
 fn between_looks(observation: &Observation) -> Option<&'static str> {
     match (observation.source, &observation.subject) {
         (Source::Proc, _) => Some(
@@ -120,7 +120,7 @@ fn between_looks(observation: &Observation) -> Option<&'static str> {
     }
 }
 
-/// Returns a sentence on the CPU's counters per time slice.
+/// Returns a sentence on the hardware counters per time slice; `None` if nothing was counted.
 fn counted_note(counted: &CountedTurns) -> Option<String> {
     let turns = counted.instructions.count() as f64;
     let events = counted.events.iter();
@@ -150,8 +150,8 @@ fn calibration_note(observation: &Observation) -> String {
     }
 }
 
-/// Returns a note on programs whose switches cost more than the calibration's because of
-/// speculation controls.
+/// Returns a note on programs with speculation controls, whose switches cost more than the
+/// calibration's; `None` if there are none.
 fn speculation_note(observation: &Observation) -> Option<String> {
     let names: BTreeSet<&str> = observation
         .tasks
@@ -181,13 +181,13 @@ fn describe_stacks(stacks: &SampledStacks) -> String {
     )
 }
 
-/// Returns a note on missing parts of the record.
+/// Returns a note on an observer that was killed before its end; `None` if it was not.
 fn unfinished(observation: &Observation) -> Option<String> {
     let note = "The observer was killed: the last few seconds are missing.";
     observation.is_unfinished.then(|| note.to_owned())
 }
 
-/// Returns a note on switches that are only in the kernel's own counters.
+/// Returns a note on switches that only the kernel's own counters show; `None` if there are none.
 fn unfollowed(observation: &Observation) -> Option<String> {
     let switches = observation.lost.unfollowed;
     let of_lost = if observation.lost.records > 0 {
@@ -204,7 +204,8 @@ fn unfollowed(observation: &Observation) -> Option<String> {
     })
 }
 
-/// Returns a note on a control group whose quota did not apply from the start.
+/// Returns a note on a control group whose quota applied only from a moment after the start; `None`
+/// for other groups.
 fn joined(group: &Throttled) -> Option<String> {
     let after = group.joined_after_ns?;
     Some(format!(
@@ -214,10 +215,10 @@ fn joined(group: &Throttled) -> Option<String> {
     ))
 }
 
-/// Least share of interrupts in the direct cost that is noted.
+/// Share of interrupts in the direct cost, above which a note is given.
 const FEW: f64 = 0.1;
 
-/// Returns a note on the share of interrupts in the direct cost.
+/// Returns a note on the share of interrupts in the direct cost; `None` if the share is small.
 fn interrupts_note(findings: &Findings) -> Option<String> {
     let (direct, interrupts) = (
         findings.all.direct_ns?.likely?,
@@ -229,7 +230,8 @@ fn interrupts_note(findings: &Findings) -> Option<String> {
     })
 }
 
-/// Sentences on preemption inside the kernel, and on other features of its scheduler.
+/// Returns sentences on preemption inside the kernel, and on other features of the kernel's
+/// scheduler.
 fn describe_kernel(observation: &Observation) -> Vec<String> {
     let host = &observation.host;
     let mut notes = Vec::new();

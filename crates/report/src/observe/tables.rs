@@ -6,10 +6,10 @@ use super::{By, matched, neighbours, title};
 use crate::quantity::{NO_NUMBER, count, rounded, share, time};
 use crate::{Grid, Page};
 
-/// Maximum number of rows of the tables on one screen.
+/// Maximum number of rows in a table of costs on one screen.
 const PROCESSES: usize = 6;
 const CAUSES: usize = 5;
-/// Maximum number of kinds of runtime threads on one screen.
+/// Maximum number of rows for runtime threads on one screen.
 const MOST_RUNTIMES: usize = 3;
 
 pub(super) fn add(page: &mut Page, findings: &Findings, by: By) {
@@ -38,10 +38,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By) {
     add_latencies(page, findings);
 }
 
-/// Least share of the switches of a cause shown on one screen.
+/// Least share of all switches for a cause to be listed on one screen.
 const RARE: f64 = 0.001;
 
-/// Adds threads whose names show their role in a runtime, over all processes.
+/// Adds a table of threads with a known role in a language runtime, such as its garbage collection,
+/// over all processes.
 fn add_runtimes(page: &mut Page, findings: &Findings) {
     let labelled = |found: &ProcessFinding| format!("{} x {}", found.name, count(found.tasks));
     let found: Vec<ProcessFinding> = findings
@@ -50,7 +51,7 @@ fn add_runtimes(page: &mut Page, findings: &Findings) {
         .map(|of| of.found.clone())
         .collect();
     if page.is_detailed() {
-        // Only as many columns as leave room for the names.
+        // The number of columns is limited, so that the names have room.
         page.table(
             "Threads of language runtimes",
             "recognized by their names, in all programs",
@@ -71,7 +72,8 @@ fn add_runtimes(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Adds a table of control groups. Containers are named as their tools name them.
+/// Adds a table of the costs of control groups. Containers have the names that container tools
+/// show.
 fn add_groups(page: &mut Page, found: &[ProcessFinding]) {
     add_payers(page, "Cost by control group", found, |group| {
         format!("{} x {}", name(&short(&group.name)), count(group.tasks))
@@ -96,7 +98,8 @@ fn add_payers(
     page.grid(grid(rows, label, usize::MAX));
 }
 
-/// Returns a row for each finding. A column is shown if it has numbers for a tenth of the switches or more, up to a number of columns.
+/// Returns a table with a row for each finding and up to `most` columns. A column needs numbers for
+/// at least a tenth of the switches.
 fn grid(rows: &[ProcessFinding], label: fn(&ProcessFinding) -> String, most: usize) -> Grid {
     let sum = |has: &dyn Fn(&ProcessFinding) -> bool| -> f64 {
         let counted = rows.iter().filter(|found| has(found));
@@ -129,10 +132,10 @@ pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
     }
 }
 
-/// Function that returns the text of a cell; `None` if there is no number.
+/// Function that formats a finding for a column; `None` if the finding has no such number.
 type Of = fn(&ProcessFinding) -> Option<String>;
 
-/// Columns that findings have in tables.
+/// Columns of every table of costs: heading, and function that formats the cell.
 const COLUMNS: [(&str, Of); 8] = [
     ("switches/s", |found| Some(rounded(found.per_second))),
     ("involuntary", |found| Some(share(found.involuntary_share))),
@@ -155,7 +158,7 @@ fn likely_or_ends(range: Range) -> String {
     likely.unwrap_or_else(|| ends(range))
 }
 
-/// Returns the name of a process in its own namespace, with its container or control group: ` = 7
+/// Returns a process' PID in its own namespace, with its container or control group, such as ` = 7
 /// in 3f2a91c07b5d`.
 pub(in crate::observe) fn container_name(found: &ProcessFinding) -> String {
     let inside = found.process_inside.map(|process| format!(" = {process}"));
@@ -169,8 +172,8 @@ pub(in crate::observe) fn container_name(found: &ProcessFinding) -> String {
     }
 }
 
-/// Returns the last part of a control group's name; of a container's 64 digits, as many as
-/// container tools show.
+/// Returns the last part of a control group's name. The 64 digits of a container are cut to the
+/// number that container tools show.
 fn short(group: &str) -> String {
     let last = group
         .rsplit('/')
@@ -206,7 +209,7 @@ fn add_causes(page: &mut Page, findings: &Findings) {
     if findings.causes.is_empty() {
         return;
     }
-    // A cause of less than one switch in a thousand explains nothing.
+    // A cause with less than one switch in a thousand is not worth a row.
     let frequent = findings
         .causes
         .iter()
@@ -243,7 +246,7 @@ fn cause_row(cause: &CauseFinding) -> [String; 6] {
     ]
 }
 
-/// Returns the cause in words, such as `preempted by a woken task, in write`.
+/// Describes the cause of a switch, such as `preempted by a woken task, in write`.
 pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     let place = match entry {
         KernelEntry::SystemCall(call) if call == RESUMED_CALL => {
@@ -259,7 +262,8 @@ pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     };
     let what = why.describe();
     match (why, entry) {
-        // Outside of system calls and faults a task waits only on its way out of an interrupt, for pending work.
+        // Outside of system calls and faults a task waits only on its way out of an interrupt, for
+        // pending work.
         (Why::Blocked, KernelEntry::Interrupt) => format!("{what} on the return to user space"),
         (Why::Blocked, _) => format!("{what} {place}"),
         (Why::Yielded, _) | (Why::Ended, KernelEntry::Kernel) => what.to_owned(),

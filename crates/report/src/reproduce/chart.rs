@@ -1,4 +1,4 @@
-//! Converts a chart of `reproduce`.
+//! Converts a chart of crate `reproduce` into a chart of this crate.
 
 use switchcost_reproduce::{Axis, Chart, Series, Style};
 
@@ -23,7 +23,7 @@ pub(super) fn caption(chart: &Chart) -> String {
     }
 }
 
-/// Whether the chart would draw any point: axes alone have no information.
+/// Returns true if the chart has any point to draw.
 pub(super) fn has_points(chart: &Chart) -> bool {
     chart.series.iter().any(|series| !series.x.is_empty())
 }
@@ -48,7 +48,7 @@ pub(super) fn draw(chart: &Chart, name: String, title: String) -> figure::Chart 
         .caption(caption(chart))
 }
 
-/// Returns the names of the curves found here, in the order of their colours.
+/// Returns the names of the curves measured or simulated here, in the order of their colours.
 fn curves(chart: &Chart) -> Vec<&str> {
     let found = chart
         .series
@@ -57,8 +57,8 @@ fn curves(chart: &Chart) -> Vec<&str> {
     found.map(bare).collect()
 }
 
-/// Draws a series. A curve has the upper limits of its own among its points; published values and
-/// trials of a curve have its colour.
+/// Converts a series. The published values, trials and upper limits of a curve get the colour of
+/// that curve.
 fn draw_series(chart: &Chart, series: &Series, curves: &[&str]) -> figure::Series {
     let look = match series.style {
         Style::Published => Look::Dashed,
@@ -103,7 +103,7 @@ fn points(chart: &Chart, series: &Series) -> Vec<Point> {
     pairs.map(point).collect()
 }
 
-/// Returns the name of the curve to which a series belongs.
+/// Returns the name of the curve that a series belongs to.
 fn bare(series: &Series) -> &str {
     let name = series.name.trim_end_matches(", published");
     let name = name.trim_end_matches(", at most");

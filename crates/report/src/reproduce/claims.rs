@@ -1,4 +1,4 @@
-//! Renders the table of claims with their rules, available before anything is run.
+//! Renders the claims of papers with the rules that judge them, before anything is run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub(crate) struct Claims {
 }
 
 impl OutputFormat for Claims {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.claims/1";
 }
 
@@ -28,7 +28,7 @@ struct PaperClaims {
     claims: Vec<Entry>,
 }
 
-/// Renders the claims of these papers.
+/// Renders the claims of papers in one format, as text that ends in a newline.
 pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
     written(&papers, format, style)
 }
@@ -70,7 +70,7 @@ impl InEveryFormat for &[Paper] {
 const LEGEND: &str = "tested: reproduced if the rule holds over the whole confidence interval of each number. calibrated: the same, after a \
                       parameter was fitted to the study. shown: printed without a verdict. own: a claim of ours, not of the study.";
 
-/// Maximum number of lines of the screen, without the lines that refer to the rest.
+/// Maximum number of lines on the screen, without the lines that refer to `--details`.
 const MOST_LINES: usize = 40;
 
 const NAMES: [&str; 10] = [
@@ -116,7 +116,8 @@ pub(super) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// Adds one screen: the number of claims, and for a single paper each claim with its rule.
+/// Adds one screen: the number of claims of each paper. A single paper also gets a line for each
+/// claim.
 fn add_in_short(page: &mut Page, papers: &[Paper]) {
     match papers {
         [only] => {
@@ -142,7 +143,7 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
     page.paragraph("with quotations, sources and definitions of the quantities: --details");
 }
 
-/// Returns sentences on the claims of a study and how they are judged.
+/// Returns sentences on the number of claims of a paper, by the way they are judged.
 fn summary(paper: Paper, claims: &[Entry]) -> String {
     let count = |kind: Kind| claims.iter().filter(|claim| claim.kind == kind).count();
     let kinds = [
@@ -169,7 +170,7 @@ fn summary(paper: Paper, claims: &[Entry]) -> String {
     }
 }
 
-/// Returns a claim with its rule in one sentence each.
+/// Formats a claim and its rule, with a sentence for each.
 fn line(entry: &Entry) -> String {
     let statement = &entry.statement;
     match entry.kind {
@@ -183,8 +184,8 @@ fn line(entry: &Entry) -> String {
     }
 }
 
-/// Returns the quantity, without its definition, with the range that it must have: `switches per
-/// iteration between 3.50 and 4.50`.
+/// Formats a claim's rule as its quantity and the required range, such as `switches per iteration
+/// between 3.50 and 4.50`.
 fn short_rule(entry: &Entry) -> String {
     let quantity = entry.quantity.split([':', ';']).next().unwrap_or_default();
     let rule = entry.rule.words();

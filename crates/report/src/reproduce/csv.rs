@@ -17,7 +17,7 @@ const NAMES: [&str; 11] = [
     "why",
 ];
 
-/// Returns a line of names, then a row for each claim.
+/// Returns a table with a row for each claim of each paper.
 pub(super) fn table(reproductions: &[Reproduction<'_>]) -> Table {
     let names = NAMES.map(str::to_owned).to_vec();
     let rows = reproductions.iter().flat_map(|reproduction| {

@@ -1,4 +1,5 @@
-//! Entries of a list of reproduced papers, from this run or from the JSON of an earlier one.
+//! Entries for a list of reproduced papers, made from this run or read from the JSON of an earlier
+//! run.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -7,7 +8,7 @@ use switchcost_reproduce::{Paper, Verdicts};
 
 use super::{Command, Reproduction, answer};
 
-/// A paper whose page is in the same folder.
+/// An entry of a list of papers. The paper's page is in the same folder as the list.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Listed {
     pub(crate) paper: Paper,
@@ -23,19 +24,21 @@ struct Named {
     title: String,
 }
 
-/// Reads a value of JSON that [`super::render`] wrote; `None` for another version of the format.
+/// Reads the value at the JSON pointer `path` from a report by [`super::render`]; `None` for
+/// another version of the format.
 fn stored<T: DeserializeOwned>(json: &str, path: &str) -> Option<T> {
     let mut report: Value = serde_json::from_str(json).ok()?;
     serde_json::from_value(report.pointer_mut(path)?.take()).ok()
 }
 
-/// Reads the commands of the first paper in JSON that [`super::render`] wrote; none for another format.
+/// Reads the commands of the first paper from a report by [`super::render`]; empty for another
+/// version of the format.
 pub fn stored_commands(json: &str) -> Vec<Command> {
     stored(json, "/papers/0/commands").unwrap_or_default()
 }
 
 impl Listed {
-    /// Creates the entry of a paper of this run.
+    /// Creates an entry for a paper that was reproduced in this run.
     pub fn new(reproduction: &Reproduction<'_>) -> Listed {
         let named = |exhibit: &switchcost_reproduce::Exhibit| Named {
             name: exhibit.name.clone(),
@@ -50,7 +53,8 @@ impl Listed {
         }
     }
 
-    /// Reads the first paper of JSON that [`super::render`] wrote; `None` for another version of the format.
+    /// Reads an entry from the first paper of a report by [`super::render`]; `None` for another
+    /// version of the format.
     pub fn read(json: &str) -> Option<Listed> {
         stored(json, "/papers/0")
     }
@@ -59,7 +63,7 @@ impl Listed {
         answer(self.is_judged, &self.verdicts)
     }
 
-    /// Returns the published figures and tables, in one line.
+    /// Returns the names and titles of the published figures and tables on one line.
     pub(crate) fn shown(&self) -> String {
         self.exhibits
             .iter()

@@ -1,5 +1,5 @@
-//! Renders one page of Markdown for a paper: its claims in its own words, next to the published
-//! numbers and those found here, each with its figure.
+//! Renders a paper as one page of Markdown: each claim, its published numbers, and the numbers
+//! found here, below the figure that it refers to.
 
 use std::fmt::Write;
 
@@ -9,14 +9,14 @@ use super::{Cell, Reproduction, chart, counted, word};
 use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
 
-/// Largest table of a paper that is printed, in rows and columns; the site has larger ones.
+/// Maximum number of rows of a table on the page.
 const MOST_ROWS: usize = 12;
 const MOST_COLUMNS: usize = 12;
 
-/// Most numbers of a claim that are printed; the rest are in the JSON.
+/// Maximum number of a claim's numbers on the page. JSON has all of them.
 const MOST_NUMBERS: usize = 4;
 
-/// Renders the page. Links to figures are those of `--figures`.
+/// Renders a reproduction as Markdown. Its links lead to the figures written by `--figures`.
 pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
     let paper = reproduction.paper;
     let mut page = format!(
@@ -44,7 +44,7 @@ pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
     page
 }
 
-/// Adds the claims that are not met, each with its figure or table.
+/// Adds a list of the claims that are not reproduced, each with the name of its figure or table.
 fn add_unmet(page: &mut String, reproduction: &Reproduction<'_>) {
     let mut unmet = Vec::new();
     for claim in reproduction
@@ -68,7 +68,7 @@ fn has_figure(exhibit: &Exhibit) -> bool {
     exhibit.chart.as_ref().is_some_and(chart::has_points)
 }
 
-/// Whether the exhibit is a short table of the paper's, and not the points of a figure.
+/// Returns true if the exhibit is a small table of the paper, rather than the points of a figure.
 fn is_table(exhibit: &Exhibit) -> bool {
     let is_of_paper = exhibit.name.starts_with("Table") || exhibit.name == "Context switching";
     let is_small =
@@ -101,20 +101,20 @@ fn add_exhibit(page: &mut String, reproduction: &Reproduction<'_>, exhibit: &Exh
     }
 }
 
-/// Returns the cells of a claim: what the paper says, its numbers, the rule, the numbers found, and
-/// the verdict with its reason.
+/// Returns the cells of a claim: the paper's statement, its numbers, the rule, the numbers found
+/// here, and the verdict with its reason.
 fn claim_cells(claim: &Claim) -> Vec<String> {
     let entry = &claim.entry;
     let quoted = entry.quotation.as_ref();
     let words = quoted.map_or(String::new(), |words| format!("\"{words}\", "));
     let published = entry.published.iter().map(ToString::to_string).collect();
-    // The head of the page says which claims have fitted parameters.
+    // The beginning of the page lists the claims with fitted parameters.
     let verdict = match entry.kind {
         Kind::Shown => "",
         _ => word(claim).0.trim_end_matches(" after calibration"),
     };
     let why = reason(claim);
-    // The heading has the name of the figure or table.
+    // The heading gives the name of the figure or table.
     let here = format!("{}, ", entry.exhibit.to_lowercase());
     let place = entry.place.strip_prefix(&here).unwrap_or(&entry.place);
     let place = place.replace("section ", "§");
@@ -131,7 +131,7 @@ fn claim_cells(claim: &Claim) -> Vec<String> {
     ]
 }
 
-/// The rule as a range, such as `> 1.00`.
+/// Formats a claim's rule as a range, such as `> 1.00`.
 fn rule(claim: &Claim) -> String {
     let words = claim.entry.rule.words();
     let (range, some) = match claim.entry.rule {
@@ -146,8 +146,8 @@ fn rule(claim: &Claim) -> String {
     format!("{some}{range}")
 }
 
-/// Formats the numbers. What all of their names end with stands once, before them, and what the claim
-/// begins with is left out.
+/// Formats the numbers of a claim. A common end of their names is printed once before the numbers,
+/// and names do not repeat the claim's subject.
 fn numbers(claim: &Claim) -> String {
     let statement = &claim.entry.statement;
     let subject = statement.split_once(':').map_or("", |(subject, _)| subject);
@@ -168,7 +168,8 @@ fn numbers(claim: &Claim) -> String {
     }
 }
 
-/// Returns what follows the first comma or colon in each name, if it is the same in two or more.
+/// Returns the end of each name from its first comma or colon, if at least two names share this
+/// end; `None` otherwise.
 fn shared_end(terms: &[Term]) -> Option<String> {
     let end = |term: &Term| {
         term.name
@@ -180,7 +181,7 @@ fn shared_end(terms: &[Term]) -> Option<String> {
     is_shared.then_some(first)
 }
 
-/// Replaces all but the first two of many numbers by their count.
+/// Keeps the first two numbers of a long list, and replaces the others by their count.
 fn first_few(mut numbers: Vec<String>) -> Vec<String> {
     if numbers.len() > MOST_NUMBERS {
         let more = numbers.len() - 2;
@@ -190,8 +191,9 @@ fn first_few(mut numbers: Vec<String>) -> Vec<String> {
     numbers
 }
 
-/// Returns the reason for the verdict, if it needs one. Of several numbers, the one that leaves the
-/// claim open is its reason; a single one has its interval in the cell before.
+/// Returns the reason for a claim's verdict; empty if none is needed. If several numbers are
+/// judged, the reason is the number that leaves the claim open. The interval of a single number
+/// stands in the cell before.
 fn reason(claim: &Claim) -> String {
     match (claim.entry.kind, claim.verdict, &claim.missing) {
         (Kind::Shown, ..) => claim.entry.bounds.clone(),

@@ -1,5 +1,5 @@
-//! Renders one screen: the number of reproduced claims of each paper, the paper's main figure, and
-//! the claims that are not reproduced. `--details` and the site have reasons, tables and commands.
+//! Renders reproductions on one screen: the number of reproduced claims of each paper, the main
+//! figure, and the claims that are not reproduced.
 
 mod figure;
 
@@ -8,14 +8,14 @@ use switchcost_reproduce::{Claim, Verdict};
 use super::Reproduction;
 use crate::Page;
 
-/// Maximum number of screen lines of a list of claims. At most two more lists follow, each with its
-/// first entries, and a line that refers to the rest.
+/// Maximum number of lines on the screen up to the end of a list of claims. Lists after this line
+/// show their first entry only.
 const MOST_LINES: usize = 35;
 
-/// Maximum number of commands without a result that are named.
+/// Maximum number of commands named because they left no result.
 const MOST_FAILED: usize = 3;
 
-/// Fills the page for all papers.
+/// Adds the screen for all papers to a page.
 pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     for reproduction in reproductions {
         super::add_answer(page, reproduction);
@@ -49,7 +49,7 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     page.line("full report, with reasons and commands: --details");
 }
 
-/// Adds the claims with one verdict, as many as fit.
+/// Adds the claims with the verdict `wanted`, as many as the screen has room for.
 fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdict) {
     let is_alone = reproductions.len() == 1;
     let title = match wanted {
@@ -80,14 +80,14 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     }
 }
 
-/// Returns a line on a claim: its statement. If it is not reproduced, the line also has the numbers
-/// found and the reason, or the missing part.
+/// Formats a claim as one line with its statement. A claim that is not reproduced also has the
+/// numbers found and the reason, or what is missing.
 fn line(place: &str, claim: &Claim) -> String {
     let statement = &claim.entry.statement;
     match (&claim.missing, claim.verdict) {
         (_, Verdict::Holds) => format!("{place}: {statement}"),
         (Some(why), _) if claim.found.is_empty() => format!("{place}: {statement}. Missing: {why}"),
-        // This result alone would decide the claim.
+        // This result alone would decide the claim, but other results disagree.
         (Some(why), _) if claim.alone != Verdict::Undecided => {
             format!("{place}: {statement}. Found: {}; {why}", claim.found)
         }

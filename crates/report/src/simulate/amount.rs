@@ -1,24 +1,24 @@
-//! Formats cycles and counts.
+//! Formats numbers of cycles and other results of simulations.
 
 use switchcost_analysis::simulation::{Cost, LevelFinding};
 use switchcost_design::result::PrivateBy;
 
 use crate::quantity::{NO_NUMBER, rounded, share, time};
 
-/// Formats a quantity that may be missing.
+/// Formats a number with three significant digits; a placeholder for `None`.
 pub(super) fn perhaps(value: Option<f64>) -> String {
     value.map_or(NO_NUMBER.to_owned(), rounded)
 }
 
-/// Form in which a cost is shown.
+/// Form in which a simulated cost is shown.
 enum Shown {
-    /// The cost is shown as its centre: the interval does not cover 0, or there is none.
+    /// The centre alone: the interval does not cover 0, or there is no interval.
     Centre(f64),
-    /// The cost is shown as exactly 0.
+    /// Exactly 0.
     Nothing,
-    /// The cost is shown as an upper limit, because it may also be 0.
+    /// An upper limit, because the interval covers 0 and the centre is above 0.
     LessThan(f64),
-    /// The cost is shown as a number of either sign, because it is more likely a gain than a cost.
+    /// The interval, because it covers 0 and the centre is below 0.
     EitherWay,
 }
 
@@ -34,7 +34,7 @@ fn reported(cost: &Cost) -> Option<Shown> {
     })
 }
 
-/// Formats the centre if the interval does not cover 0, else the upper limit.
+/// Formats a cost in cycles as its centre, or as its upper limit if the interval covers 0.
 pub(super) fn with_bound(cost: &Cost) -> String {
     match reported(cost) {
         None => NO_NUMBER.to_owned(),
@@ -45,12 +45,12 @@ pub(super) fn with_bound(cost: &Cost) -> String {
     }
 }
 
-/// Formats a cost; empty if it was not counted.
+/// Formats a cost in cycles like [`with_bound`]; empty if it was not counted.
 pub(super) fn known(cost: &Cost) -> String {
     cost.estimate.map(|_| with_bound(cost)).unwrap_or_default()
 }
 
-/// Returns the singular for the owner of a private hierarchy: process or task.
+/// Returns the singular for the owner of a private hierarchy: `process` or `task`.
 pub(super) fn one(private_by: PrivateBy) -> &'static str {
     match private_by {
         PrivateBy::Process => "process",
@@ -58,7 +58,7 @@ pub(super) fn one(private_by: PrivateBy) -> &'static str {
     }
 }
 
-/// Returns the plural for the owners of private hierarchies: processes or tasks.
+/// Returns the plural for the owners of private hierarchies: `processes` or `tasks`.
 pub(super) fn ones(private_by: PrivateBy) -> &'static str {
     match private_by {
         PrivateBy::Process => "processes",
@@ -66,8 +66,8 @@ pub(super) fn ones(private_by: PrivateBy) -> &'static str {
     }
 }
 
-/// Formats cycles with the ends of their interval, or their upper limit. A number without an
-/// interval looks too certain, so the notes explain a missing interval.
+/// Formats a cost in cycles with the ends of its interval, or as its upper limit. The notes say why
+/// a cost has no interval.
 pub(super) fn cycles(cost: &Cost) -> String {
     match reported(cost) {
         None => format!("{} cycles (no interval)", perhaps(None)),
@@ -81,7 +81,7 @@ pub(super) fn cycles(cost: &Cost) -> String {
     }
 }
 
-/// Ends of a cost's interval; empty if it has none.
+/// Formats the ends of a cost's interval in cycles; empty if there is no interval.
 pub(super) fn ends(cost: &Cost) -> String {
     match (cost.low, cost.high) {
         (Some(low), Some(high)) => format!("{} to {}", rounded(low), rounded(high)),
@@ -89,13 +89,13 @@ pub(super) fn ends(cost: &Cost) -> String {
     }
 }
 
-/// Formats the largest share of a level that the trace filled.
+/// Formats the largest share of a level's lines that the trace filled.
 pub(super) fn filled(level: &LevelFinding) -> String {
     share(level.filled())
 }
 
-/// Formats cycles as time on a machine whose cycle time is known as a range: `412 us`, `49.0 us to
-/// 98.0 us`.
+/// Formats cycles as time, given the least and the largest time of a cycle in ns: `412 us`, `49.0
+/// us to 98.0 us`; empty if a cycle's time is unknown.
 pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
     match cycle_ns {
         None => String::new(),
@@ -104,9 +104,9 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
     }
 }
 
-/// Returns a note on what this time leaves out on a core that overlaps and prefetches (with a clock
-/// of a gigahertz or more). The ratios are those of docs/method/model.md, "The simulator beside
-/// time".
+/// Returns a note on what the simulated time omits on a core that overlaps loads and prefetches;
+/// `None` if every clock is slower than 1 GHz. The ratios are from docs/method/model.md, "The
+/// simulator beside time".
 pub(super) fn time_note(
     cycles: impl IntoIterator<Item = Option<[f64; 2]>>,
 ) -> Option<&'static str> {

@@ -12,8 +12,8 @@ use crate::plain::{as_argument, plain};
 use crate::quantity::{count, rounded, share};
 use itertools::Itertools;
 
-/// Adds the answer to the user's question for the first design; the table has all. With details, the
-/// answer has the parts of the cost.
+/// Adds the answer: the cost of a switch on the first design. A detailed answer also has the parts
+/// of the cost.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings, is_detailed: bool) {
     if let Some(text) = part_sentence(&head.trace) {
         page.paragraph(text);
@@ -58,7 +58,8 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings, is_de
     }
 }
 
-/// Returns a sentence on the simulated part of the trace, which qualifies all numbers.
+/// Returns a sentence on an incomplete simulation, which covers only the first part of the trace;
+/// `None` for a complete one.
 pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
     let why = trace.incomplete.as_ref()?;
     Some(format!(
@@ -67,8 +68,8 @@ pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
     ))
 }
 
-/// Returns words for the private hierarchy. Threads share their memory, so the threads of a process
-/// count as one.
+/// Describes a trace with one private hierarchy, in which switches cost nothing. The threads of a
+/// process count as one, because they share memory.
 fn alone(findings: &Findings) -> String {
     if findings.private_by == PrivateBy::Task {
         return "Switches cost nothing here, because the trace has a single task.".to_owned();
@@ -84,11 +85,11 @@ fn alone(findings: &Findings) -> String {
     }
 }
 
-/// Number of time slices that suffice for an interval.
+/// Number of time slices that suffice for a confidence interval.
 const WANTED_TURNS: u64 = 60;
 
-/// Returns sentences for a trace with too few switches: there is no interval, and which command
-/// gives one.
+/// Returns two sentences on a trace with too few switches for an interval: the problem, and a
+/// command that traces more switches. `None` if the trace has enough.
 fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)> {
     let segments = design.groups.first()?.segments;
     let is_alone =
@@ -117,9 +118,9 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
     ))
 }
 
-/// Returns the quantum that gives this number of time slices, derived from the present quantum. If
-/// there is none, or if most of the trace is a single program, it is derived from the number of
-/// instructions.
+/// Returns the quantum, in instructions, that would give [`WANTED_TURNS`] time slices. It is
+/// derived from the present quantum and the number of time slices `turns`, but from the number of
+/// instructions if there is no quantum or if most of the trace is a single program.
 fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
     let of_all = trace.instructions / WANTED_TURNS;
     let of_turns = |quantum: u64| quantum.saturating_mul(turns) / WANTED_TURNS;
@@ -132,7 +133,7 @@ fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
     .max(MIN_QUANTUM)
 }
 
-/// Least quantum that is advised, in instructions.
+/// Least quantum that is suggested, in instructions.
 const MIN_QUANTUM: u64 = 1000;
 
 /// Truncates a number to its first two digits.
@@ -142,7 +143,7 @@ fn two_digits(number: u64) -> u64 {
 }
 
 /// Returns a sentence on levels that the trace never filled, in which a switch evicts only lines of
-/// colliding sets.
+/// colliding sets; `None` if the trace filled all levels.
 fn too_short(findings: &Findings) -> Option<String> {
     let unfilled = unfilled_levels(findings);
     if unfilled.is_empty() {
@@ -167,8 +168,8 @@ fn too_short(findings: &Findings) -> Option<String> {
     ))
 }
 
-/// Returns the names of levels that the trace did not fill on every design, with the filled share if
-/// there is one design.
+/// Returns the names of levels that the trace did not fill. If there is one design, each name has
+/// the share that was filled.
 fn unfilled_levels(findings: &Findings) -> Vec<String> {
     let mut found: Vec<&LevelFinding> = Vec::new();
     let levels = findings.designs.iter().flat_map(|design| &design.levels);
@@ -185,10 +186,10 @@ fn unfilled_levels(findings: &Findings) -> Vec<String> {
     found.iter().map(name).collect()
 }
 
-/// Maximum number of designs whose levels are considered for the length of the trace.
+/// Number of designs whose levels are considered in the sentence on the length of the trace.
 const MOST_DESIGNS: usize = 3;
 
-/// Returns the levels of the first designs that the trace did not fill.
+/// Returns the levels of the first [`MOST_DESIGNS`] designs that the trace did not fill.
 fn unfilled_of_first(findings: &Findings) -> impl Iterator<Item = &LevelFinding> {
     let designs = findings.designs.iter().take(MOST_DESIGNS);
     designs
@@ -196,14 +197,14 @@ fn unfilled_of_first(findings: &Findings) -> impl Iterator<Item = &LevelFinding>
         .filter(|level| !level.was_full)
 }
 
-/// Returns the names of levels that no trace of these programs fills.
+/// Returns the names of levels that these programs would not fill in a longer trace either.
 fn never_full_levels(findings: &Findings) -> Vec<String> {
     let never = unfilled_of_first(findings).filter(|level| level.is_never_full);
     never.map(|level| level.level.clone()).unique().collect()
 }
 
-/// Returns a sentence on the number of instructions that fill all of these levels, as far as their
-/// growth shows it.
+/// Returns a sentence on how many instructions would fill the unfilled levels, extrapolated from
+/// the growth of their contents.
 fn needed_length(findings: &Findings, never: &[String]) -> String {
     let most = unfilled_of_first(findings)
         .filter_map(|level| level.full_at_instructions)
@@ -224,10 +225,10 @@ fn needed_length(findings: &Findings, never: &[String]) -> String {
     }
 }
 
-/// Maximum number of names that are printed; the table of `--details` has more.
+/// Maximum number of names in a list within a sentence.
 const NAMED: usize = 4;
 
-/// Joins names: `L2, L3 and STLB`.
+/// Joins names for a sentence, such as `L2, L3 and STLB`.
 fn listed(names: &[String]) -> String {
     match names {
         _ if names.len() > NAMED => first_few(names, NAMED, ", "),
@@ -236,7 +237,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Returns a sentence on the net cost of a switch.
+/// Returns a sentence on the net cost of a switch on a design, in cycles.
 fn sentence(design: &DesignFinding) -> String {
     let cost = &design.average_cost_cycles;
     let name = &design.name;
@@ -278,12 +279,13 @@ fn sentence(design: &DesignFinding) -> String {
     )
 }
 
-/// Whether switches save cycles.
+/// Returns true if the cost of a switch is significantly below 0.
 fn is_gain(cost: &Cost) -> bool {
     cost.estimate.is_some_and(|cycles| cycles < 0.0) && !cost.is_covering_zero()
 }
 
-/// Returns a sentence on the average over all time slices, if the cost is that of long ones.
+/// Returns a sentence on the mean cost over all time slices, for a cost that holds for long time
+/// slices.
 fn average_sentence(mean: f64) -> String {
     format!(
         " This is the cost if the next time slice is long; the mean over all time slices is {} cycles.",
@@ -291,7 +293,8 @@ fn average_sentence(mean: f64) -> String {
     )
 }
 
-/// Returns a sentence on all switches together; empty if the cost of a switch may be 0.
+/// Returns a sentence on the cycles of all switches together; empty if the interval of a switch's
+/// cost covers 0.
 fn sum_sentence(design: &DesignFinding, switches: u64) -> String {
     let cost = &design.average_cost_cycles;
     if cost.estimate.is_none() || cost.is_covering_zero() {
@@ -306,7 +309,7 @@ fn sum_sentence(design: &DesignFinding, switches: u64) -> String {
     format!(" {all} {verb} {of_all} of the simulated cycles.")
 }
 
-/// Returns the parts of the cost, if they are known.
+/// Returns a sentence on the parts of the cost of a switch; empty if the parts are unknown.
 fn parties(design: &DesignFinding) -> String {
     let (lost, gained, state) = (
         &design.lost_cycles,
@@ -342,10 +345,11 @@ fn parties(design: &DesignFinding) -> String {
     format!(" For each switch, {all}.")
 }
 
-/// Least share of the excess cycles for which a function is named.
+/// Least share of the excess cycles at which a function is named.
 const MUCH: f64 = 0.1;
 
-/// Returns a sentence on the function with the largest share of the excess cycles.
+/// Returns a sentence on the function with the largest share of the excess cycles; empty if this
+/// share is small.
 fn costliest_code(design: &DesignFinding) -> String {
     let first = design.code.first();
     let most = first.and_then(|place| Some((place, place.share.filter(|of_all| *of_all >= MUCH)?)));

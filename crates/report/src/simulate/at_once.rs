@@ -1,5 +1,5 @@
-//! Shows a last level that processes time-share or use concurrently: a table for people, and JSON
-//! and CSV for programs.
+//! Shows a last-level cache that processes time-share or use concurrently: a table for people, and
+//! JSON and CSV for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,12 +33,12 @@ pub(crate) struct Report<'a> {
 }
 
 impl OutputFormat for Report<'_> {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.simulate-at-once/1";
 }
 
-/// Renders the misses of last levels as text that ends in a newline; `turns` has the length of a
-/// time slice in instructions, for both ways.
+/// Renders the misses of last-level caches as text that ends in a newline. `turns` is the length of
+/// a time slice in instructions, first with time-sharing, then with concurrent use.
 pub fn render_at_once(
     source: &str,
     turns: [u64; 2],

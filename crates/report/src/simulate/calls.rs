@@ -1,4 +1,4 @@
-//! Shows the cost of system calls in the kernel, if the trace has the kernel's instructions.
+//! Shows the cost of each system call in the kernel, if the trace has kernel instructions.
 
 use switchcost_analysis::simulation::{CallFinding, DesignFinding, Findings, OfLevel};
 
@@ -6,7 +6,7 @@ use super::{detailed, heavy_calls};
 use crate::quantity::{count, number, rounded, share};
 use crate::{Entry, Grid, Page};
 
-/// Maximum number of rows of the table.
+/// Maximum number of system calls in the table.
 const CALLS: usize = 20;
 
 pub(super) fn add(page: &mut Page, findings: &Findings) {

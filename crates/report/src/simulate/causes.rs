@@ -8,7 +8,8 @@ use crate::{Entry, Grid, Page};
 /// Maximum number of causes shown for each design.
 const CAUSES: usize = 8;
 
-/// Adds tables by class and by cause, that is, why the task had left the CPU before.
+/// Adds a table of excess cycles by class and by cause. The cause is the reason why the task had
+/// left the CPU before its segment.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2).left(["design", "after"]).right([
         "segments",
@@ -34,8 +35,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     );
 }
 
-/// Returns the groups that are shown: classes, a guest's kinds of tasks, and the most frequent
-/// causes. A cause that is a class of its own appears once.
+/// Returns the groups with a row: classes, the kinds of tasks of a guest, and the most frequent
+/// causes. A cause that is also a class has one row.
 fn shown(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
     let is_class = |group: &Group| matches!(group, Group::All | Group::Class(_) | Group::Tasks(_));
     let classes = design

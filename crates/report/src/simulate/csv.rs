@@ -4,19 +4,19 @@ use switchcost_analysis::simulation::Findings;
 use crate::Table;
 use crate::for_programs::{field, value};
 
-/// Subject that a field describes, which determines the rows that have the field.
+/// Kind of row that a column belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// The field describes an interval, and is in the interval's row.
+    /// Rows of intervals.
     Interval,
-    /// The field describes a group of segments, and is in the group's summary row.
+    /// Summary rows of groups of segments.
     Group,
-    /// The field describes the design, and is in the summary row of all segments.
+    /// The summary row of all segments of a design.
     Design,
 }
 use Of::{Design, Group, Interval};
 
-/// A column's name, its rows, and the pointer to its value.
+/// Columns: name, kind of row, and JSON pointer (RFC 6901) to the value.
 const COLUMNS: [(&str, Of, &str); 45] = [
     ("survivors", Interval, "/survivors"),
     ("interval", Interval, "/interval"),
@@ -85,7 +85,8 @@ const COLUMNS: [(&str, Of, &str); 45] = [
     ("first_touch_cycles", Design, "/first_touch_cycles"),
 ];
 
-/// Returns a line of names; then for each design and each group of segments a row of totals, and a row for each interval.
+/// Returns a table with rows for each group of segments of each design: a row of totals, and a row
+/// for each interval.
 pub(super) fn table(findings: &Findings) -> Table {
     let names = ["row", "design", "kind", "cause", "segments"].into_iter();
     let names = names.chain(COLUMNS.map(|(name, ..)| name));

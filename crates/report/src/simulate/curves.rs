@@ -6,14 +6,14 @@ use crate::quantity::{count, rounded};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Sign for an interval whose excess is below 0.
+/// Sign for an interval whose excess CPI is below 0.
 const BELOW: char = '·';
 
 /// Width of a curve in characters.
 const WIDTH: usize = 50;
 
-/// Adds the excess CPI over the instructions since the switch, up to the cut-off, as a line of
-/// block characters.
+/// Adds the excess CPI as a function of the instructions since the switch, up to the cut-off, as
+/// lines of block characters.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let lines: Vec<(String, String)> = detailed(findings).iter().flat_map(lines).collect();
     if lines.is_empty() {
@@ -50,7 +50,8 @@ fn lines(design: &DesignFinding) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Formats a curve: `▁▂█ 0.42 to 0.01, 10,300 cycles by 400,000 instructions`.
+/// Formats a curve as `▁▂█ 0.42 to 0.01, 10,300 cycles by 400,000 instructions`; `None` for an
+/// empty curve.
 fn curve(group: &GroupFinding) -> Option<String> {
     let end = group.cut.instructions;
     let shown: Vec<_> = group
@@ -71,7 +72,7 @@ fn curve(group: &GroupFinding) -> Option<String> {
     ))
 }
 
-/// Averages equal numbers of adjacent values, into at most `WIDTH` values.
+/// Averages groups of adjacent values, so that at most [`WIDTH`] values remain.
 fn thinned(values: &[f64]) -> Vec<f64> {
     let group = values.len().div_ceil(WIDTH).max(1);
     values
@@ -80,7 +81,7 @@ fn thinned(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Returns one block for each value, with a linear height from 0 to the largest value.
+/// Draws a block character for each value. The block's height is proportional to the value.
 fn blocks(values: &[f64]) -> String {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let block = |value: &f64| match *value {

@@ -6,7 +6,8 @@ use super::compared;
 use crate::quantity::{NO_NUMBER, count, number, rounded, share};
 use crate::{Entry, Grid, Page};
 
-/// Adds Table 4 of Mogul and Borg, with the bounds.
+/// Adds a table of designs with the numbers of Mogul and Borg's Table 4, and bounds on the cost of
+/// a switch.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     if findings.designs.is_empty() {
         return;
@@ -75,12 +76,13 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
     ]
 }
 
-/// Returns the time of a cycle, if reloads have no price in time.
+/// Returns the least and largest time of a cycle in ns; `None` if it is unknown, or if lost lines
+/// are priced in time.
 pub(super) fn scale_to_order(design: &DesignFinding) -> Option<[f64; 2]> {
     design.cycle_ns.filter(|_| design.time_lost.is_none())
 }
 
-/// Returns the cycles per instruction with all processes on one hierarchy.
+/// Returns the cycles per instruction of the shared hierarchy; `None` without instructions.
 pub(super) fn cpi(design: &DesignFinding) -> Option<f64> {
     (design.instructions > 0)
         .then(|| design.hierarchies.shared.cycles as f64 / design.instructions as f64)
@@ -96,7 +98,8 @@ fn agarwal(design: &DesignFinding) -> String {
     }
 }
 
-/// Adds accesses and misses of every level in the three hierarchies.
+/// Adds a table of accesses and misses of each level in the shared, private and flushed
+/// hierarchies.
 pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2).left(["design", "level"]).right([
         "accesses",
@@ -144,7 +147,8 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Returns the miss rates of a level. A level that was never full shows nothing about switches.
+/// Formats the miss rates of a level. Rates after a switch are left out for a level that was never
+/// full, because they would be misleading.
 fn rates(level: &LevelFinding) -> [String; 6] {
     let mpki = |of: fn(&ByView<f64>) -> f64| {
         level

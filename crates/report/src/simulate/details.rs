@@ -1,4 +1,4 @@
-//! Shows the details that fit on a page but not on a terminal: the trace, and the simulation.
+//! Shows the details for which a terminal has no room: the trace, and the run of the simulator.
 
 use switchcost_design::result::{PrivateBy, Simulation};
 use switchcost_units::format_cpu_list;

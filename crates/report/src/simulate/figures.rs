@@ -1,4 +1,4 @@
-//! Charts of a simulation's findings, modelled on those of Mogul and Borg 1990.
+//! Charts of the findings of a simulation, modelled on those of Mogul and Borg 1990.
 
 mod causes;
 mod curves;
@@ -19,24 +19,23 @@ use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::quantity::{count, rounded, share};
 use crate::{Entry, Grid, Page};
 
-/// Maximum number of designs in a figure: more are hard to distinguish.
+/// Maximum number of designs in a figure. More designs are hard to distinguish.
 const MOST_DESIGNS: usize = 24;
 
-/// Maximum number of places in code that are drawn; the table has all.
+/// Maximum number of functions and variables in a figure. The table has more.
 const PLACES_DRAWN: usize = 15;
 
-/// Ratio of the longest segment to the median above which a linear scale would show only the
-/// longest segments.
+/// Ratio of the longest segment to the median, above which the axis of lengths is logarithmic.
 const STRETCHED: u64 = 5;
 
-/// Adds the figures that only several records together give.
+/// Adds figures that compare several records.
 pub(super) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     overhead::add_of_all(page, records);
     add_quanta(page, records);
 }
 
-/// Adds all figures of one record, design by design. Only the page has figures; the terminal shows
-/// short forms.
+/// Adds all figures of one record to an HTML page, for each design in turn. A terminal gets short
+/// forms of some figures.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if !page.has_figures() {
         return;
@@ -51,7 +50,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_code(page, findings);
 }
 
-/// Returns the name of a class of switches in figures.
+/// Returns the name of a group of switches in figures.
 fn name(group: &Group) -> String {
     match group {
         Group::All => "all".to_owned(),
@@ -61,7 +60,7 @@ fn name(group: &Group) -> String {
     }
 }
 
-/// Whether the group is all switches, or one class.
+/// Returns true for the group of all switches, and for classes of switches.
 fn is_class(group: &Group) -> bool {
     matches!(group, Group::All | Group::Class(_))
 }
@@ -70,10 +69,10 @@ fn cycles(x: f64, cycles: f64) -> Point {
     Point::new(x, cycles, format!("{} cycles", rounded(cycles)))
 }
 
-/// A part of the cost of a switch.
+/// Function that returns a part of the cost of a switch in cycles; `None` if unknown.
 type Part = fn(&DesignFinding) -> Option<f64>;
 
-/// Parts of the cost: losses to the right of 0, savings to the left.
+/// Parts of the cost of a switch. Losses are positive, savings negative.
 const PARTS: [(&str, Part); 3] = [
     ("lost to others", |design| design.lost_cycles.estimate),
     ("gained from others", |design| {
@@ -102,7 +101,7 @@ fn design_names(designs: &[&DesignFinding]) -> Axis {
     Axis::names("design", designs.iter().map(|design| &design.name))
 }
 
-/// Draws the cost of a switch on each design, with its parts: the first figure of a page.
+/// Draws the cost of a switch on each design, with its parts; `None` if no cost is known.
 pub(super) fn costs(findings: &Findings) -> Option<Chart> {
     let designs: Vec<&DesignFinding> = findings.designs.iter().take(MOST_DESIGNS).collect();
     let nets = designs.iter().enumerate();
@@ -143,8 +142,8 @@ pub(super) fn costs(findings: &Findings) -> Option<Chart> {
     Some(chart.with([Series::new(Look::Range, "net, with its interval", nets)]))
 }
 
-/// Draws the cycles saved once at first touches of lines that others had loaded, next to the cost
-/// of switches.
+/// Draws the cycles saved when a task first touches lines that other tasks have loaded, next to the
+/// cost of switches.
 pub(super) fn first_touches(findings: &Findings) -> Chart {
     let saved =
         |design: &&DesignFinding| design.first_touch_cycles.is_some_and(|cycles| cycles > 0.0);
@@ -165,7 +164,7 @@ pub(super) fn first_touches(findings: &Findings) -> Chart {
         )
 }
 
-/// Adds figure 1 of the paper: lengths of segments by cause.
+/// Adds figure 1 of Mogul and Borg: the lengths of segments by cause.
 fn add_lengths(page: &mut Page, findings: &Findings) {
     let lengths: Vec<&LengthDistribution> = findings
         .lengths
@@ -243,7 +242,8 @@ fn table_of_lengths(lengths: &[&LengthDistribution]) -> Grid {
     grid
 }
 
-/// Adds evictions by evictor and victim: for each design the level with most evictions. The tables have all levels.
+/// Adds a heat map of evictions by evictor and victim for each design, for the level with most
+/// evictions.
 fn add_evictions(page: &mut Page, findings: &Findings) {
     let lines = |table: &EvictionTable| {
         table
@@ -296,7 +296,7 @@ fn evictions(design: &DesignFinding, table: &EvictionTable, number: usize) -> Ch
     .hide_numbers()
 }
 
-/// Adds excess cycles attributed to code, for each design.
+/// Adds a figure of the excess cycles by function for each design.
 fn add_code(page: &mut Page, findings: &Findings) {
     let designs: Vec<&DesignFinding> = detailed(findings)
         .iter()
@@ -339,10 +339,12 @@ fn code(design: &DesignFinding, number: usize) -> Chart {
         .numbers(programs::add_place_columns(Grid::new(2)).with_rows(design.code.iter().map(programs::place)))
 }
 
-/// Function that returns the height of a curve for an order, with its text.
+/// Function that returns the height of a curve for one schedule, as a number and as text; `None`
+/// for no point.
 type Height = fn(&OrderFinding) -> Option<(f64, String)>;
 
-/// Adds the table of orders and the curves, if several records are of the same work.
+/// Adds a table and curves of the cost by schedule, if the records are simulations of the same work
+/// in different orders.
 fn add_quanta(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     let heads: Vec<&Simulation> = records.iter().map(|(_, head, _)| *head).collect();
     let Some(first) = heads.first().filter(|_| are_orders(&heads)) else {

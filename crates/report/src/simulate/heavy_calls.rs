@@ -1,12 +1,13 @@
-//! Reports system calls that take much of a trace, and so dominate its shares and misses per
-//! thousand instructions.
+//! Reports system calls that take a large part of a trace, and so dominate its miss rates and
+//! shares.
 
 use switchcost_analysis::simulation::CallFinding;
 
-/// Least share of all instructions at which calls are reported.
+/// Share of all instructions above which a system call is reported.
 const MUCH: f64 = 0.1;
 
-/// Returns a sentence for each system call with over a tenth of all instructions, counting calls during which the task kept the CPU.
+/// Returns a sentence for each system call that takes more than [`MUCH`] of all instructions. Only
+/// calls during which the task kept the CPU are counted.
 pub(super) fn reported(calls: &[CallFinding], instructions: u64) -> Vec<String> {
     let share = |call: &CallFinding| call.instructions * call.calls as f64 / instructions as f64;
     let sentence = |call: &CallFinding| {

@@ -24,7 +24,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl OutputFormat for Report<'_> {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.simulate/1";
 }
 

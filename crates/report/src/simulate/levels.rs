@@ -1,4 +1,4 @@
-//! Shows misses per thousand instructions, for every design in every level, and for every program.
+//! Shows the misses per thousand instructions of each program in each level of each design.
 
 use switchcost_analysis::simulation::{Findings, ProcessFinding};
 use switchcost_design::result::View;
@@ -8,10 +8,11 @@ use crate::quantity::number;
 use crate::{Entry, Grid, Page};
 use itertools::Itertools;
 
-/// Maximum number of programs of each design.
+/// Maximum number of programs listed for each design.
 const ALL_PROGRAMS: usize = 32;
 
-/// Adds every level of every program on every design, in all three hierarchies.
+/// Adds a table of the misses of each program in each level, with columns for the shared, private
+/// and flushed hierarchies.
 pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
     let designs = compared(findings);
     let levels = designs.iter().flat_map(|design| &design.levels);
@@ -55,7 +56,7 @@ const VIEWS: [(&str, View); 3] = [
     ("flushed", View::Flushed),
 ];
 
-/// Formats the misses of a program in a level; `None` if they are not known.
+/// Formats the misses of a program per thousand instructions in a level; `None` if unknown.
 fn mpki(program: &ProcessFinding, level: &str, view: View) -> Option<String> {
     let found = program.levels.iter().find(|one| one.level == level)?;
     Some(number(*found.mpki.get(view)))

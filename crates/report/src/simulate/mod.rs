@@ -1,5 +1,5 @@
-//! Renders the report on a simulation: the cost of a switch in cycles on each design, and where the
-//! cost arises.
+//! Renders the report on a simulation: the cost of a switch in cycles on each design, its causes,
+//! and the code that pays it.
 
 pub(crate) mod amount;
 mod answer;
@@ -38,10 +38,10 @@ pub use at_once::{AtOnce, render_at_once};
 pub use orders::render_orders;
 pub use trials::render_trials;
 
-/// Maximum number of designs that the terminal shows in detail; the first table has all.
+/// Maximum number of designs that are shown in detail. The first table has all designs.
 const DETAILED: usize = 6;
 
-/// Renders the findings of a record as text that ends in a newline.
+/// Renders the findings of a simulation as text that ends in a newline.
 pub fn render(head: &Simulation, findings: &Findings, format: Format, style: Style) -> String {
     written(&Simulated { head, findings }, format, style)
 }
@@ -70,14 +70,15 @@ impl InEveryFormat for Simulated<'_> {
     }
 }
 
-/// Adds what several records together give. `records` has their names, heads and findings.
+/// Adds figures that compare several records to a page. `records` has their names, heads and
+/// findings.
 pub(crate) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     if records.len() > 1 {
         figures::add_of_all(page, records);
     }
 }
 
-/// Adds the answer, the trace, the numbers, and then notes on them.
+/// Adds the answer, the trace, the tables and their notes.
 fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     answer::add(page, head, findings, true);
     page.figure(|| figures::costs(findings));
@@ -99,10 +100,11 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     details::add(page, head);
 }
 
-/// Maximum number of designs that are shown with all their levels. More designs are a sweep, which has its own table.
+/// Maximum number of designs whose levels are all shown. A larger number of designs is a sweep,
+/// with a table of its own.
 const COMPARED: usize = 32;
 
-/// Returns the designs whose levels are shown.
+/// Returns the designs whose levels are all shown: all designs, or the first few of a sweep.
 fn compared(findings: &Findings) -> &[DesignFinding] {
     if findings.designs.len() <= COMPARED {
         &findings.designs
@@ -111,7 +113,7 @@ fn compared(findings: &Findings) -> &[DesignFinding] {
     }
 }
 
-/// Returns the designs that are shown in detail.
+/// Returns the first [`DETAILED`] designs, which are shown in detail.
 fn detailed(findings: &Findings) -> &[DesignFinding] {
     &findings.designs[..findings.designs.len().min(DETAILED)]
 }

@@ -9,7 +9,7 @@ use crate::Page;
 use crate::listing::{first_few, grouped};
 use crate::quantity::{count, number, rounded, share};
 
-/// Adds notes on the numbers.
+/// Adds a section with notes on the simulated numbers.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut notes = list_notes(findings);
     if findings.designs.len() > DETAILED {
@@ -22,8 +22,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.notes(notes);
 }
 
-/// Returns the notes: flags, numbers without an interval and why, and short segments that distort a
-/// curve.
+/// Returns all notes: flags, reasons for missing intervals, and distortions by short segments,
+/// among others.
 fn list_notes(findings: &Findings) -> Vec<String> {
     let mut notes = record_notes(findings, named);
     notes.extend(notes_by_design(findings, |design| {
@@ -39,8 +39,8 @@ fn list_notes(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// Returns the notes that affect how a cost is to be read, without those that the first lines and
-/// the table of costs already contain.
+/// Returns the notes that a reader of the costs needs on a screen, without those that the answer
+/// and the table of costs already contain.
 pub(super) fn short_notes(findings: &Findings) -> Vec<String> {
     let unnamed = |flag: &Flag| flag.detail.clone();
     let mut notes = record_notes(findings, unnamed);
@@ -59,7 +59,7 @@ pub(super) fn short_notes(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// Returns a flag with its name, as in the machine-readable formats.
+/// Formats a flag with its name in the machine-readable formats.
 fn named(flag: &Flag) -> String {
     format!("{}: {}", flag.name, flag.detail)
 }
@@ -78,7 +78,8 @@ fn record_notes(findings: &Findings, words: impl Fn(&Flag) -> String) -> Vec<Str
 /// Maximum number of designs that a note names.
 const NAMED: usize = 3;
 
-/// Lists each note once, after the designs to which it applies if there are several.
+/// Returns each note once. If there are several designs, a note begins with the names of its
+/// designs.
 fn notes_by_design(
     findings: &Findings,
     notes: impl Fn(&DesignFinding) -> Vec<String>,
@@ -107,7 +108,7 @@ fn flags(
 }
 
 fn missing_intervals(design: &DesignFinding) -> Vec<String> {
-    // The flag already says so.
+    // A flag says so already.
     if design.depth == DetailLevel::Counters {
         return Vec::new();
     }
@@ -126,8 +127,8 @@ fn missing_intervals(design: &DesignFinding) -> Vec<String> {
     design.groups.iter().filter_map(why).collect()
 }
 
-/// Returns notes on causes whose switches cost less than 0, which a table of costs does not
-/// explain. For all switches together, the answer explains a negative cost.
+/// Returns notes on classes of switches whose cost is negative. For all switches together, the
+/// answer explains a negative cost.
 fn gains(design: &DesignFinding) -> Vec<String> {
     let name = |group: &GroupFinding| match &group.group {
         Group::Class(name) => Some(*name),
@@ -154,7 +155,8 @@ fn gains(design: &DesignFinding) -> Vec<String> {
     )]
 }
 
-/// Returns a note on whether the trace itself has physical page frames.
+/// Returns a note on whether physical page frames are from the trace or were assigned by the
+/// simulator.
 fn physical_pages(design: &DesignFinding) -> Vec<String> {
     let Some(PhysicalPages { recorded, assigned }) = design.physical_pages else {
         return Vec::new();
@@ -196,11 +198,12 @@ fn survivor_bias(
     biases.map(reported).collect()
 }
 
-/// Least relative difference between the cost of the survivors and the cost at which the bias is
-/// noted on the screen.
+/// Least relative difference between the cost over surviving segments and the reported cost, at
+/// which a screen has a note on survivor bias.
 const LEAST_BIAS: f64 = 0.1;
 
-/// Returns a note on the first survivor bias that changes the cost much.
+/// Returns a note on the first survivor bias that changes the cost by more than [`LEAST_BIAS`];
+/// `None` if there is none.
 fn large_bias(design: &DesignFinding) -> Option<String> {
     let cost = design.average_cost_cycles.estimate?;
     let differs = |bias: &&SurvivorBias| {
@@ -244,7 +247,7 @@ fn explain_bias(bias: &SurvivorBias) -> String {
     )
 }
 
-/// Returns a sentence on the method of the intervals.
+/// Returns a sentence on the method of the confidence intervals; `None` if there are no intervals.
 fn method(findings: &Findings) -> Option<String> {
     let mut costs = findings
         .designs

@@ -1,5 +1,5 @@
-//! Renders several orders of one trace's references: a table for people, JSON and CSV for programs,
-//! and the curve of cost over quantum.
+//! Renders simulations of one trace in several orders: a table for people, JSON and CSV for
+//! programs, and the curve of cost by quantum.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,12 +22,12 @@ pub(crate) struct Orders<'a> {
 }
 
 impl OutputFormat for Orders<'_> {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.simulate-orders/1";
 }
 
-/// Renders the findings of [`switchcost_analysis::simulation::over_orders`] for simulations of one source, as text that ends in a
-/// newline.
+/// Renders the findings of [`switchcost_analysis::simulation::over_orders`] for simulations of one
+/// trace, as text that ends in a newline.
 pub fn render_orders(
     source: &str,
     orders: &[OrderFinding],
@@ -52,7 +52,8 @@ impl InEveryFormat for Orders<'_> {
     }
 }
 
-/// Returns the title of a record: its difference from others of the same work, then its file.
+/// Returns the title of a record among simulations of the same work: its order, its quantum and the
+/// name of its file.
 pub(crate) fn title(head: &Simulation, name: &str) -> String {
     let trace = &head.trace;
     let quantum = trace
@@ -61,7 +62,7 @@ pub(crate) fn title(head: &Simulation, name: &str) -> String {
     format!("{}{} ({name})", trace.order, quantum.unwrap_or_default())
 }
 
-/// Adds the table of orders, with the part of a cost for reloads if there is room.
+/// Adds a table with a row for each order. A detailed table has the cycles lost to others, too.
 pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding], is_detailed: bool) {
     let design = common_design(orders).map_or(String::new(), |design| format!(" on {design}"));
     page.heading(
@@ -84,7 +85,7 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding], is_det
     page.method(["reordering", "simulated-cost"]);
 }
 
-/// Returns the design of all orders, if they have the same.
+/// Returns the design of all orders; `None` if they have different designs.
 fn common_design(orders: &[OrderFinding]) -> Option<&str> {
     let first = orders.first()?.design.as_str();
     orders
@@ -93,7 +94,7 @@ fn common_design(orders: &[OrderFinding]) -> Option<&str> {
         .then_some(first)
 }
 
-/// Returns a sentence on the orders of the first design.
+/// Returns a sentence that compares the orders on the first design.
 fn answer(orders: &[OrderFinding]) -> String {
     let Some(first) = orders.first() else {
         return "No order was simulated.".to_owned();
@@ -124,7 +125,8 @@ fn answer(orders: &[OrderFinding]) -> String {
     )
 }
 
-/// Describes an order: the choice of the next task, the quantum, and its switches.
+/// Describes an order: the choice of the next task, the quantum, and the number and cost of
+/// switches.
 fn describe(order: &OrderFinding) -> String {
     let quantum = order
         .quantum_instructions
@@ -201,7 +203,7 @@ const COLUMNS: [Column; 15] = [
     ("over_fewest", "/over_fewest"),
 ];
 
-/// Formats a number of cycles in words.
+/// Formats the cost of a switch in cycles with its unit.
 pub(super) fn cycles_in_words(cycles: f64) -> String {
     if cycles.abs() < 1000.0 {
         format!("{} cycles per switch", number(cycles))

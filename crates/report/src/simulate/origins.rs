@@ -8,11 +8,11 @@ use super::detailed;
 use crate::quantity::{count, rounded, share};
 use crate::{Entry, Grid, Page};
 
-/// Maximum number of rows for each level.
+/// Maximum number of evictors listed for each level.
 const EVICTORS: usize = 8;
 
-/// Adds tables of where excess cycles arise, the origins of misses, lost lines, and the code and
-/// data that evicted those lines.
+/// Adds tables of the places where excess cycles arise, the origins of misses, the lines lost, and
+/// the code and data that evicted them.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_parts(page, findings);
     detailed(findings)
@@ -58,7 +58,8 @@ fn add_parts(page: &mut Page, findings: &Findings) {
     );
 }
 
-/// Adds a table of lost cycles by owner of the lines and by evictor, if the trace has a kernel.
+/// Adds a table of lost cycles by the owner of the lines and by their evictor; nothing if the trace
+/// has no kernel.
 fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     let Some(lost @ LostCycles { programs, kernel }) =
         design.lost_to.filter(LostCycles::has_kernel)
@@ -168,9 +169,9 @@ fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
     ]
 }
 
-/// Adds a table of evictions by evictor and victim.
+/// Adds a table of the number of evicted lines by evictor and victim.
 fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable) {
-    // Two programs may have the same name on paper once it is made harmless.
+    // Two programs may have the same name after control characters are removed.
     let victims = table.programs.iter().map(|name| crate::plain::plain(name));
     let mut grid = Grid::single_line_rows(1)
         .left(["evictor \\ victim"])
@@ -187,7 +188,7 @@ fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable)
     page.grid(grid);
 }
 
-/// Adds a table of the code and data whose lines evicted those of others.
+/// Adds a table of the code and data that evicted lines of other programs.
 fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
     let mut grid = Grid::single_line_rows(2)
         .left(["whose", "", "function or variable"])

@@ -1,10 +1,10 @@
-//! Content of a sweep's tables: numbers of designs, on planes of two axes.
+//! Data for the tables of a sweep over designs: a number of each design over two fields.
 
 use switchcost_analysis::simulation::{Axis, DesignFinding};
 
 use super::designs::cpi;
 
-/// A kind of number of a design.
+/// A number of a design that a table shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Number {
     Cpi,
@@ -31,13 +31,13 @@ impl Number {
     }
 }
 
-/// Two axes of a sweep, with one value of each other axis.
+/// Two fields of a sweep, with fixed values of all other fields.
 pub(super) struct Plane<'a> {
     pub(super) rows: &'a Axis,
     pub(super) columns: &'a Axis,
-    /// Values of the other axes, in words.
+    /// Values of the other fields, as text.
     pub(super) rest: String,
-    /// Cells, each with row, column and design.
+    /// The cells: row, column, and findings of the design.
     pub(super) cells: Vec<(usize, usize, &'a DesignFinding)>,
 }
 

@@ -5,10 +5,10 @@ use super::detailed;
 use crate::quantity::{count, number, rounded, share};
 use crate::{Entry, Grid, Page};
 
-/// Maximum number of rows of each design.
+/// Maximum number of rows for each design.
 const SHOWN: usize = 8;
 
-/// Adds the programs that excess cycles are attributed to, and the places in their code and data.
+/// Adds tables of the excess cycles by program, and by function and variable.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_programs(page, findings);
     let title = "Most affected code";
@@ -79,13 +79,13 @@ fn add_places(
     page.table(title, what, grid);
 }
 
-/// Adds the columns of a table of places.
+/// Adds the columns of a table of functions or variables.
 pub(super) fn add_place_columns(grid: Grid) -> Grid {
     grid.left(["program", "place", "line", "after"])
         .right(["excess cycles", "share"])
 }
 
-/// Cells of one place.
+/// Returns the cells of a function or variable.
 pub(super) fn place(code: &PlaceFinding) -> Vec<Entry> {
     entries![
         &code.program,

@@ -1,5 +1,5 @@
-//! Renders one screen: the cost in words, the trace, one table, and notes, the worst first.
-//! `--details` and the page have the rest.
+//! Renders a simulation on one screen: the cost in words, the trace, one table, and the worst
+//! notes.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::Simulation;
@@ -10,11 +10,10 @@ use super::{answer, notes, sweep, trace};
 use crate::quantity::share;
 use crate::{Entry, Grid, Page};
 
-/// Maximum number of designs with a row.
+/// Maximum number of designs in the table.
 const DESIGNS: usize = 6;
 
-/// Number of designs above which they may be variants of one design, which are compared with each
-/// other.
+/// Number of designs above which variants of one design are shown as a sweep.
 const FEW: usize = 3;
 
 /// Maximum number of notes on the screen.
@@ -34,7 +33,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     page.items_up_to(sweep::MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
 }
 
-/// Adds the cost of a switch, with a row for each design.
+/// Adds a table of the cost of a switch, with a row for each design.
 fn add_designs(page: &mut Page, findings: &Findings) {
     if findings.designs.is_empty() {
         return;
@@ -93,7 +92,7 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Adds the cycles per instruction, if the trace has no cost of a switch.
+/// Adds a table of the cycles per instruction, for a trace that has no cost of a switch.
 fn add_instructions(page: &mut Page, findings: &Findings) {
     page.heading("Cycles per instruction", "");
     let (head, labels) = sweep::labels(findings);
@@ -110,7 +109,7 @@ fn add_instructions(page: &mut Page, findings: &Findings) {
     page.grid(grid);
 }
 
-/// Whether the design has a range of clock rates.
+/// Returns true if the design has a range of clock rates.
 fn has_clock_range(design: &DesignFinding) -> bool {
     design.cycle_ns.is_some_and(|[short, long]| short < long)
 }

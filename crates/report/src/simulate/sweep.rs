@@ -1,5 +1,5 @@
-//! Shows variants of one design by the varied fields: a row for each value of one field, or a
-//! matrix of two.
+//! Shows variants of one design by their varied fields: a row for each value of one field, or a
+//! matrix over two fields.
 
 use switchcost_analysis::simulation::{Axis, DesignFinding, Findings, Sweep, sweeps};
 
@@ -10,18 +10,20 @@ use crate::quantity::number;
 use crate::{Entry, Grid, Page};
 use itertools::Itertools;
 
-/// Maximum number of lines of one screen, without the lines that refer to the rest.
+/// Maximum number of lines on one screen up to the end of a sweep's table, without the lines that
+/// refer to `--details`.
 pub(super) const MOST_LINES: usize = 27;
 
-/// Lines around the rows: an empty line, a title, the column names, the line below them, and two references to omitted rows.
+/// Number of lines around the rows of a table: an empty line, a title, the column names, a rule,
+/// and two references to omitted rows.
 const BESIDE_ROWS: usize = 6;
 
-/// Maximum number of rows and columns of a matrix on a screen.
+/// Maximum number of rows of a matrix on a screen.
 const MOST_ROWS: usize = 9;
 const MOST_COLUMNS: usize = 12;
 
-/// Adds tables of all sweeps, each with its figure; on one screen, as much as fits. Returns whether
-/// there are any sweeps.
+/// Adds the table and the figure of each sweep; on a screen, as much as fits. Returns true if the
+/// designs form a sweep.
 pub(super) fn add(page: &mut Page, findings: &Findings) -> bool {
     let sweeps = sweeps(&findings.designs);
     for (number, sweep) in sweeps.iter().enumerate() {
@@ -33,8 +35,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) -> bool {
     !sweeps.is_empty()
 }
 
-/// Returns the heading of the designs' names, and a name for each: if all are variants of one, the
-/// fields and their values.
+/// Returns the heading for the column of names, and the name of each design. Variants of one design
+/// are named by their fields and values.
 pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
     match &sweeps(&findings.designs)[..] {
         [sweep] if sweep.members.len() == findings.designs.len() => {
@@ -56,7 +58,7 @@ pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
     }
 }
 
-/// Returns the number of rows that fit.
+/// Returns the number of rows that fit on the screen; unlimited with details.
 fn room(page: &Page) -> usize {
     if page.is_detailed() {
         usize::MAX
@@ -96,7 +98,8 @@ fn add_line(page: &mut Page, findings: &Findings, sweep: &Sweep, axis: &Axis, nu
     page.method(["sweep"]);
 }
 
-/// Returns the numbers of a table row: the CPI, and every level in which the designs differ.
+/// Returns the numbers with a column: the CPI, and the misses of each level in which the designs
+/// differ.
 fn line_numbers(members: &[(&str, &DesignFinding)]) -> Vec<Number> {
     let levels = members
         .first()
@@ -154,7 +157,7 @@ fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize
     page.method(["sweep"]);
 }
 
-/// Returns one plane for each combination of the values of axes after the first two.
+/// Returns a plane for each combination of the values of the fields after the first two.
 fn planes<'a>(findings: &'a Findings, sweep: &'a Sweep) -> Vec<Plane<'a>> {
     let mut planes: Vec<(&[usize], Plane<'a>)> = Vec::new();
     for (values, design) in &sweep.members {

@@ -1,4 +1,4 @@
-//! Renders the time that a design's lost lines cost, at the prices of a machine.
+//! Renders the time to reload the lost lines of a design, at the measured miss costs of a machine.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
 
@@ -7,7 +7,8 @@ use crate::plain::plain;
 use crate::quantity::{rounded, share, time};
 use crate::{Grid, Page};
 
-/// Returns a sentence on the time, printed after the one on cycles; empty without prices.
+/// Returns a sentence on the time to reload lost lines per switch; empty without measured miss
+/// costs.
 pub(super) fn sentence(design: &DesignFinding) -> String {
     let Some(lost) = &design.time_lost else {
         return String::new();
@@ -33,7 +34,7 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
     text
 }
 
-/// Adds lost lines by level and kind of request.
+/// Adds a table of lost lines by level and kind of request, with the time per line.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(4)
         .left(["design", "found alone in", "missed up to", "asked for"])

@@ -5,7 +5,7 @@ use super::amount::{one, ones};
 use crate::Page;
 use crate::quantity::count;
 
-/// Adds the simulated trace, and the lengths of its segments.
+/// Adds the simulated trace, and the median lengths of its segments.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_in_short(page, head);
     let medians = findings.lengths.iter().filter_map(|lengths| {
@@ -22,7 +22,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     }
 }
 
-/// Words for a class: `a system call`, `involuntary switches`.
+/// Returns a class of switches in words, such as `system calls` or `involuntary switches`.
 fn class_in_words(class: &str) -> &str {
     match class {
         "system call" => "system calls",
@@ -32,7 +32,7 @@ fn class_in_words(class: &str) -> &str {
     }
 }
 
-/// Adds the simulated trace in two lines.
+/// Adds the size of the simulated trace and the number of its switches, in two lines.
 pub(super) fn add_in_short(page: &mut Page, head: &Simulation) {
     let trace = &head.trace;
     page.gap();
@@ -61,7 +61,7 @@ pub(super) fn add_in_short(page: &mut Page, head: &Simulation) {
     ));
 }
 
-/// Returns words for the order of the tasks and the length of their time slices.
+/// Describes the order of the tasks and the length of their time slices.
 fn order_in_words(order: &str, quantum_instructions: Option<u64>) -> String {
     let slices = quantum_instructions
         .map(|quantum| format!("time slices of up to {} instructions", count(quantum)));

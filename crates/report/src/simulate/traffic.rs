@@ -1,4 +1,4 @@
-//! Shows the traffic on the buses of each design, and the success of prefetching.
+//! Shows the traffic on the buses of each design, and the accuracy of its prefetchers.
 
 use switchcost_analysis::simulation::{Findings, TrafficFinding};
 
@@ -45,7 +45,7 @@ const MEANINGS: [&str; 8] = [
     "back-invalidated: lines per 1,000 instructions that an inclusive level invalidated",
 ];
 
-/// Returns the meanings of the columns that have a number.
+/// Returns the meanings of the columns that are not empty.
 fn legend(findings: &Findings) -> String {
     let levels = || detailed(findings).iter().flat_map(|design| &design.traffic);
     let mut shown = Vec::new();
@@ -57,7 +57,7 @@ fn legend(findings: &Findings) -> String {
     shown.join("; ")
 }
 
-/// Returns the cells of a level; cells of events that a level does not have are empty.
+/// Returns the cells of a level. Events that a level does not have are empty cells.
 fn row(level: &TrafficFinding) -> [String; 8] {
     let any = |number: f64| {
         if number > 0.0 {

@@ -20,12 +20,13 @@ pub(crate) struct Trials<'a> {
 }
 
 impl OutputFormat for Trials<'_> {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.simulate-trials/1";
 }
 
-/// Renders several records of one workload: their common findings, and each record as a row. `designs` is
-/// [`switchcost_analysis::simulation::over_trials`] of the findings. As CSV the records follow each other, each with a line of names.
+/// Renders several records of one workload: a table with a row for each record, and their common
+/// findings. `designs` is the result of [`switchcost_analysis::simulation::over_trials`] for these
+/// records. CSV has a table for each record, one after the other.
 pub fn render_trials(
     trials: &[(&Simulation, &Findings)],
     designs: &[TrialFinding],

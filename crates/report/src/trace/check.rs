@@ -35,11 +35,11 @@ pub(crate) struct Checked<'a> {
 }
 
 impl OutputFormat for &Checked<'_> {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.trace-check/1";
 }
 
-/// Renders the result of a check as text that ends in a newline. As CSV: one row for each problem.
+/// Renders the result of a check as text that ends in a newline. CSV has a row for each problem.
 pub fn render_check(report: &CheckReport, format: Format, style: Style) -> String {
     let checked = Checked {
         is_sound: report.is_sound(),

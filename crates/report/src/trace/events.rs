@@ -3,7 +3,8 @@ use switchcost_trace::{Cause, Chunk, Event, Mark, Reference, TaskId};
 use super::{cause_text, syscall};
 use crate::plain::plain;
 
-/// Formats up to `most` events of a chunk in order, one per line; also returns the number of lines.
+/// Formats up to `most` events of a chunk in order, one per line. Returns the text and the number
+/// of its lines.
 pub fn render_events(chunk: &Chunk, most: u64) -> (String, u64) {
     let mut lines = Lines {
         text: String::new(),
@@ -55,7 +56,7 @@ impl Lines {
     }
 }
 
-/// Describes a reference of the instruction whose last byte is at `end`.
+/// Describes a load or store by the instruction whose last byte is at address `end`.
 fn reference_text(reference: Reference, end: u64) -> String {
     let kind = if reference.is_store() {
         "store"
@@ -69,7 +70,7 @@ fn reference_text(reference: Reference, end: u64) -> String {
     )
 }
 
-/// Describes a switch, with the reason if it is known.
+/// Describes a switch, with its cause if known.
 fn switch_text(from: TaskId, to: TaskId, is_voluntary: bool, cause: Cause) -> String {
     let tasks = match (from == TaskId::NONE, to == TaskId::NONE) {
         (true, _) => format!("switch to task {to}"),

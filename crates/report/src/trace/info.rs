@@ -49,7 +49,7 @@ pub(crate) struct Info<'a> {
 }
 
 impl OutputFormat for &Info<'_> {
-    /// Schema name; version 1 is the first.
+    /// Name of the JSON schema, with its version.
     const NAME: &'static str = "switchcost.trace-info/1";
 }
 
@@ -121,7 +121,7 @@ struct ProcessRow {
     references: u64,
 }
 
-/// Renders the totals of a trace as text that ends in a newline. As CSV: one row for each process.
+/// Renders the totals of a trace as text that ends in a newline. CSV has a row for each process.
 pub fn render_info(summary: &TraceSummary, format: Format, style: Style) -> String {
     written(&info(summary), format, style)
 }
@@ -253,7 +253,7 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
     }
 }
 
-/// Returns words for the source of the trace, and for its order of tasks.
+/// Describes the source of the trace, and the order of its tasks.
 fn origin(header: &TraceHeader) -> String {
     let source = plain(&header.source);
     let slices = header

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use crate::quantity::count;
 
-/// Describes a trace that has been written, in one line. Unknown numbers are left out.
+/// Describes a trace file in one line after it has been written. Unknown numbers are left out.
 pub fn describe_written(
     path: &Path,
     instructions: u64,
@@ -23,7 +23,7 @@ pub fn describe_written(
     format!("wrote {}: {}", path.display(), counted.join(", "))
 }
 
-/// Formats a size in megabytes.
+/// Formats a number of bytes in megabytes.
 fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }

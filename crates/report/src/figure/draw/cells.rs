@@ -31,7 +31,7 @@ impl Plane {
     }
 }
 
-/// Colours of the values of a heat map.
+/// Colour scale of a heat map: the range of the values, and whether the scale is logarithmic.
 pub(super) struct Hues {
     is_log: bool,
     from: f64,
@@ -67,7 +67,7 @@ impl Hues {
         colours::viridis((self.measure(value) - from) / (to - from))
     }
 
-    /// Draws the colour scale with its values, next to a heat map.
+    /// Draws the colour scale with its labels next to the heat map.
     pub(super) fn scale(&self, width: f64, height: f64) -> Markup {
         const STEPS: usize = 32;
         const NAMED: usize = 8;

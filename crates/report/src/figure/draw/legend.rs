@@ -7,13 +7,13 @@ use crate::figure::chart::{Kind, Look, Series};
 use crate::figure::colours;
 use crate::figure::label::label;
 
-/// An entry of the legend.
+/// An entry of the legend: a series and the number of its colour.
 pub(super) struct Entry<'a> {
     series: &'a Series,
     number: usize,
 }
 
-/// Returns the entries of the legend, each name once; empty if there is only one name.
+/// Returns the entries of the legend, one for each name; empty if all series have the same name.
 pub(super) fn legend(series: &[Series]) -> Vec<Entry<'_>> {
     let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
     let mut entries: Vec<Entry<'_>> = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn legend(series: &[Series]) -> Vec<Entry<'_>> {
             entries.push(Entry { series, number });
         }
     }
-    // Kinds of series come after the series themselves.
+    // Entries for kinds of series follow those for single series.
     entries.sort_by_key(|entry| !entry.series.kind.is_empty());
     if entries.len() < 2 {
         Vec::new()
@@ -40,7 +40,7 @@ pub(super) fn legend(series: &[Series]) -> Vec<Entry<'_>> {
     }
 }
 
-/// Returns the row, start and end of each entry of the legend.
+/// Returns for each entry of the legend its row, and its left and right end in pixels.
 pub(super) fn legend_rows(entries: &[Entry<'_>]) -> Vec<(f64, f64, f64)> {
     let mut rows: Vec<(f64, f64, f64)> = Vec::new();
     for entry in entries {

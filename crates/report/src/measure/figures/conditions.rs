@@ -1,5 +1,5 @@
-//! Draws results that differ in only two conditions: in size, and in access, stride, other tasks'
-//! footprint or number of tasks.
+//! Draws results that differ in two conditions only: the size, and a second one such as access,
+//! stride or the footprint of other tasks.
 
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::Case;
@@ -14,10 +14,10 @@ use crate::measure::conditions::label;
 use crate::measure::row::has_numbers;
 use crate::quantity::{is_cost, with_interval};
 
-/// Maximum number of cells of a heat map: a plan with more sizes and strides is no grid.
+/// Maximum number of cells of a heat map. A heat map with more cells would be unreadable.
 const MOST_CELLS: usize = 10_000;
 
-/// Results whose cases are equal except for one erased condition, with the common case.
+/// Results whose cases differ in one condition only, with the case that they have in common.
 type Alike<'a> = (Case, Vec<&'a CaseFinding>);
 
 fn alike<'a>(findings: &'a Findings, erased: impl Fn(&Case) -> Option<Case>) -> Vec<Alike<'a>> {
@@ -25,7 +25,7 @@ fn alike<'a>(findings: &'a Findings, erased: impl Fn(&Case) -> Option<Case>) -> 
     grouped(results.filter_map(|finding| Some((erased(&finding.case)?, finding))))
 }
 
-/// Values of a condition among the results, in ascending order.
+/// Returns the values of a condition among the results, in ascending order, without duplicates.
 fn values<T: Ord>(members: &[&CaseFinding], value: impl Fn(&Case) -> T) -> Vec<T> {
     let mut values: Vec<T> = members.iter().map(|finding| value(&finding.case)).collect();
     values.sort_unstable();
@@ -40,7 +40,7 @@ fn replace_set(case: &Case, set: WorkingSet) -> Case {
     }
 }
 
-/// Adds the figures that compare several results and that have no table in the terminal.
+/// Adds figures that compare several results and have no table in the terminal.
 pub(in crate::measure) fn add(page: &mut Page, findings: &Findings) {
     if !page.has_figures() {
         return;
@@ -52,7 +52,8 @@ pub(in crate::measure) fn add(page: &mut Page, findings: &Findings) {
     add_rings(page, findings);
 }
 
-/// Adds a figure of reading, writing and read-modify-write, if cases differ only in their access.
+/// Adds a figure of the costs of reads, writes and read-modify-writes, if cases differ in their
+/// access only.
 fn add_accesses(page: &mut Page, findings: &Findings) {
     let groups = alike(findings, |case| {
         let set = WorkingSet {
@@ -102,16 +103,16 @@ fn sorted(points: impl Iterator<Item = crate::figure::Point>) -> Vec<crate::figu
     points
 }
 
-/// A second condition that varies along with the size.
+/// A condition that varies together with the size of the working set.
 #[derive(Clone, Copy)]
 struct Second {
     name: &'static str,
-    /// Name of the condition's figures.
+    /// Prefix of the names of the condition's figures.
     figures: &'static str,
     heading: &'static str,
     method: &'static str,
     value: fn(&Case) -> Option<Bytes>,
-    /// Removes the condition from a case, so that cases can be compared without it.
+    /// Resets the condition in a case, so that cases are compared without it.
     erased: fn(Case) -> Case,
 }
 
@@ -133,8 +134,7 @@ const STRIDE: Second = Second {
     },
 };
 
-/// The condition of how many bytes other tasks touch while the task is away, together with the
-/// task's own footprint.
+/// The footprint of other tasks, which varies together with the measured task's own footprint.
 const AWAY: Second = Second {
     name: "away",
     figures: "footprints",
@@ -144,7 +144,8 @@ const AWAY: Second = Second {
     erased: |case| Case { away: None, ..case },
 };
 
-/// Adds heat maps of the total cost by size and a second condition, if there are at least two values of each.
+/// Adds heat maps of the total cost by size and by a second condition, if each has at least two
+/// values.
 fn add_maps(page: &mut Page, findings: &Findings, second: Second) {
     let groups = alike(findings, |case| {
         let set = WorkingSet {
@@ -207,7 +208,7 @@ fn map(
         )
 }
 
-/// Adds a figure of the cost of a switch in rings of different lengths.
+/// Adds a figure of the cost of a switch by the number of tasks in the ring.
 fn add_rings(page: &mut Page, findings: &Findings) {
     let mut rings = alike(findings, |case| {
         Some(Case {
@@ -227,7 +228,8 @@ fn add_rings(page: &mut Page, findings: &Findings) {
     page.figure(|| {
         let series = rings.iter().map(|(case, members)| {
             let points = members.iter().map(|finding| {
-                // With a working set the loss to the other tasks belongs to the total; without one, only the switch is compared.
+                // With a working set the total cost includes the lines evicted by the other tasks.
+                // Without one the cost of the switch alone is compared.
                 let alone = finding.direct_ns.as_ref().or(finding.handoff_ns.as_ref());
                 let is_bare = finding.case.working_set.is_empty();
                 let cost = if is_bare {

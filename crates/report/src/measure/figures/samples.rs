@@ -8,11 +8,10 @@ use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::measure::conditions;
 use crate::{Grid, Page};
 
-/// Maximum number of points of the figure. If there are more, some are omitted, and the caption
-/// says so.
+/// Maximum number of points in the figure. Further samples are omitted, which the caption says.
 const MOST_POINTS: usize = 100_000;
 
-/// Adds a figure of all samples over the time of the run, with the disturbed ones marked.
+/// Adds a figure of all samples over the time of the run, with contaminated samples marked.
 pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &[Sample]) {
     if !page.has_figures() || points.is_empty() {
         return;
@@ -26,8 +25,8 @@ pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &
     page.method(["contamination", "statistics"]);
 }
 
-/// Returns at most as many samples as can be drawn, and a sentence on omitted ones. Clean samples
-/// are omitted first.
+/// Returns up to [`MOST_POINTS`] samples, and a sentence on omitted samples; the sentence is empty
+/// if none are omitted. Clean samples are omitted before contaminated ones.
 fn thinned(all: Vec<&Sample>) -> (Vec<&Sample>, String) {
     if all.len() <= MOST_POINTS {
         return (all, String::new());
@@ -101,10 +100,11 @@ fn draw(record: &MeasureRecord, drawn: &[&Sample], thinning: &str) -> Chart {
     .numbers(table(record, drawn))
 }
 
-/// Number of samples, and number of omitted samples by reason.
+/// Number of samples, and number of excluded samples by reason.
 type Count<'a> = (usize, BTreeMap<&'a str, usize>);
 
-/// Returns a table of samples by case and arm: their number, and the number left out by reason.
+/// Returns a table of samples by case and arm: their number, and the number excluded for each
+/// reason.
 fn table(record: &MeasureRecord, drawn: &[&Sample]) -> Grid {
     let mut counts: BTreeMap<(u32, Arm), Count<'_>> = BTreeMap::new();
     for drawn in drawn {

@@ -7,7 +7,7 @@ use crate::quantity::{percent, time, with_interval};
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
 
-/// Curves over the sizes: the total, and its parts except the switch of tasks that touch nothing.
+/// The curve of the total cost over the sizes.
 const WHOLE: (&str, Part) = ("total", |finding| finding.total_ns.as_ref());
 const PARTS: [(&str, Part); 2] = [
     ("the switch itself running cold", |finding| {
@@ -18,7 +18,7 @@ const PARTS: [(&str, Part); 2] = [
     }),
 ];
 
-/// Results of a curve, each with its size.
+/// Returns the results of a curve, each with its size in bytes.
 fn results<'a>(findings: &'a Findings, curve: &Curve) -> Vec<(f64, &'a CaseFinding)> {
     let results = curve
         .points
@@ -29,7 +29,8 @@ fn results<'a>(findings: &'a Findings, curve: &Curve) -> Vec<(f64, &'a CaseFindi
         .collect()
 }
 
-/// Draws the cost over size, with the capacities of caches and TLBs, and the knees and regions found.
+/// Draws the cost as a function of size, with the capacities of caches and TLBs and with the
+/// detected knees and regions. Returns `None` for a curve without results.
 pub(in crate::measure) fn draw(
     host: &HostManifest,
     findings: &Findings,
@@ -41,7 +42,7 @@ pub(in crate::measure) fn draw(
     let whole = results
         .iter()
         .map(|(size, f)| point(*size, f, (WHOLE.1)(f)));
-    // For a record without parts no missing numbers are shown.
+    // A record without the parts of the cost gets no points for missing numbers.
     let parts = PARTS.iter().map(|(name, part)| {
         let points = results
             .iter()
@@ -87,9 +88,9 @@ pub(in crate::measure) fn draw(
         ))
 }
 
-/// Draws the parts of the total cost over size as stacked areas, in shares of the total. The scale
-/// of sizes is logarithmic, so heights in time would be misleading. Returns `None` if fewer than
-/// two sizes have parts.
+/// Draws the parts of the total cost by size as stacked areas, each as a share of the total.
+/// Heights in time would be misleading, because the scale of sizes is logarithmic. Returns `None`
+/// if fewer than two sizes have parts.
 pub(in crate::measure) fn parts(
     findings: &Findings,
     curve: &Curve,

@@ -69,7 +69,8 @@ fn capital(text: &str) -> String {
     text.replacen('a', "A", 1)
 }
 
-/// Returns the result of the hand-off between OS threads under the same conditions.
+/// Returns the hand-off between OS threads under the same conditions as `beside`, with arrays of
+/// `size`, and its cost; `None` if it was not measured.
 fn thread<'a>(
     findings: &'a Findings,
     beside: &CaseFinding,
@@ -122,8 +123,8 @@ fn rounded(ratio: f64) -> String {
     }
 }
 
-/// Returns a sentence on the same hand-off with an array of the largest size that both results
-/// have.
+/// Returns a sentence on the same hand-off with arrays, of the largest size measured both for the
+/// runtime and for OS threads; empty if there is none.
 fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
     let alike = measured(findings).filter(|other| {
         other.case.runtime == found.case.runtime
@@ -150,7 +151,7 @@ fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
     )
 }
 
-/// Returns a sentence on the same hand-off between two CPUs.
+/// Returns a sentence on the same hand-off across CPUs; empty if it was not measured.
 fn across_cpus(findings: &Findings, found: &CaseFinding) -> String {
     let is_across = |other: &&CaseFinding| {
         other.case.runtime == found.case.runtime

@@ -1,4 +1,5 @@
-//! Numbers that runtimes report about themselves: version, start-up time, warm-up, and garbage collections.
+//! Shows what runtimes report about themselves: version, start-up time, warm-up, and garbage
+//! collections.
 
 use switchcost_record::{MeasureRecord, RuntimeRun, WarmUp};
 
@@ -6,11 +7,11 @@ use crate::measure::figures;
 use crate::quantity::time;
 use crate::{Grid, Page};
 
-/// Largest difference of a window's time from the median of the last tenth, as a share, with which
-/// a hand-off counts as settled.
+/// Largest excess of a window's time per hand-off over the median of the last tenth of the windows,
+/// as a share, at which the runtime counts as warmed up.
 const SETTLED_WITHIN: f64 = 0.25;
 
-/// Adds the numbers that the runtimes report about themselves.
+/// Adds a table with the version, start-up, warm-up and garbage collections of each runtime.
 pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord) {
     let mut grid = Grid::new(1).left(["", "version"]).right([
         "starts in",
@@ -81,8 +82,8 @@ fn settled(windows: &[WarmUp]) -> Option<f64> {
     )
 }
 
-/// Returns the start of the last window that was slower than those at the end. Up to a tenth of the
-/// windows may be disturbed, and are ignored.
+/// Returns the start of the last window before the runtime was warmed up. A tenth of the windows
+/// may be contaminated by other tasks, and is ignored.
 fn settled_after(windows: &[WarmUp]) -> Option<f64> {
     let settled = settled(windows)?;
     let is_unsettled = |window: &&WarmUp| {

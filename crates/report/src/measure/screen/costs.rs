@@ -7,24 +7,25 @@ use crate::measure::row::{has_numbers, marked, starred, tone, unmeasured_cell};
 use crate::quantity::{is_cost, plus_minus, time, with_bound};
 use crate::{Entry, Grid, Page};
 
-/// Maximum number of rows that fit on a screen with the other tables.
+/// Maximum number of rows on a screen that has other tables, too.
 const MOST_ROWS: usize = 14;
 
-/// Conditions that most cases of a run share, and that are not repeated in each row.
+/// Conditions that most cases of a run share, which rows do not repeat.
 struct Usual {
     policy: Policy,
     has_several_places: bool,
     has_several_rings: bool,
 }
 
-/// A row of the table: a mechanism under some conditions, between processes and between threads.
+/// A row of the table: the costs of a mechanism between processes and between threads.
 struct Row<'a> {
     name: String,
     process: Option<&'a CaseFinding>,
     thread: Option<&'a CaseFinding>,
 }
 
-/// Adds a row for each mechanism of the kernel, the cheapest first, and a line with the mechanisms of user space.
+/// Adds a row for each kernel mechanism in ascending order of cost, and a line with the user-space
+/// mechanisms.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let direct: Vec<&CaseFinding> = findings
         .results
@@ -143,13 +144,15 @@ fn cells(finding: &CaseFinding) -> [Entry; 2] {
     }
 }
 
-/// Returns the cost or its upper limit, and half the interval.
+/// Formats a result's cost or its upper limit, and half the width of its interval; `None` if it was
+/// not measured.
 fn cost(finding: &CaseFinding) -> Option<(String, String)> {
     let cost = finding.deciding().filter(|_| has_numbers(finding))?;
     Some((with_bound(cost), plus_minus(cost)))
 }
 
-/// Returns the number that is shown: the centre, or the upper limit.
+/// Returns a result's cost in ns, or its upper limit if the interval covers 0; infinite if it was
+/// not measured.
 fn most(finding: &CaseFinding) -> f64 {
     let cost = finding.deciding().filter(|cost| !is_cost(cost));
     cost.map_or(centre(finding), |cost| cost.high)

@@ -1,4 +1,4 @@
-//! Renders notes on the numbers, one line each.
+//! Renders remarks on the results, one line each.
 
 use switchcost_analysis::{CaseFinding, Findings, FlagName, Verdict};
 use switchcost_record::{ControlOutcome, Header};
@@ -7,8 +7,8 @@ use crate::listing::first_few;
 use crate::measure::conditions::label;
 use crate::measure::row::starred;
 
-/// Short words for flags, the worst first. Flags that the numbers show themselves are omitted: an
-/// interval that covers 0 has a bound, and half the interval is printed next to each number.
+/// Remarks for flags, worst first. Flags that the table shows are omitted: an interval that covers
+/// 0 has a bound, and each number has half its interval next to it.
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
@@ -49,7 +49,8 @@ const FLAGS: [(FlagName, &str); 10] = [
     ),
 ];
 
-/// Returns a sentence on disturbances of this run. The machine's fitness is judged by `doctor`.
+/// Returns a sentence on disturbances of this run and on valid results. `doctor` judges the
+/// machine.
 pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let numbers = findings.results.len();
     let with = |is: fn(&Verdict) -> bool| {
@@ -118,7 +119,7 @@ fn count_valid(numbers: usize) -> String {
     }
 }
 
-/// Notes, the worst first.
+/// Returns the remarks on a measurement, worst first.
 pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> {
     let mut notes: Vec<String> = findings
         .flags
@@ -135,8 +136,9 @@ pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> 
     notes
 }
 
-/// Returns a note on results without a number: the first reason, and the number of results. Results
-/// of runtimes are listed below their tables.
+/// Returns a remark on results without a number: the first reason, and the number of results;
+/// `None` if there are none. Runtimes are left out, because their missing results are listed below
+/// their tables.
 fn missing_results(results: &[CaseFinding]) -> Option<String> {
     let missing: Vec<(&CaseFinding, &str)> = results
         .iter()
@@ -152,7 +154,7 @@ fn missing_results(results: &[CaseFinding]) -> Option<String> {
         .then(|| format!("not measured: {} ({why})", first_few(&names, 1, ", ")))
 }
 
-/// Returns a note on controls that were refused.
+/// Returns a remark on refused controls; `None` if no control was refused.
 fn refused(header: &Header) -> Option<String> {
     let refused = header
         .controls
@@ -170,7 +172,7 @@ fn refused(header: &Header) -> Option<String> {
     Some(format!("{first} was refused ({found}){more}; fix: {fix}"))
 }
 
-/// Returns a note on the results that have a flag.
+/// Returns a remark on the results that have the flag `name`; `None` if there are none.
 fn flagged(results: &[CaseFinding], name: FlagName, text: &str) -> Option<String> {
     let has = |finding: &&CaseFinding| finding.flags.iter().any(|flag| flag.name == name);
     let with: Vec<String> = results

@@ -10,23 +10,23 @@ use crate::measure::row::{bound, has_numbers, marked, unmeasured_cell};
 use crate::quantity::{is_cost, plus_minus, with_bound};
 use crate::{Entry, Grid, Page};
 
-/// Least and largest number of sizes shown, if not all fit on the screen.
+/// Least and largest number of sizes shown, if the screen has no room for all.
 const ROWS: RangeInclusive<usize> = 4..=7;
 
-/// Lines of the table before the first size: an empty line, the heading, the names of the columns
-/// and a rule.
+/// Number of lines above the first size: an empty line, the heading, the column names and a rule.
 const LINES_ABOVE: usize = 4;
 
-/// Length of the longest bar, in columns.
+/// Length of the longest bar, in characters.
 const LONGEST_BAR: f64 = 20.0;
 
-/// Least ratio of costs over the length of the bars. With it a factor of two is at most five
-/// columns, so that nearly equal costs look equal.
+/// Least ratio of costs between the two ends of a bar's scale. With this ratio a factor of two is
+/// at most five characters, so that nearly equal costs look equal.
 const LEAST_RANGE: f64 = 16.0;
 
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// Adds the total cost over size and its two parts, with as many sizes as fit the first `last_line` lines.
+/// Adds a table of the total cost by size and its two parts, with as many sizes as fit within the
+/// first `last_line` lines.
 pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let members: Vec<&CaseFinding> = match findings.curves.first() {
         Some(curve) => curve
@@ -74,7 +74,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     }
 }
 
-/// Returns the conditions that all results share, without the default ones.
+/// Returns the conditions that all results share, except default ones.
 fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
     let case = &members[0].case;
     let usual = Case {
@@ -97,7 +97,8 @@ fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
         .join(", ")
 }
 
-/// Returns at most `rows` results at even distances, including the first, the last, and the size that the answer names.
+/// Selects up to `rows` results at even distances, including the first, the last, and the size that
+/// the answer names.
 fn chosen<'a>(members: &[&'a CaseFinding], rows: usize) -> Vec<&'a CaseFinding> {
     let last = members.len() - 1;
     if last < rows {
@@ -160,8 +161,8 @@ fn total(finding: &CaseFinding) -> Option<&Estimate> {
         .filter(|total| has_numbers(finding) && total.estimate.is_finite())
 }
 
-/// Returns a bar on a logarithmic scale, from the least total to the largest, or further if these
-/// are close.
+/// Draws a total cost as a bar on a logarithmic scale. The scale spans all totals, and at least
+/// [`LEAST_RANGE`].
 fn bar(total: &Estimate, low: f64, high: f64) -> String {
     if !is_cost(total) || high <= low {
         return String::new();

@@ -1,12 +1,12 @@
-//! Draws the main figure of a paper in a few rows: the first one with published values next to
-//! those found here.
+//! Draws the main figure of a paper as a small table: the first figure with both published values
+//! and values found here.
 
 use switchcost_reproduce::{Chart, Exhibit, Series, Style};
 
 use crate::reproduce::chart::scale;
 use crate::{Grid, Page};
 
-/// Maximum number of rows that leave room for the verdicts.
+/// Maximum number of rows, so that the screen has room for the claims.
 const MOST_ROWS: usize = 7;
 
 /// Maximum number of curves that fit next to each other.
@@ -52,7 +52,8 @@ fn grid(chart: &Chart) -> Grid {
     grid
 }
 
-/// Selects the first curve that was found, the first that was published, and others as far as there is room.
+/// Selects the curves for the table: the first one found here, the first published one, and others
+/// up to [`MOST_SERIES`].
 fn series(chart: &Chart) -> Vec<&Series> {
     let of = |style| {
         chart
@@ -65,7 +66,8 @@ fn series(chart: &Chart) -> Vec<&Series> {
     shown
 }
 
-/// Selects the positions of published values, and evenly spaced other positions.
+/// Selects the positions for the rows: those of published values, and evenly spaced ones of the
+/// values found here.
 fn rows(shown: &[&Series]) -> Vec<f64> {
     let of = |style| {
         let series = shown.iter().filter(move |series| series.style == style);
@@ -86,7 +88,7 @@ fn sorted(mut places: Vec<f64>) -> Vec<f64> {
     places
 }
 
-/// Selects at most `most` positions, including the first and the last.
+/// Selects up to `most` evenly spaced positions, including the first and the last.
 fn evenly(places: &[f64], most: usize) -> Vec<f64> {
     match (places.len(), most) {
         (n, _) if n <= most => places.to_vec(),

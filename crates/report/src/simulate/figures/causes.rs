@@ -5,9 +5,9 @@ use crate::quantity::{count, rounded, share};
 use crate::simulate::detailed;
 use crate::{Grid, Page};
 
-/// Adds charts of the reasons for which tasks had left the CPU: voluntary or not, by kernel entry, by system call.
+/// Adds charts of the causes of switches: voluntary or not, by kernel entry, and by system call.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    // Causes belong to the trace, so they are the same for every design.
+    // Causes are properties of the trace, so they are the same for each design.
     let has_causes = |design: &&DesignFinding| causes(design).next().is_some();
     let Some(design) = detailed(findings).iter().find(has_causes) else {
         return;

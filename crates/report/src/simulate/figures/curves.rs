@@ -8,7 +8,7 @@ use crate::quantity::{count, number, rounded, share};
 use crate::simulate::amount::{ends, with_bound};
 use crate::{Grid, Page};
 
-/// Value of an interval that a curve shows.
+/// A kind of CPI that is drawn as curves, with the texts of its chart.
 struct View {
     name: &'static str,
     title: &'static str,
@@ -38,11 +38,11 @@ const VIEWS: [View; 3] = [
     },
 ];
 
-/// Least number of segments of a drawn curve: a curve of fewer segments is noise that would set the
-/// scale, so only the table has its numbers.
+/// Least number of segments of a curve that is drawn. A curve of fewer segments would be mostly
+/// noise, and determine the scale.
 const FEW: u64 = 30;
 
-/// The curves of one design.
+/// The curves of one design: its groups of switches, and the length of an interval in instructions.
 struct Curves<'a> {
     design: &'a DesignFinding,
     groups: Vec<&'a GroupFinding>,
@@ -50,7 +50,8 @@ struct Curves<'a> {
     number: usize,
 }
 
-/// Adds figures 2 to 7 of the paper for one design: curves of all switches, and by class.
+/// Adds figures 2 to 7 of Mogul and Borg for one design: curves for all switches and for each
+/// class.
 pub(super) fn add(page: &mut Page, findings: &Findings, design: &DesignFinding, place: usize) {
     let is_shown = |group: &&GroupFinding| is_class(&group.group) && !group.curve.is_empty();
     let curves = Curves {
@@ -84,7 +85,8 @@ impl Curves<'_> {
             .saturating_add(self.interval)
     }
 
-    /// Draws the curves of all segments, and of sufficiently large groups, up to the interval that only a few segments reach.
+    /// Draws the curves of all segments and of large groups. The curves end at the interval that
+    /// only few segments reach.
     fn chart(
         &self,
         name: &str,
@@ -153,7 +155,7 @@ impl Curves<'_> {
             .numbers(table)
     }
 
-    /// Draws the cumulative cost of a switch over the instructions since the switch.
+    /// Draws the cumulative cost of a switch as a function of the instructions since the switch.
     fn cumulative(&self) -> Chart {
         let points = |group: &GroupFinding| {
             let start = Point::new(0.0, 0.0, "0 cycles");
@@ -183,7 +185,8 @@ impl Curves<'_> {
             .numbers(table)
     }
 
-    /// Returns a sentence of the caption on groups that are not drawn.
+    /// Returns a sentence for the caption on groups that are too small to be drawn; empty if there
+    /// are none.
     fn left_out(&self) -> String {
         let few = self.groups.iter().filter(|group| !Self::is_drawn(group));
         let few: Vec<String> = few

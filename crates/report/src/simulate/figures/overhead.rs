@@ -9,18 +9,18 @@ use crate::quantity::share;
 use crate::simulate::amount::{ends, with_bound};
 use crate::{Grid, Page};
 
-/// Identity of a technology: cycles of the most expensive miss, and the shortest and longest cycle
-/// as ordered bits. Designs of one technology differ only in size.
+/// Identity of a technology: cycles of the most expensive miss, and the bits of the least and
+/// largest time of a cycle. Designs of one technology differ in size only.
 type Technology = (u32, Option<[u64; 2]>);
 
-/// Maximum number of designs in a figure.
+/// Maximum number of designs in the figures of overhead.
 const MOST_DESIGNS: usize = 1000;
 
-/// A design under one workload.
+/// A design simulated under one workload.
 struct Design<'a> {
     workload: &'a str,
     finding: &'a DesignFinding,
-    /// Size of all caches together.
+    /// Sum of the sizes of all caches, in bytes.
     caches_bytes: u64,
     technology: Technology,
 }
@@ -42,7 +42,8 @@ impl<'a> Design<'a> {
         }
     }
 
-    /// Returns the geometric middle of the cycle time's range.
+    /// Returns the geometric mean of the least and largest time of a cycle, in ns; `None` if it is
+    /// unknown.
     fn cycle_ns(&self) -> Option<f64> {
         let [short, long] = self.finding.cycle_ns?;
         let middle = (short * long).sqrt();
@@ -55,12 +56,12 @@ impl<'a> Design<'a> {
     }
 }
 
-/// Adds figures 8 and 9 of the paper, if one record holds several designs.
+/// Adds figures 8 and 9 of Mogul and Borg for one record; nothing if it has a single design.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_designs(page, &designs("this record", head, findings));
 }
 
-/// Adds figures 8 and 9 over several records, with a curve for each.
+/// Adds figures 8 and 9 of Mogul and Borg for several records, with curves for each record.
 pub(super) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     let all = records
         .iter()
@@ -89,7 +90,7 @@ fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
     page.method(["simulated-cost"]);
 }
 
-/// Draws figure 8: designs of the same rank in size, over the time of a cycle.
+/// Draws figure 8: the overhead by cycle time, with a curve for designs of the same rank in size.
 fn chart_by_technology(designs: &[Design<'_>]) -> Chart {
     let mut lines: BTreeMap<(&str, usize), Vec<Point>> = BTreeMap::new();
     for design in designs {
@@ -114,7 +115,8 @@ fn chart_by_technology(designs: &[Design<'_>]) -> Chart {
         .caption("Designs of the same rank in size, joined. Share of all simulated cycles that switches cost.")
 }
 
-/// Draws figure 9: designs of one technology, over the size of their caches.
+/// Draws figure 9: the overhead by the size of the caches, with a curve for designs of the same
+/// technology.
 fn chart_by_size(designs: &[Design<'_>]) -> Chart {
     let mut lines: BTreeMap<(&str, Technology), Vec<Point>> = BTreeMap::new();
     for design in designs {

@@ -1,4 +1,5 @@
-//! Charts of a sweep: curves over the values of one field, or a heat map over the values of two.
+//! Charts of a sweep over designs: curves over the values of one field, or heat maps over the
+//! values of two fields.
 
 use switchcost_analysis::simulation::{self, DesignFinding};
 use switchcost_units::Bytes;
@@ -10,8 +11,8 @@ use crate::slug::slug;
 
 const CAPTION: &str = "Of the hierarchy that all processes share.";
 
-/// Draws misses over the values of a field, with a curve for each level; the CPI is only in the
-/// table.
+/// Draws the misses per thousand instructions over the values of a field, with a curve for each
+/// level. The CPI is in the table only.
 pub(in crate::simulate) fn curves(
     base: &str,
     axis: &simulation::Axis,
@@ -47,7 +48,7 @@ pub(in crate::simulate) fn curves(
     .hide_numbers()
 }
 
-/// Draws a matrix as a heat map.
+/// Draws one number of each design as a heat map over two fields.
 pub(in crate::simulate) fn heat(
     base: &str,
     plane: &Plane<'_>,
