@@ -1,5 +1,5 @@
-//! Checks whether each part of a design could be built. [`crate::paths`] checks how the levels of a
-//! path fit together.
+//! Checks whether each part of a design can exist in hardware. [`crate::paths`] checks how the
+//! levels of a path fit together.
 
 mod beside;
 mod partition;
@@ -16,36 +16,39 @@ use crate::{
     Ways, WritePolicy,
 };
 
-/// Largest number of levels: enough for any machine, and a limit on what a file can request.
+/// Largest number of levels in a design: more than any machine has, and a limit on what a file can
+/// request.
 const MOST_LEVELS: usize = 64;
 const LONGEST_LEVEL_NAME_BYTES: usize = 64;
-/// Longest name of a design, in bytes. A design's name may be longer than a level's, because the
-/// names of a sweep's designs contain the varied fields.
+/// Longest name of a design, in bytes. The limit is larger than that of a level's name, because a
+/// sweep adds the varied fields to the names of its designs.
 const LONGEST_DESIGN_NAME_BYTES: usize = 256;
 const LONGEST_TEXT_BYTES: usize = 4096;
 const LINES: RangeInclusive<u64> = 4..=4096;
-/// Sizes of frames. Prefetches end at pages of 4 KiB, which must lie within one frame.
+/// Possible page sizes in bytes. The least is 4 KiB, because prefetches end at page boundaries of 4
+/// KiB.
 const PAGES: RangeInclusive<u64> = 4096..=1 << 30;
 const LARGEST_LEVEL: Bytes = Bytes(4 << 30);
-/// Largest number of lines of all caches and TLBs together, which limits the memory of each
-/// simulated hierarchy.
+/// Largest number of lines of all caches and TLBs of a design together, which limits the memory of
+/// a simulated hierarchy.
 const MOST_LINES: u64 = 1 << 26;
-/// Largest number of cycles of a miss or hit. A reference crosses each level at most once, so sums
-/// of 64 levels over 10^11 references fit in 64 bits.
+/// Largest number of cycles for a miss or hit in one level. A reference looks in each level at most
+/// once, so the cycles of 64 levels over 10^11 references fit in 64 bits.
 const MOST_CYCLES: u32 = 1_000_000;
-/// Largest number of entries of buffers, which are searched one by one.
+/// Largest number of lines in a victim cache or stream buffers, which the simulator searches
+/// linearly.
 const MOST_BUFFERED: u64 = 65_536;
-/// Largest integer of TOML, and so the largest seed.
+/// Largest seed: the largest integer in TOML.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 const LONGEST_CYCLE_NS: f64 = 1e6;
 
 impl Design {
-    /// Checks whether the design could be built and simulated. Every reader of designs calls this
-    /// function first.
+    /// Checks whether the design can exist in hardware and be simulated. Every reader of designs
+    /// calls this function first.
     ///
     /// # Errors
     ///
-    /// The first impossible field, and what to change.
+    /// If a field is impossible: the first such field, and the change that makes it possible.
     pub fn check(&self) -> Result<(), UnrealisableDesign> {
         check_head(self)?;
         check_names(self)?;
@@ -275,7 +278,8 @@ fn check_no_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
     })
 }
 
-/// Checks an exclusive level, which demand fills bypass, and which a line leaves when it is found.
+/// Checks that an exclusive level has none of the settings that need lines to be filled on demand
+/// or to stay in the level after a hit.
 fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     if level.inclusion != Inclusion::Exclusive {
         return Ok(());

@@ -2,11 +2,12 @@ use std::fmt;
 
 use crate::{Design, Level, TlbLevel};
 
-/// Why a design cannot be built.
+/// Error for a design that cannot exist in hardware or cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}; {remedy}")]
 pub struct UnrealisableDesign {
-    /// Part of the design that is impossible: `design "mogul-1a"`, `level "L1D"`, `tlb "DTLB"`.
+    /// Part of the design with the impossible field: `design "mogul-1a"`, `level "L1D"`, `tlb
+    /// "DTLB"`.
     pub place: String,
     /// The impossible field, with its value.
     pub problem: String,
@@ -14,7 +15,7 @@ pub struct UnrealisableDesign {
     pub remedy: String,
 }
 
-/// Name of a part of a design, for messages about its faults.
+/// Name of a part of a design as error messages show it: `level "L1D"`.
 #[derive(Clone)]
 pub(crate) struct Part(String);
 
@@ -31,7 +32,7 @@ impl Part {
         Part(format!("tlb {}", quoted(&tlb.name)))
     }
 
-    /// Returns the problem with its remedy if the claim does not hold.
+    /// Returns an error with `problem` and `remedy` unless `holds` is true.
     pub(crate) fn require(
         &self,
         holds: bool,
@@ -49,7 +50,7 @@ impl Part {
     }
 }
 
-/// Returns a name in quotes, escaped, and shortened if it is long.
+/// Returns `name` in quotes, escaped, and shortened if it is long.
 pub(crate) fn quoted(name: &str) -> String {
     const SHOWN_CHARACTERS: usize = 64;
     match name.char_indices().nth(SHOWN_CHARACTERS) {

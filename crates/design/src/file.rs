@@ -1,5 +1,5 @@
-//! Reads designs as TOML text (`docs/formats/design.md`), with the position of each mistake, and
-//! writes them.
+//! Reads designs from TOML text (`docs/formats/design.md`), with the position of each mistake, and
+//! writes designs as TOML text.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,45 +8,45 @@ use crate::{Design, UnrealisableDesign};
 use switchcost_record::printable;
 use switchcost_units::Bytes;
 
-/// Longest file: a design is a page of text.
+/// Longest file of a design that is read. Typical designs have about one page of text.
 const LONGEST_FILE: Bytes = Bytes::mib(1);
-/// Largest number of characters of a faulty line that are shown.
+/// Largest number of characters of a faulty line that an error message shows.
 const SHOWN_CHARACTERS: usize = 60;
 
-/// Why a text is not a design.
+/// Error of reading a design from text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DesignError {
-    /// The text is too long for a design.
+    /// The text is longer than any design.
     #[error(
         "{source_name} has {found}, more than the {LONGEST_FILE} of a design file; check its name"
     )]
     TooLong {
-        /// Source of the text.
+        /// Name of the text's source for messages, such as a path.
         source_name: String,
         /// Length of the text in bytes.
         found: Bytes,
     },
-    /// The text is not TOML, or a field is missing, unknown, or of another kind.
+    /// The text is not TOML, or a field is missing, unknown, or of the wrong type.
     #[error("{source_name}:{at}: {message}; docs/formats/design.md lists the fields")]
     Text {
-        /// Source of the text.
+        /// Name of the text's source for messages, such as a path.
         source_name: String,
         /// Line and column of the mistake, with the line's text.
         at: Location,
-        /// Description of the mistake.
+        /// Description of the mistake for the message.
         message: String,
     },
-    /// The design could not be built.
+    /// The text describes a design that cannot exist in hardware.
     #[error("{source_name}: {unrealisable}")]
     Unrealisable {
-        /// Source of the text with the impossible design.
+        /// Name of the text's source for messages, such as a path.
         source_name: String,
-        /// The impossible field, with the reason.
+        /// Impossible field, with the reason and the remedy.
         unrealisable: Box<UnrealisableDesign>,
     },
 }
 
-/// A position in a text.
+/// A line and column of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Line number, from 1.
@@ -67,12 +67,12 @@ impl fmt::Display for Location {
     }
 }
 
-/// Reads and checks a design. `source_name` names the source of the text in errors.
+/// Reads and checks a design from TOML text. `source_name` names the source of the text in errors.
 ///
 /// # Errors
 ///
-/// The first mistake: with line, column and field if the text is not of the format, with level and field if the design could not be
-/// built.
+/// The first mistake: with line and column if the text does not have the format; with level and
+/// field if the design cannot exist in hardware.
 pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError> {
     let source_name = || printable(source_name);
     let found = Bytes(text.len() as u64);
@@ -100,7 +100,7 @@ pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError>
 ///
 /// # Errors
 ///
-/// If the design could not be built.
+/// If the design cannot exist in hardware.
 pub fn write_design(design: &Design) -> Result<String, DesignError> {
     let source_name = || printable(&design.name);
     design.check().map_err(|error| DesignError::Unrealisable {
@@ -118,7 +118,7 @@ pub fn write_design(design: &Design) -> Result<String, DesignError> {
     })
 }
 
-/// Parses the design field by field, whether it could be built or not.
+/// Parses a design from TOML text, without checking whether the design can exist in hardware.
 fn parse(text: &str) -> Result<Design, (Location, String)> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let message = printable(&error.message().trim_end().replace('\n', ", "));

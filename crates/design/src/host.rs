@@ -1,7 +1,8 @@
-//! A design of the machine on which the program runs, from the facts that the machine reports.
+//! A design that represents the machine on which the program runs, from the facts that the machine
+//! reports.
 //!
-//! Sizes are the machine's own. The machine reports no latencies, policies and ways of its TLBs: these
-//! are assumed, as the design's `source` states.
+//! Sizes are those that the machine reports. Latencies, replacement policies, and the ways of TLBs
+//! are assumed, because no machine reports them. The design's `source` states these assumptions.
 
 use crate::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Level, OnSwitch, PageAllocation, PageOrder,
@@ -9,17 +10,18 @@ use crate::{
 };
 use switchcost_record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
 
-/// Load-to-use cycles of a cache by its level, from 1, in the range of today's servers and laptops.
+/// Assumed load-to-use cycles of a cache, indexed by its level minus 1, in the range of today's
+/// servers and laptops.
 const HIT_CYCLES: [u32; 4] = [0, 14, 50, 100];
-/// Cycles after a miss in the last cache: about 90 ns at 3.3 GHz.
+/// Assumed cycles of a miss in the last cache: about 90 ns at 3.3 GHz.
 const MEMORY_CYCLES: u32 = 300;
-/// Cycles of a page walk whose tables are cached.
+/// Assumed cycles of a page walk whose page tables are cached.
 const WALK_CYCLES: u32 = 30;
 const LATER_TLB_CYCLES: u32 = 7;
-/// Ways of TLBs after the first level, which are too large for a single set.
+/// Assumed ways of TLBs after the first level, which are too large to be fully associative.
 const LATER_TLB_WAYS: u32 = 8;
 
-/// Why no design could be made of this machine.
+/// Error of making a design from the facts about a machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostDesignError {
     /// The machine reports no caches.
@@ -28,8 +30,8 @@ pub enum HostDesignError {
          machine"
     )]
     NoCaches,
-    /// The machine does not describe one of its caches, without which the design would be of
-    /// another machine.
+    /// The machine does not describe one of its caches. Without that cache the design would
+    /// represent a different machine.
     #[error(
         "this machine does not report each cache's level, type, size and line ({0}); write a design file \
          (docs/formats/design.md), or use a built-in design of a similar machine"
@@ -41,19 +43,19 @@ pub enum HostDesignError {
          built-in design of a similar machine"
     )]
     NoWays {
-        /// Name of the cache.
+        /// Name of the cache without associativity.
         name: String,
     },
-    /// The machine reports a combination of caches that is impossible.
+    /// The machine reports a combination of caches that cannot exist.
     #[error("what this machine reports is not enough for a design: {0}")]
     Unrealisable(#[from] UnrealisableDesign),
 }
 
-/// Makes the design named `host`.
+/// Returns a design named `host` that represents the machine `host`.
 ///
 /// # Errors
 ///
-/// If a fact is missing and must not be guessed, or if facts contradict each other.
+/// If the machine does not report its caches completely, or if its facts contradict each other.
 pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
     if let Some(undescribed) = host.undescribed_caches.first() {
         return Err(HostDesignError::Unreported(undescribed.clone()));
@@ -88,12 +90,13 @@ pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
     Ok(design)
 }
 
-/// Returns the shortest and the longest cycle of a core, in nanoseconds.
+/// Returns the shortest and the longest duration of a cycle in nanoseconds, from the sustained and
+/// the highest clock rate in kHz.
 fn cycle_ns([sustained, highest]: [u64; 2]) -> [f64; 2] {
     [highest, sustained].map(|khz| 1e6 / khz as f64)
 }
 
-/// Describes the cycle time and its source.
+/// Returns the text about the cycle time and its source, for the design's `source`.
 fn clock(core_khz: Option<[u64; 2]>) -> String {
     match core_khz {
         None => {
@@ -154,7 +157,7 @@ fn levels(caches: &[Cache]) -> Result<Vec<Level>, HostDesignError> {
         .collect()
 }
 
-/// Returns the position of a cache in its level: instruction caches come first, as in the shipped
+/// Returns the order of caches within a level. Instruction caches come first, as in the built-in
 /// designs.
 const fn order_of(kind: CacheKind) -> u32 {
     match kind {
@@ -204,8 +207,8 @@ fn ways_by_level(level: u32) -> u32 {
     HIT_CYCLES[index]
 }
 
-/// Returns the TLBs for base pages. If several of one kind are reported (loads and stores apart),
-/// the largest is used.
+/// Returns the TLBs for base pages. If the machine reports several of one kind and level (for loads
+/// and for stores), the largest is used.
 fn tlbs(host: &HostManifest, on_switch: OnSwitch) -> Vec<TlbLevel> {
     let mut ordered = host.plausible_tlbs();
     ordered.retain(|tlb| tlb.page_bytes == host.page_bytes);

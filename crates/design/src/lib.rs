@@ -1,8 +1,10 @@
-//! Memory systems to be simulated, described by TOML files (`docs/formats/design.md`).
+//! Memory systems for simulation (caches, TLBs and page placement), described by TOML files
+//! (`docs/formats/design.md`).
 //!
-//! The input is a [`Design`], from a file ([`read_design`]), built in ([`shipped`]), of this machine ([`host_design`]), varied ([`vary`])
-//! or built field by field. This crate checks whether it could be built ([`Design::check`]), and describes its parts. It does not know how
-//! a design is simulated, or the results.
+//! The input is a [`Design`]: from a file ([`read_design`]), built in ([`shipped`]), of this
+//! machine ([`host_design`]), varied ([`vary`]), or built field by field. This crate checks whether
+//! the design can exist in hardware ([`Design::check`]), and describes its parts. How a design is
+//! simulated is in other crates.
 #![doc = include_str!("../README.md")]
 
 mod aside;
@@ -33,11 +35,12 @@ pub use pages::{PageAllocation, PageOrder};
 pub use partition::{CapacityBitmask, Partition};
 pub use vary::{VaryError, vary};
 
-/// Name and version of the format.
+/// Name and version of the format of design files.
 pub const DESIGN_SCHEMA: &str = "switchcost.design/1";
 
-/// A memory system: levels of caches, nearest the processor first, and TLBs. Every instruction costs one cycle; all
-/// other cycles are those of misses, late hits, page walks and full write buffers.
+/// A memory system: levels of caches, nearest to the processor first, and TLBs. Every instruction
+/// costs one cycle. All other cycles are those of misses, hits after the first level, page walks,
+/// full write buffers and busy buses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
@@ -45,31 +48,32 @@ pub struct Design {
     pub schema: String,
     /// Short name, such as `mogul-1a`.
     pub name: String,
-    /// Title for people, on one line.
+    /// Title for readers, on one line.
     #[serde(default)]
     pub title: String,
-    /// Source of the figures.
+    /// Source of the figures, such as a paper or manual.
     #[serde(default)]
     pub source: String,
-    /// Shortest and longest time of a cycle in nanoseconds, with which costs are also given in
+    /// Shortest and longest duration of a cycle in nanoseconds. With these, costs are also given in
     /// time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle_ns: Option<[f64; 2]>,
-    /// Caches of the memory system. Levels that hold instructions form one path, in the order of
-    /// the file, and levels that hold data another; a level that holds both is on both paths.
+    /// Caches of the memory system. The levels that hold instructions form one path, in the order
+    /// of the file. The levels that hold data form another. A level that holds both is on both
+    /// paths.
     #[serde(rename = "level")]
     pub levels: Vec<Level>,
-    /// TLBs of the memory system, with paths like those of caches. A reference looks in the TLBs
+    /// TLBs of the memory system, which form paths as caches do. A reference looks in the TLBs
     /// before the caches.
     #[serde(default, rename = "tlb", skip_serializing_if = "Vec::is_empty")]
     pub tlbs: Vec<TlbLevel>,
-    /// Assignment of physical addresses, for levels that need them when the trace does not have
-    /// them.
+    /// Assignment of physical addresses to pages, for levels that use physical addresses. Pages
+    /// with a physical address in the trace keep that address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PageAllocation>,
 }
 
-/// Content of a level: instructions, data, or both.
+/// Kind of content that a cache or TLB holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -83,54 +87,57 @@ pub enum Holds {
 }
 
 impl Holds {
-    /// Whether instruction fetches look in this level.
+    /// Whether instruction fetches look in a level with this content.
     pub const fn instructions(self) -> bool {
         !matches!(self, Holds::Data)
     }
 
-    /// Whether loads and stores look in this level.
+    /// Whether loads and stores look in a level with this content.
     pub const fn data(self) -> bool {
         !matches!(self, Holds::Instructions)
     }
 }
 
-/// Choice of the line that leaves a full set.
+/// Policy that chooses the line to evict from a full set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Replacement {
-    /// The least recently used line leaves.
+    /// Evicts the least recently used line.
     Lru,
-    /// The line that came in first leaves.
+    /// Evicts the line that was filled first.
     Fifo,
-    /// A random line leaves, drawn with the level's seed.
+    /// Evicts a random line, drawn with the level's seed.
     Random,
-    /// Pseudo-LRU: a binary tree over the ways (a power of two) chooses the line.
+    /// Pseudo-LRU: a binary tree over the ways chooses the line to evict. The number of ways is a
+    /// power of two.
     TreePlru,
     /// Static re-reference interval prediction with 2 bits (Jaleel et al., ISCA 2010). A line is
-    /// inserted at 2 and set to 0 on a hit; the first way at 3 leaves.
+    /// inserted with the value 2, and a hit sets the value to 0. The first way with the value 3 is
+    /// evicted.
     Srrip,
-    /// Dynamic re-reference interval prediction (Jaleel et al., ISCA 2010): either SRRIP, or most
-    /// lines inserted at 3, whichever misses less in leader sets (set dueling: Qureshi et al., ISCA
-    /// 2007).
+    /// Dynamic re-reference interval prediction (Jaleel et al., ISCA 2010): either SRRIP, or SRRIP
+    /// with most lines inserted with the value 3. The variant with fewer misses in its leader sets
+    /// is used (set dueling: Qureshi et al., ISCA 2007).
     Drrip,
-    /// Signature-based hit prediction (Wu et al., MICRO 2011): SRRIP, except that a line is
-    /// inserted at 3 if earlier lines of the same instruction were not found again.
+    /// Signature-based hit prediction (Wu et al., MICRO 2011): SRRIP, but a line is inserted with
+    /// the value 3 if earlier lines that the same instruction brought in had no hits.
     Ship,
 }
 
-/// Way of a store through the levels.
+/// Policy for stores: whether each store is passed on to the next level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum WritePolicy {
-    /// A store goes to the next level at once, through the write buffers, if there are any.
+    /// Write-through: a store is passed on to the next level at once, through the write buffers if
+    /// the level has any.
     Through,
-    /// A store stays in the level until its line leaves.
+    /// Write-back: a store modifies the line, which is written back when it is evicted.
     Back,
 }
 
-/// Relation between the lines of a level and those of levels nearer to the processor.
+/// Relation between the lines of a level and those of the levels nearer to the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -138,39 +145,40 @@ pub enum Inclusion {
     /// The level holds lines independently of the nearer levels.
     #[default]
     Neither,
-    /// The level holds all lines of the nearer levels; a line that leaves this level also leaves
-    /// the nearer ones.
+    /// The level holds all lines of the nearer levels. A line that is evicted from this level is
+    /// also evicted from the nearer ones.
     Inclusive,
-    /// The level holds lines that have left the nearer levels; a line found in this level moves to
-    /// a nearer one.
+    /// The level holds lines that the nearer levels have evicted. A line found in this level moves
+    /// to a nearer one.
     Exclusive,
 }
 
-/// Kind of address that chooses the set, or that tags are compared with.
+/// Kind of address that selects the set, or that is compared with tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum AddressKind {
-    /// The virtual address chooses, or is compared; a tag also includes the address space's ID.
+    /// Virtual addresses. A tag also contains the ID of the address space.
     #[default]
     Virtual,
-    /// The physical address chooses, or is compared.
+    /// Physical addresses.
     Physical,
 }
 
-/// Effect that a switch between address spaces has on a level.
+/// Effect of a switch to another address space on a cache or TLB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum OnSwitch {
-    /// A switch changes nothing: lines have the ID of their address space, or physical tags.
+    /// The switch changes nothing, because lines have physical tags or the ID of their address
+    /// space.
     #[default]
     Keep,
-    /// A switch empties the level; modified lines are written back.
+    /// The switch empties the level, and modified lines are written back.
     Flush,
 }
 
-/// Simple prefetching into a level.
+/// Prefetching of adjacent lines into a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -178,16 +186,16 @@ pub enum Prefetch {
     /// No lines are prefetched.
     #[default]
     None,
-    /// Each missed line also brings in the next line of memory.
+    /// Each miss also prefetches the next line in memory.
     NextLine,
 }
 
-/// Number of ways: either a number, or `"full"` for a single set.
+/// Associativity of a cache or TLB: a number, or `"full"` for a single set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ways {
-    /// The number of ways.
+    /// Set-associative with this number of ways.
     Count(u32),
-    /// As many ways as the level has lines.
+    /// Fully associative: as many ways as lines.
     Full,
 }
 
@@ -230,81 +238,83 @@ impl<'de> Deserialize<'de> for Ways {
     }
 }
 
-/// A cache of the design.
+/// One cache of a design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
     /// Name of the cache, such as `L1I`; unique in the design.
     pub name: String,
-    /// Content of the cache.
+    /// Kind of content that the cache holds.
     pub holds: Holds,
-    /// Capacity of the cache.
+    /// Capacity of the cache in bytes.
     #[serde(with = "size_text")]
     pub size: Bytes,
-    /// Line size of the cache, a power of two.
+    /// Line size of the cache in bytes, a power of two.
     #[serde(with = "size_text")]
     pub line: Bytes,
     /// Associativity of the cache.
     pub ways: Ways,
-    /// Choice of the line that leaves a full set.
+    /// Policy that chooses the line to evict from a full set.
     #[serde(default = "default_replacement")]
     pub replacement: Replacement,
-    /// Seed of the random replacement.
+    /// Seed of random replacement.
     #[serde(default)]
     pub seed: u64,
-    /// Way of a store through the level.
+    /// Policy for stores: write-through or write-back.
     #[serde(default = "default_write")]
     pub write: WritePolicy,
-    /// Whether a store that misses brings its line in. By default write-back levels do, and
-    /// write-through levels do not.
+    /// Whether a store that misses fills its line. The default is true in write-back levels and
+    /// false in write-through levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_allocate: Option<bool>,
-    /// Buffers after a write-through level; without buffers, a store to the next level costs
-    /// nothing in this level.
+    /// Buffers after a write-through level. Without buffers, passing a store on costs no cycles in
+    /// this level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffers: Option<WriteBuffers>,
-    /// Cycles of a reference that is found in this level; 0 for a first level, whose hits are part of the instruction's cycle.
+    /// Cycles of a hit in this level; 0 for a first level, whose hits are part of the instruction's
+    /// own cycle.
     #[serde(default)]
     pub hit_cycles: u32,
-    /// Cycles of a reference that is not found in this level, in addition to those of later levels.
+    /// Cycles of a miss in this level, in addition to those of later levels.
     pub miss_cycles: u32,
-    /// Cycles for which a line occupies the bus to the next level, in either direction; 0 if the bus is never busy.
+    /// Cycles for which the transfer of a line, in either direction, occupies the bus to the next
+    /// level; 0 for a bus without contention.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bus_cycles: u32,
-    /// Relation to the lines of the levels nearer to the processor.
+    /// Relation between the lines of this level and those of the levels nearer to the processor.
     #[serde(default)]
     pub inclusion: Inclusion,
-    /// Kind of address that chooses the set.
+    /// Kind of address that selects the set.
     #[serde(default)]
     pub index: AddressKind,
-    /// Kind of address with which tags are compared.
+    /// Kind of address that is compared with tags.
     #[serde(default)]
     pub tag: AddressKind,
-    /// Effect that a switch between address spaces has on the cache.
+    /// Effect of a switch to another address space on the cache.
     #[serde(default)]
     pub on_switch: OnSwitch,
-    /// Simple prefetching into the level.
+    /// Prefetching of adjacent lines into the level.
     #[serde(default)]
     pub prefetch: Prefetch,
-    /// Victim cache of the level.
+    /// Victim cache of the level, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub victim: Option<VictimCache>,
-    /// Stream buffers of the level.
+    /// Stream buffers of the level, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamBuffers>,
-    /// Stride prefetcher of the level.
+    /// Stride prefetcher of the level, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<StridePrefetcher>,
-    /// Streamer of the level.
+    /// Streamer of the level, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streamer: Option<Streamer>,
-    /// Ways of the level that each program may fill; if absent, every program may fill all ways.
+    /// Ways of the level that each program may fill. If absent, every program may fill all ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<Partition>,
 }
 
 impl Level {
-    /// Makes a level with defaults for everything but these fields.
+    /// Returns a level with these fields and defaults for all others.
     pub fn plain(
         name: &str,
         holds: Holds,
@@ -341,35 +351,36 @@ impl Level {
     }
 }
 
-/// A TLB of the design.
+/// One TLB of a design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlbLevel {
     /// Name of the TLB, such as `DTLB`; unique in the design.
     pub name: String,
-    /// Kind of accesses whose pages the TLB translates.
+    /// Kind of accesses that use the TLB: instruction fetches, loads and stores, or both.
     pub holds: Holds,
     /// Number of entries of the TLB.
     pub entries: u32,
     /// Associativity of the TLB.
     pub ways: Ways,
-    /// Page size of the translations, a power of two.
+    /// Page size of the TLB's entries in bytes, a power of two.
     #[serde(with = "size_text")]
     pub page: Bytes,
-    /// Choice of the entry that leaves a full set.
+    /// Policy that chooses the entry to evict from a full set.
     #[serde(default = "default_replacement")]
     pub replacement: Replacement,
-    /// Seed of the random replacement.
+    /// Seed of random replacement.
     #[serde(default)]
     pub seed: u64,
-    /// Cycles of a translation that is found in this TLB; 0 for a first TLB.
+    /// Cycles of a hit in this TLB; 0 for a first TLB.
     #[serde(default)]
     pub hit_cycles: u32,
-    /// Cycles of the page walk in the last TLB, and of the miss alone in others.
+    /// Cycles of a miss in this TLB: of the page walk in the last TLB, and of the miss alone in
+    /// others.
     #[serde(alias = "walk_cycles")]
     pub miss_cycles: u32,
-    /// Effect that a switch between address spaces has on the TLB: `keep` if entries have the
-    /// address space's ID.
+    /// Effect of a switch to another address space on the TLB: `keep` if entries have the ID of
+    /// their address space.
     #[serde(default)]
     pub on_switch: OnSwitch,
 }
@@ -396,7 +407,7 @@ impl fmt::Display for Ways {
 }
 
 impl Ways {
-    /// Returns the lines per set in a level of `lines` lines.
+    /// Returns the number of lines per set of a level with `lines` lines.
     pub fn of(self, lines: u64) -> u64 {
         match self {
             Ways::Count(count) => u64::from(count),
@@ -406,36 +417,38 @@ impl Ways {
 }
 
 impl Level {
-    /// Returns the capacity in lines, which is a multiple of the ways in a design that
-    /// [`Design::check`] accepts.
+    /// Returns the capacity of the cache in lines. The capacity is a multiple of the ways in a
+    /// design that [`Design::check`] accepts.
     pub fn lines(&self) -> u64 {
         self.size.0.checked_div(self.line.0).unwrap_or(0)
     }
 
-    /// Whether the cost of a request depends on its time, and not on the contents alone.
+    /// Whether the cycles of a request depend on the time of the request, and not only on the
+    /// contents of caches.
     pub fn is_timed(&self) -> bool {
         self.bus_cycles != 0 || self.streams.is_some_and(|streams| streams.timed)
     }
 
-    /// Whether lines come into the sets without a request.
+    /// Whether lines enter the level without a request, by a prefetcher of any kind except stream
+    /// buffers.
     pub fn prefetches(&self) -> bool {
         self.prefetch != Prefetch::None || self.stride.is_some() || self.streamer.is_some()
     }
 
-    /// Whether the behaviour depends on the requesting instruction, and on the byte that the
-    /// instruction requests.
+    /// Whether the level's behaviour depends on the address of the requesting instruction, or on
+    /// the requested byte within a line.
     pub fn knows_instructions(&self) -> bool {
         self.replacement == Replacement::Ship || self.stride.is_some()
     }
 
-    /// Whether a store that misses brings its line in.
+    /// Whether a store that misses fills its line.
     pub fn allocates_on_write(&self) -> bool {
         self.write_allocate
             .unwrap_or(self.write == WritePolicy::Back)
     }
 }
 
-/// Serializes a size as text with its unit (`"64KiB"`), or as a number of bytes.
+/// Serialization of sizes as text with a unit (`"64KiB"`); also reads a number of bytes.
 mod size_text {
     use std::fmt;
 

@@ -6,22 +6,22 @@ use switchcost_units::Bytes;
 
 use crate::size_text;
 
-/// Rules by which pages get physical frames.
+/// Rule by which pages are assigned to physical frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageAllocation {
-    /// Page size of the allocation, a power of two.
+    /// Page size in bytes, a power of two.
     #[serde(with = "size_text")]
     pub size: Bytes,
-    /// Order in which pages get frames.
+    /// Order of frames in which pages are assigned.
     #[serde(default, skip_serializing_if = "PageOrder::is_random")]
     pub order: PageOrder,
-    /// Seed of the random permutation of frames.
+    /// Seed of the random order.
     #[serde(default)]
     pub seed: u64,
 }
 
-/// Order in which pages get frames of physical memory.
+/// Order of physical frames in which new pages are assigned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -39,15 +39,15 @@ impl PageOrder {
     }
 }
 
-/// Bit that is set in every assigned address, so that no assigned address equals an address of a
-/// trace.
+/// Bit that is set in every assigned physical address, so that no assigned address equals an
+/// address in a trace.
 const MADE_UP: u64 = 1 << 62;
 
 impl PageAllocation {
-    /// Returns the physical address of page number `number`. Pages are numbered from 0 in the order
-    /// of their first requests.
+    /// Returns the physical address of the page with the number `number`. Pages are numbered from 0
+    /// in the order of their first requests.
     ///
-    /// No two pages get the same frame, because each step of the mix is reversible.
+    /// No two pages get the same frame, because the mixing function is a permutation.
     pub const fn physical_address(&self, number: u32) -> u64 {
         let frame = match self.order {
             PageOrder::Random => {
@@ -61,8 +61,8 @@ impl PageAllocation {
     }
 }
 
-/// Mixes a number by the last steps of MurmurHash3 for 32 bits (Austin Appleby, public domain), a
-/// permutation of all 32-bit numbers.
+/// Returns a permuted number, by the finalizer of MurmurHash3 for 32 bits (Austin Appleby, public
+/// domain), which is a permutation of all 32-bit numbers.
 const fn mixed(number: u32) -> u32 {
     let number = (number ^ (number >> 16)).wrapping_mul(0x85eb_ca6b);
     let number = (number ^ (number >> 13)).wrapping_mul(0xc2b2_ae35);

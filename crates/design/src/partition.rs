@@ -1,27 +1,29 @@
-//! The ways of a level that each program may fill: Intel's Cache Allocation Technology, in the
-//! terms of Linux's resctrl.
+//! Cache partitions: the ways of a level that each program may fill, as in Intel's Cache Allocation
+//! Technology, in the terms of Linux's resctrl.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Key of the mask for all programs that no other key names.
+/// Key of the mask for all programs without a key of their own.
 const DEFAULT: &str = "default";
-/// Prefix of a process number in a key, for processes whose name is ambiguous.
+/// Prefix of a key that gives a process number instead of a program name, for ambiguous names.
 const PROCESS: &str = "process:";
 
-/// Capacity bitmasks, one per program. A program without a mask may fill all ways.
+/// A cache partition: capacity bitmasks by program. A program without a mask may fill all ways.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Partition(BTreeMap<String, CapacityBitmask>);
 
-/// Mask in which bit `n` stands for way `n`, written in hexadecimal as in resctrl's schemata.
+/// Capacity bitmask of a program: bit `n` stands for way `n`. The text is hexadecimal, as in
+/// resctrl's schemata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CapacityBitmask(pub u64);
 
 impl Partition {
-    /// Returns the ways that the running process may fill; `None` means all ways.
+    /// Returns the mask of the ways that a process may fill: by process number, then by program
+    /// name, then the default. `None` means all ways.
     pub fn bitmask(&self, program: &str, process: u32) -> Option<CapacityBitmask> {
         let of = |key: &str| self.0.get(key).copied();
         of(&format!("{PROCESS}{process}"))
@@ -29,23 +31,24 @@ impl Partition {
             .or_else(|| of(DEFAULT))
     }
 
-    /// Returns the keys with their masks.
+    /// Returns all keys of the partition with their masks.
     pub fn masks(&self) -> impl Iterator<Item = (&str, CapacityBitmask)> {
         self.0.iter().map(|(key, mask)| (key.as_str(), *mask))
     }
 
-    /// Whether a key of a partition names a process of a trace.
+    /// Whether `key` stands for the process with this program name and number.
     pub fn names(key: &str, program: &str, process: u32) -> bool {
         key == program || key == DEFAULT || number_of(key) == Some(Some(process))
     }
 
-    /// Whether a key has the prefix of a process, but no valid number.
+    /// Whether `key` has the prefix `process:` but no valid number after it.
     pub(crate) fn is_numberless(key: &str) -> bool {
         number_of(key) == Some(None)
     }
 }
 
-/// Returns the process number that a key names.
+/// Returns the process number in `key`: `None` if the key has no prefix `process:`, `Some(None)` if
+/// the number is invalid.
 fn number_of(key: &str) -> Option<Option<u32>> {
     let is_plain = |number: &u32, digits: &str| number.to_string() == digits;
     key.strip_prefix(PROCESS).map(|digits| {
@@ -56,7 +59,7 @@ fn number_of(key: &str) -> Option<Option<u32>> {
     })
 }
 
-/// Parses `PROGRAM:MASK`, or several of these joined by `+`.
+/// Parses a partition: `PROGRAM:MASK`, or several of these joined by `+`.
 impl std::str::FromStr for Partition {
     type Err = String;
 
@@ -114,7 +117,8 @@ impl Serialize for CapacityBitmask {
     }
 }
 
-/// Reads a mask from text only, because the number 110 would be another mask than "110".
+/// Deserializes a mask from text only, because masks are hexadecimal: the number 110 is not the
+/// mask `"110"`.
 impl<'de> Deserialize<'de> for CapacityBitmask {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Mask;

@@ -1,5 +1,5 @@
-//! Checks whether the levels fit together that a fetch, or a load or store, requests one after
-//! another.
+//! Checks whether the levels on the path of instruction fetches fit together, and those on the path
+//! of loads and stores.
 
 use crate::error::{Part, UnrealisableDesign, quoted};
 use crate::{AddressKind, Design, Holds, Inclusion, Level, TlbLevel, WritePolicy};
@@ -59,8 +59,8 @@ fn check_line(place: &Part, level: &Level, earlier: &Level) -> Result<(), Unreal
     )
 }
 
-/// Checks the kinds of address of a level. A line that leaves a physically tagged level is known
-/// only by its physical address.
+/// Checks that a level after a physically tagged level also uses physical addresses, because a line
+/// evicted from the earlier level is known only by its physical address.
 fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     if earlier.tag == AddressKind::Virtual {
         return Ok(());
@@ -106,7 +106,8 @@ fn check_exclusive(
 ) -> Result<(), UnrealisableDesign> {
     check_not_first(place, before, "exclusive")?;
     if let Some(last) = before.last() {
-        // A stream buffer cannot store the modified state of the lines that it would take out.
+        // A line that moves out of stream buffers would lose its modified state, which they cannot
+        // store.
         place.require(
             last.streams.is_none(),
             format_args!(
@@ -147,8 +148,8 @@ fn check_not_first(place: &Part, before: &[&Level], kind: &str) -> Result<(), Un
     )
 }
 
-/// Checks that two levels have the same kind of tags: a line of one level must correspond to one
-/// line of the other, whichever process uses it.
+/// Checks that two levels have the same kind of tags, so that each line of one level corresponds to
+/// exactly one line of the other for all processes.
 fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     place.require(
         level.tag == earlier.tag,
@@ -163,7 +164,7 @@ fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
     )
 }
 
-/// Checks that no store that a level passes on ends in an exclusive level.
+/// Checks that `earlier` passes no stores on to `level` if `level` is exclusive.
 fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign> {
     Part::level(level).require(
         level.inclusion != Inclusion::Exclusive || earlier.allocates_on_write(),

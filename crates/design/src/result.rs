@@ -1,7 +1,9 @@
-//! Results of a simulation: counters of each design, and intervals, after Mogul and Borg 1990 (section 3.3).
+//! Results of a simulation: counters of each design, and cycles in intervals after switches, as in
+//! Mogul and Borg 1990 (section 3.3).
 //!
-//! The simulator fills these types in, the analysis reads them, and the record stores them. This module does not know how a number is
-//! computed or stored: see `docs/method/simulation.md` and `docs/formats/simulation-record.md`.
+//! The simulator creates these values, the analysis reads them, and the record stores them. See
+//! `docs/method/simulation.md` for their computation and `docs/formats/simulation-record.md` for
+//! the file.
 
 mod attribution;
 mod by_depth;
@@ -21,7 +23,8 @@ pub use attribution::{
 };
 pub use by_process::ProcessMisses;
 
-/// One of the three hierarchies of a design that see the same references.
+/// One of three simulations of a design's hierarchy with the same references: shared, private or
+/// flushed.
 #[derive(
     Clone,
     Copy,
@@ -40,27 +43,28 @@ pub use by_process::ProcessMisses;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum View {
-    /// One hierarchy that all processes share, as in the machine.
+    /// One hierarchy that all processes share, as in a real machine.
     Shared,
-    /// One hierarchy per process, as if each process had the machine to itself.
+    /// One hierarchy per process, as if each process had a machine to itself.
     Private,
-    /// One hierarchy that each switch empties, which gives the cold bound.
+    /// One hierarchy that every switch empties. The result is the cold bound: the cost if every
+    /// switch lost every line.
     Flushed,
 }
 
-/// A number for each of the three hierarchies.
+/// A value for each of the three simulated hierarchies ([`View`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct ByView<T> {
-    /// Number of the hierarchy that all processes share.
+    /// Value of the hierarchy that all processes share.
     pub shared: T,
-    /// Sum over the private hierarchies.
+    /// Value of the private hierarchies together.
     pub private: T,
-    /// Number of the hierarchy that each switch empties.
+    /// Value of the hierarchy that every switch empties.
     pub flushed: T,
 }
 
 impl<T> ByView<T> {
-    /// Returns the number of one hierarchy.
+    /// Returns the value of the hierarchy `view`.
     pub fn get(&self, view: View) -> &T {
         match view {
             View::Shared => &self.shared,
@@ -69,7 +73,7 @@ impl<T> ByView<T> {
         }
     }
 
-    /// Returns the number of one hierarchy, to be changed.
+    /// Returns a mutable reference to the value of the hierarchy `view`.
     pub fn get_mut(&mut self, view: View) -> &mut T {
         match view {
             View::Shared => &mut self.shared,
@@ -79,71 +83,76 @@ impl<T> ByView<T> {
     }
 }
 
-/// Cause for which a task left the CPU, as reports group switches.
+/// Reason why a task left the CPU. Reports group switches by this reason.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SwitchCause {
     /// Whether the task gave up the CPU voluntarily.
     pub is_voluntary: bool,
-    /// Kernel entry of the task: `syscall`, `page-fault`, `quantum`, `wake-up`, `interrupt`,
+    /// How the task entered the kernel: `syscall`, `page-fault`, `quantum`, `wake-up`, `interrupt`,
     /// `exit`, `unknown`; `birth` for the first segment of a task.
     pub entry: String,
-    /// Name of the system call, if the entry is `syscall`.
+    /// Name of the system call if the entry is `syscall`.
     pub syscall: Option<String>,
 }
 
 /// Counters of one cache or TLB of one hierarchy.
 ///
-/// At a first level a *reference* is one instruction fetched, one load or one store, whatever its size; at a later level it is one line
-/// requested by the level before. It *misses* if any line that it touches is absent. A *fill* is a line brought in. So a reference
-/// across two absent lines is one miss, two fills, and twice the miss cycles.
+/// At a first level, a *reference* is one instruction fetch, one load or one store, whatever its
+/// size. At a later level, a reference is one line that the level before requests. A reference
+/// *misses* if any line that it touches is absent. A *fill* is a line that is brought in. So a
+/// reference across two absent lines is one miss, two fills, and twice the miss cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LevelCounts {
-    /// Name of the level.
+    /// Name of the cache or TLB in the design.
     pub name: String,
-    /// Instruction fetches that looked in this level.
+    /// Number of instruction fetches that looked in this level.
     pub instruction_accesses: u64,
-    /// Instruction fetches that missed in this level.
+    /// Number of instruction fetches that missed in this level.
     pub instruction_misses: u64,
-    /// Loads that looked in this level.
+    /// Number of loads that looked in this level.
     pub load_accesses: u64,
-    /// Loads that missed in this level.
+    /// Number of loads that missed in this level.
     pub load_misses: u64,
-    /// Stores that looked in this level.
+    /// Number of stores that looked in this level.
     pub store_accesses: u64,
-    /// Stores that missed in this level.
+    /// Number of stores that missed in this level.
     pub store_misses: u64,
-    /// Number of lines brought in on demand.
+    /// Number of lines filled on demand, without prefetches.
     pub fills: u64,
     /// Number of lines written back to the next level or memory.
     pub write_backs: u64,
     /// Number of lines prefetched into this level.
     pub prefetches: u64,
-    /// Misses that found their line in the victim cache.
+    /// Number of misses whose line was in the victim cache.
     pub victim_hits: u64,
-    /// Misses that found their line in a stream buffer.
+    /// Number of misses whose line was in a stream buffer.
     pub stream_hits: u64,
-    /// Cycles spent in this level: hits, misses, page walks.
+    /// Cycles spent in this level for hits, misses, page walks and a busy bus.
     pub cycles: u64,
-    /// Prefetched lines in the sets that a later lookup found, each counted once. 0 in records of
-    /// earlier versions, as are the counters below.
+    /// Number of prefetched lines that a later lookup found in the cache itself, each counted once.
+    /// 0 in records of earlier versions.
     #[serde(default)]
     pub prefetch_hits: u64,
-    /// Stream hits whose line was still on its way.
+    /// Number of hits in stream buffers whose line had not arrived yet. 0 in records of earlier
+    /// versions.
     #[serde(default)]
     pub late_stream_hits: u64,
-    /// Lines that were lost because a later, inclusive level lost the line that contains them.
+    /// Number of lines that were evicted because a later, inclusive level evicted the line that
+    /// contains them. 0 in records of earlier versions.
     #[serde(default)]
     pub back_invalidations: u64,
-    /// Unmodified lines that were moved to an exclusive next level.
+    /// Number of unmodified lines that moved to an exclusive next level. 0 in records of earlier
+    /// versions.
     #[serde(default)]
     pub moves: u64,
-    /// Lines that used the bus to the next level, if the bus takes time.
+    /// Number of lines that occupied the bus to the next level; 0 if the bus has no contention, and
+    /// in records of earlier versions.
     #[serde(default)]
     pub bus_lines: u64,
 }
 
 impl LevelCounts {
-    /// Returns all counters with their names.
+    /// Returns the counters with their names, in the order of the fields.
     pub fn counters(&self) -> [(&'static str, u64); 17] {
         [
             ("instruction_accesses", self.instruction_accesses),
@@ -171,8 +180,7 @@ impl LevelCounts {
         self.instruction_accesses + self.load_accesses + self.store_accesses
     }
 
-    /// Whether the sums of the counters fit in 64 bits, which they may exceed in a manipulated
-    /// record.
+    /// Whether the sums of the counters fit in 64 bits. In a manipulated record they may not.
     pub fn is_countable(&self) -> bool {
         let sum = |counts: [u64; 3]| counts.into_iter().try_fold(0u64, u64::checked_add);
         let looked = sum([
@@ -195,11 +203,10 @@ impl LevelCounts {
     }
 }
 
-/// Totals of one hierarchy. `cycles` is the sum of the instructions, the cycles of every level, and
-/// the write stalls.
+/// Counters of one whole hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HierarchyCounts {
-    /// Cycles of the whole hierarchy.
+    /// Total cycles: one per instruction, the cycles of every cache and TLB, and the write stalls.
     pub cycles: u64,
     /// Cycles in which a store waited for a write buffer.
     pub write_stall_cycles: u64,
@@ -209,72 +216,75 @@ pub struct HierarchyCounts {
     pub tlbs: Vec<LevelCounts>,
 }
 
-/// Requests to a last level after private first levels, and the misses of these requests.
+/// Misses of a last-level cache that receives the requests of private first levels, with and
+/// without sharing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LastLevelCounts {
     /// Name of the design.
     pub design: String,
-    /// Name of the level.
+    /// Name of the last-level cache in the design.
     pub level: String,
     /// Number of requests to the last level.
     pub lookups: u64,
-    /// Misses if each process has a last level of its own.
+    /// Number of misses if each process has a last level of its own.
     pub alone: u64,
-    /// Misses if all processes share one last level.
+    /// Number of misses if all processes share one last level.
     pub shared: u64,
-    /// Cycles of a miss in the last level.
+    /// Cycles of one miss in the last level.
     pub miss_cycles: u64,
-    /// Number of lines of the last level.
+    /// Capacity of the last level in lines.
     pub lines: u64,
-    /// Number of lines in the shared level at the end, which is the largest number at any time.
+    /// Number of lines that the shared last level holds at the end, which is also the largest
+    /// number at any time.
     pub held: u64,
 }
 
-/// Origins of the misses of one level of the shared hierarchy, which add up to the level's fills on
-/// demand.
+/// Numbers of misses of one level of the shared hierarchy by origin. The numbers add up to the
+/// level's fills on demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissOrigins {
-    /// Name of the level.
+    /// Name of the cache or TLB in the design.
     pub level: String,
-    /// Misses on lines that the process's private cache does not hold either.
+    /// Misses on lines that the private hierarchy's level does not hold either.
     pub intrinsic: u64,
-    /// Misses on lines that left the shared cache while another process ran, for a line of that process.
+    /// Misses on lines that were evicted while another process ran, by a line of that process.
     pub evicted_by_others: u64,
-    /// Misses on lines that left the shared cache while another process ran, for a line of the kernel's half of all address spaces.
+    /// Misses on lines that were evicted while another process ran, by a line of the kernel's half
+    /// of all address spaces.
     pub evicted_by_kernel: u64,
-    /// Misses on lines that left the shared cache while the process itself ran, because other
-    /// processes had aged the lines or taken their room.
+    /// Misses on lines that were evicted while the process itself ran, because other processes had
+    /// made the lines older or occupied their ways.
     pub aged_by_others: u64,
-    /// Misses on lines that left because a switch emptied the level.
+    /// Misses on lines that were lost when a switch emptied the level.
     pub flushed: u64,
-    /// Misses on lines that left the shared cache while the process itself ran, in a level that
-    /// does not keep a process's own lines in the order that they would have alone.
+    /// Misses on lines that were evicted while the process itself ran, in a level whose replacement
+    /// policy orders a process's lines differently with and without other processes.
     pub state: u64,
 }
 
-/// Lookups of the programs that missed in only one of two hierarchies, in one level; see "Lost to
-/// others, gained from others" in `docs/method/simulation.md`.
+/// Numbers of lookups by programs that missed only in the shared or only in the private hierarchy,
+/// in one level; see "Lost to others, gained from others" in `docs/method/simulation.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissDifference {
-    /// Name of the level.
+    /// Name of the cache or TLB in the design.
     pub level: String,
-    /// Lookups that missed in the shared hierarchy and not in the private one.
+    /// Number of lookups that missed in the shared hierarchy and hit in the private one.
     pub lost: u64,
-    /// Lookups that missed in the private hierarchy and not in the shared one.
+    /// Number of lookups that missed in the private hierarchy and hit in the shared one.
     pub gained: u64,
-    /// Lookups among the gained ones that requested a line for the process's first time.
+    /// Number of lookups counted in `gained` that were the process's first request for the line.
     pub first_touches: u64,
 }
 
-/// Lines that lookups found farther away in the shared hierarchy than in the private one, because
-/// other processes had evicted them.
+/// Number of lines that lookups found farther from the processor in the shared hierarchy than in
+/// the private one, because other processes had evicted the lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostLines {
-    /// Level in which the private hierarchy found the lines.
+    /// Name of the level in which the private hierarchy found the lines.
     pub found_alone: String,
-    /// Farthest level of the shared hierarchy that missed the lines.
+    /// Name of the farthest level in which the shared hierarchy missed the lines.
     pub missed: String,
-    /// Kind of request for the lines.
+    /// Kind of reference that requested the lines.
     pub kind: Kind,
     /// Number of lost lines.
     pub lines: u64,
@@ -287,25 +297,26 @@ pub struct LostLines {
 pub enum DetailLevel {
     /// The result has all counters, intervals and attributions.
     Full,
-    /// The result has counters, and intervals added up over segments, without [`Detail`], as from a
-    /// single pass for many designs.
+    /// The result has counters, and intervals summed over segments, but no [`Detail`]. A single
+    /// pass for many designs gives such results.
     Counters,
 }
 
-/// Result of one design.
+/// Simulation result of one design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesignResult {
-    /// Design that was simulated.
+    /// The simulated design.
     pub design: Design,
     /// Counters of the three hierarchies.
     pub hierarchies: ByView<HierarchyCounts>,
-    /// Misses of each process with any, in the order of process numbers. Empty in records of
-    /// earlier versions.
+    /// Misses of each process that missed at all, in the order of process numbers. Empty in records
+    /// of earlier versions.
     #[serde(default)]
     pub by_process: Vec<ProcessMisses>,
-    /// Source of physical addresses; `None` if no level needs any.
+    /// Source of the physical addresses; `None` if no level uses physical addresses.
     pub physical_pages: Option<PhysicalPages>,
-    /// Attributions of cycles and misses; `None` for designs of a single pass for many.
+    /// Attribution of cycles and misses; `None` if the design was simulated in a single pass for
+    /// many designs.
     #[serde(flatten, with = "by_depth")]
     pub detail: Option<Detail>,
 }
@@ -324,93 +335,100 @@ impl DesignResult {
 /// Attribution of the cycles and misses of one design.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
-    /// Origins of misses, for each level, then for each TLB.
+    /// Misses by origin, for each cache and then each TLB, in the design's order.
     pub origins: Vec<MissOrigins>,
-    /// Lookups lost to others and gained from them, for each level, then for each TLB.
+    /// Lookups that missed only in the shared or only in the private hierarchy, for each cache and
+    /// then each TLB.
     pub miss_differences: Vec<MissDifference>,
-    /// Lines lost to others, by the levels that held and missed them and by kind; combinations without lines are left out. Empty in
-    /// records of earlier versions.
+    /// Lines lost to others, by the levels that held and missed them and by kind of reference.
+    /// Combinations without lines are left out. Empty in records of earlier versions.
     #[serde(default)]
     pub lost_lines: Vec<LostLines>,
-    /// Cycles lost, by what evicted the lines.
+    /// Cycles lost in the shared hierarchy, by what evicted the lines.
     pub lost_cycles: LostCycles,
-    /// Cycles gained, by what brought the lines in.
+    /// Cycles gained in the shared hierarchy, by what brought the lines in.
     pub gained_cycles: GainedCycles,
-    /// Largest number of lines that the shared hierarchy held at any time, for each level, then for
+    /// Largest number of lines that the shared hierarchy held at any time, for each cache and then
     /// each TLB.
     pub most_held: Vec<u64>,
-    /// Largest number of lines held, at each doubling of the instructions from [`FIRST_FILL_POINT`]
-    /// on. Empty in records of earlier versions.
+    /// Largest number of lines held so far, at each doubling of the instructions from
+    /// [`FIRST_FILL_POINT`] on. Empty in records of earlier versions.
     #[serde(default)]
     pub fill_curve: Vec<FillPoint>,
-    /// Lines lost and restored, for each level.
+    /// Lines that processes lost while they were away from the CPU, and restored, for each cache.
     pub losses: Vec<WorkingSetLoss>,
-    /// Evictions by level, evictor and victim, for pairs that occur.
+    /// Evictions by level, evictor and victim, for the combinations that occur.
     pub evictions: Vec<Eviction>,
-    /// Excess cycles attributed to code, most expensive place first, for as many places as were
-    /// requested.
+    /// Places in code with their excess cycles, most first. The number of places is limited by the
+    /// command line.
     pub code: Vec<PlaceCost>,
-    /// Excess cycles attributed to data, most expensive place first.
+    /// Places in data with their excess cycles, most first.
     pub data: Vec<PlaceCost>,
-    /// Places whose lookups evicted lines of others, by level, and by falling number of lines.
+    /// Places whose lookups evicted lines of other processes, by level, then by number of lines,
+    /// most first.
     pub evictors: Vec<EvictorPlace>,
-    /// System calls in the order of their numbers, if the trace has the kernel's instructions.
+    /// Work of system calls in the order of their numbers. Empty if the trace has no kernel
+    /// instructions.
     pub calls: Vec<CallCost>,
-    /// Work of the kernel in 39 to 78 batches of switches (fewer in a short trace). Empty if the
-    /// trace has no kernel instructions.
+    /// Work of the kernel in 39 to 78 batches of consecutive switches, or fewer in a short trace.
+    /// Empty if the trace has no kernel instructions.
     pub kernel_batches: Vec<KernelBatch>,
-    /// Kernel functions, that with most instructions first. Empty if the trace has no kernel
+    /// Kernel functions by number of instructions, most first. Empty if the trace has no kernel
     /// instructions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel_functions: Vec<FunctionUse>,
 }
 
-/// Instructions of a kernel function, and its misses in the shared hierarchy.
+/// Number of instructions that a kernel function executed, and the function's misses in the shared
+/// hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionUse {
-    /// Name of the function; hostile text until escaped.
+    /// Name of the kernel function; untrusted text that must be escaped before it is shown.
     pub function: String,
     /// Instructions that the function executed.
     pub instructions: u64,
-    /// Fills on demand for the function's instructions, loads and stores, by level, then by TLB.
+    /// Number of fills on demand by the function's fetches, loads and stores, for each cache and
+    /// then each TLB.
     pub misses: Vec<u64>,
 }
 
-/// Number of instructions before the first point of a fill curve.
+/// Number of instructions at the first point of a fill curve.
 pub const FIRST_FILL_POINT: u64 = 256;
 
-/// A point of the fill curve.
+/// Point of a fill curve: how many lines the shared hierarchy has held after some number of
+/// instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FillPoint {
-    /// Number of instructions up to this point.
+    /// Number of instructions from the start of the trace to this point.
     pub instructions: u64,
-    /// Largest number of lines that the shared hierarchy held up to this point, for each level,
-    /// then for each TLB.
+    /// Largest number of lines that the shared hierarchy held up to this point, for each cache and
+    /// then each TLB.
     pub most_held: Vec<u64>,
 }
 
-/// One part of a trace, with the result of every design.
+/// One part of a trace, with the results of all designs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartResult {
     /// Number of instructions in the part.
     pub instructions: u64,
     /// Number of switches in the part, voluntary and involuntary.
     pub switches: u64,
-    /// Results by index of the design, without attributions to places.
+    /// Results with the indices of their designs. The results have no attribution to places.
     pub designs: Vec<(u16, DesignResult)>,
 }
 
-/// Source of the physical addresses of a design.
+/// Numbers of pages by the source of their physical address, for one design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PhysicalPages {
-    /// Number of pages that the trace recorded; a page counts each time.
+    /// Number of pages whose physical address the trace recorded. A page counts once for each
+    /// recorded address.
     pub recorded: u64,
-    /// Number of frames that were assigned because the trace recorded none.
+    /// Number of frames that were assigned to pages without an address in the trace.
     pub assigned: u64,
 }
 
-/// Owner of a private hierarchy. In origins of misses, evictions, and losses at switches, the owner
-/// takes the place of a process.
+/// Owner of a private hierarchy: process or task. Origins of misses, evictions, and losses at
+/// switches are also counted per owner.
 #[derive(
     Clone,
     Copy,
@@ -429,10 +447,11 @@ pub struct PhysicalPages {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PrivateBy {
-    /// A process with all of its threads, which is an address space.
+    /// Each process with all of its threads has one private hierarchy.
     #[default]
     Process,
-    /// A task. Threads of a process then affect each other like processes.
+    /// Each task has one private hierarchy. Threads of a process then evict each other's lines like
+    /// processes.
     Task,
 }
 
@@ -442,7 +461,7 @@ impl PrivateBy {
     }
 }
 
-/// One process of the trace, or one task ([`PrivateBy`]).
+/// One process of the trace, or one task if private hierarchies are per task ([`PrivateBy`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessFacts {
     /// Number of the process in the trace.
@@ -450,27 +469,28 @@ pub struct ProcessFacts {
     /// Number of the task, if each task has a private hierarchy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
-    /// Name of the process; hostile text until escaped, made UTF-8 with replacement characters.
+    /// Name of the process; untrusted text that must be escaped before it is shown. Invalid UTF-8
+    /// is replaced.
     pub name: String,
     /// Instructions that the process executed.
     pub instructions: u64,
-    /// Segments that the process ran.
+    /// Number of trace segments that the process ran.
     pub segments: u64,
 }
 
-/// Name of a trace that is simulated while it is captured, and that no file contains.
+/// Name of the source of a trace that is simulated during capture and is not stored.
 pub const LIVE: &str = "live";
 
 /// Facts about the simulated trace.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceFacts {
-    /// Source of the trace: the name of a file, `live`, or the description of a generator.
+    /// Source of the trace: a file name, `live`, or the description of a generator.
     pub source: String,
-    /// Origin of the order of tasks: `scheduled`, `as-run`, `imported`, `synthetic`.
+    /// How the order of tasks in the trace arose: `scheduled`, `as-run`, `imported`, `synthetic`.
     pub order: String,
-    /// Quantum in instructions, if the tracer scheduled the tasks.
+    /// Length of the time slice in instructions if the tracer scheduled the tasks.
     pub quantum_instructions: Option<u64>,
-    /// Commands that were traced, with arguments.
+    /// Command lines that were traced, as lists of arguments.
     pub commands: Vec<Vec<String>>,
     /// Number of instructions in the trace.
     pub instructions: u64,
@@ -482,63 +502,65 @@ pub struct TraceFacts {
     pub voluntary_switches: u64,
     /// Number of switches at which the task left the CPU involuntarily.
     pub involuntary_switches: u64,
-    /// Reason why only a part of the trace was simulated, if there is one.
+    /// Reason why only a part of the trace was simulated; `None` if all was simulated.
     pub incomplete: Option<String>,
-    /// The simulated part of the trace, if the whole was not simulated.
+    /// Simulated part of the trace; `None` if the whole trace was simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<TracePart>,
-    /// The traced guest, if a whole system was traced.
+    /// Guest that was traced; `None` if the trace is not of a whole system.
     pub guest: Option<GuestFacts>,
-    /// Notes of the trace that qualify every number of the simulation; hostile text until escaped.
+    /// Remarks on the trace that qualify every number of the simulation; untrusted text that must
+    /// be escaped before it is shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// A part of a trace that was simulated by itself.
+/// A part of a trace that was simulated without the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TracePart {
-    /// First instruction of the part, from 0.
+    /// Number of the part's first instruction, from 0.
     pub from_instruction: u64,
-    /// First instruction after the part.
+    /// Number of the first instruction after the part.
     pub to_instruction: u64,
-    /// Instructions in the whole trace.
+    /// Number of instructions in the whole trace.
     pub trace_instructions: u64,
-    /// Instructions before the part that were simulated to warm up caches; of earlier instructions,
-    /// only the last uses of lines were simulated.
+    /// Number of instructions immediately before the part that were simulated to warm up the
+    /// caches. Of earlier instructions, only the last use of each line was simulated.
     pub warm_up_instructions: u64,
-    /// Effect of the warm-up, by design and level of the shared hierarchy. Empty if nothing
-    /// precedes the part.
+    /// Effect of the warm-up by design and level of the shared hierarchy. Empty if the part begins
+    /// with the first instruction.
     pub without_warm_up: Vec<WithoutWarmUp>,
 }
 
-/// Effect of the warm-up before a part on the misses of a level.
+/// Effect of the warm-up before a part on the misses of one level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WithoutWarmUp {
     /// Name of the design.
     pub design: String,
-    /// Name of the level.
+    /// Name of the cache or TLB in the design.
     pub level: String,
     /// Misses in the simulated part.
     pub misses: u64,
-    /// Number of additional misses, within as many instructions as the warm-up has, if only last
-    /// uses are known; negative if there are fewer misses.
+    /// Number of additional misses without the warm-up, if only the last uses of lines are
+    /// simulated, counted over as many instructions as the warm-up has. Negative if there are fewer
+    /// misses.
     pub more_misses: i64,
 }
 
-/// Facts about a traced guest.
+/// Facts about a traced guest (virtual machine).
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct GuestFacts {
-    /// Name of the kernel's image.
+    /// Name of the guest kernel's image file.
     pub kernel: String,
-    /// The kernel's command line.
+    /// Command line of the guest's kernel.
     pub command_line: String,
-    /// Time slice that was set for the guest's scheduler, if any.
+    /// Time slice in nanoseconds that was set for the guest's scheduler, if any was set.
     pub slice_ns: Option<u64>,
-    /// Number of instructions per second of the guest's time.
+    /// Number of guest instructions per second of guest time.
     pub instructions_per_second: u64,
 }
 
-/// The head of a record: everything but the intervals.
+/// The head of a simulation record: all values except the intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
     /// Name and version of the format: `switchcost.record.simulation/1`.
@@ -553,57 +575,62 @@ pub struct Simulation {
     pub host: Option<HostManifest>,
     /// Facts about the simulated trace.
     pub trace: TraceFacts,
-    /// Instructions in an interval.
+    /// Number of instructions in an interval.
     pub interval_instructions: u64,
-    /// Number of intervals distinguished after each switch; the rest of a segment is one more interval.
+    /// Number of intervals distinguished after each switch. The rest of a segment is one more
+    /// interval.
     pub intervals: u32,
-    /// Owner of a private hierarchy; if absent, a process.
+    /// Owner of a private hierarchy: process or task. If absent from the record, process.
     #[serde(default, skip_serializing_if = "PrivateBy::is_process")]
     pub private_by: PrivateBy,
-    /// Processes (or tasks, if each task has a private hierarchy), in the order of their numbers.
+    /// Processes in the order of their numbers, or tasks if each task has a private hierarchy.
     pub processes: Vec<ProcessFacts>,
-    /// Causes of the switches in the trace.
+    /// All causes of switches in the trace. Intervals refer to causes by index.
     pub causes: Vec<SwitchCause>,
-    /// Results of the designs.
+    /// Results of the simulated designs.
     pub designs: Vec<DesignResult>,
-    /// Prices of lost lines in time, if they are known.
+    /// Miss costs of a machine in time, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<DesignPrices>,
 }
 
-/// Prices of a machine, and the designs to which they apply.
+/// Miss costs of a machine, and which of the simulated designs represent that machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesignPrices {
-    /// Prices of the machine.
+    /// Miss costs of the machine.
     pub prices: Prices,
-    /// Whether the prices apply, for each design.
+    /// Whether the miss costs apply to each design, in the order of [`Simulation::designs`].
     pub are_of: Vec<bool>,
 }
 
-/// An interval of a segment: the process, some of its instructions after a switch, and the cycles of
-/// these instructions in each hierarchy.
+/// An interval of a trace segment: the process, the instructions of a stretch after a switch, and
+/// their cycles in each hierarchy.
 ///
-/// A *segment* is what runs between two switches. Its interval `i` starts with the first block that begins when `i *
-/// interval_instructions` instructions of the segment have been executed or more; the interval with `number == intervals` is everything
-/// after. Blocks are not divided, so `instructions` may differ from the interval's length by less than a block. Intervals without
-/// instructions are not written.
+/// A *segment* is the execution between two switches. The interval with number `i` starts with the
+/// first block that begins after at least `i * interval_instructions` instructions of the segment.
+/// The interval with `number == intervals` is the rest of the segment. Blocks are not divided, so
+/// `instructions` may differ from the interval's length by less than a block. Intervals without
+/// instructions are not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
     /// Index of the design in [`Simulation::designs`].
     pub design: u16,
-    /// Number of the segment, from 0; if several segments are added up, the number of the first.
+    /// Number of the segment in the trace, from 0. If several segments are summed, the number of
+    /// the first.
     pub segment: u32,
-    /// Segments added up in this interval. It is 1 except for designs of [`DetailLevel::Counters`], whose intervals are sums over
-    /// segments of the same process, cause and end. There, instructions after an exec in the same interval add no segment.
+    /// Number of segments summed in this interval: 1, except for designs of
+    /// [`DetailLevel::Counters`], whose intervals are sums over segments of the same process, cause
+    /// and end. Instructions after an exec in the same interval then do not count as another
+    /// segment.
     pub segments: u32,
     /// Number of the running task.
     pub task: u32,
     /// Index of the running process in [`Simulation::processes`].
     pub process: u32,
-    /// Index in [`Simulation::causes`] of the cause of the task's last switch away, before this
+    /// Index in [`Simulation::causes`] of the reason why the task last left the CPU before this
     /// segment.
     pub cause: u32,
-    /// Index in [`Simulation::causes`] of the cause of the switch at the end of this segment;
+    /// Index in [`Simulation::causes`] of the reason for the switch at the end of this segment;
     /// `unknown` at the end of a trace.
     pub end: u32,
     /// Number of the interval in the segment, from 0.
@@ -617,20 +644,23 @@ pub struct Interval {
     pub of_others: Option<OfOthers>,
 }
 
-/// Cycles by which lookups differ between the shared and the private hierarchy because of other processes.
+/// Cycles by which lookups differ between the shared and the private hierarchy because of other
+/// processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OfOthers {
-    /// Cycles that lookups took longer because others had evicted the line, as [`LostTo::to_others`].
+    /// Cycles that lookups took longer because other processes had evicted the line, as in
+    /// [`LostTo::to_others`].
     pub lost: u64,
-    /// Cycles that lookups saved because others had brought in a line that the process had before.
+    /// Cycles that lookups saved because other processes had brought in a line that the process had
+    /// used before.
     pub gained: u64,
-    /// Cycles that lookups saved because others had brought in a line before the process requested
-    /// it for the first time. This happens once, and is no property of switches.
+    /// Cycles that lookups saved because other processes had brought in a line before the process
+    /// first requested it. These savings occur once per line, and are not caused by switches.
     pub first_touches: u64,
 }
 
 impl OfOthers {
-    /// Returns the sums of these cycles and others of the same kinds.
+    /// Returns the field-wise sum of `self` and `other`.
     #[must_use]
     pub fn plus(self, other: OfOthers) -> OfOthers {
         OfOthers {
@@ -640,7 +670,7 @@ impl OfOthers {
         }
     }
 
-    /// Returns the differences between these cycles and earlier ones of the same kinds.
+    /// Returns the field-wise difference of `self` and `other`.
     #[must_use]
     pub fn less(self, other: OfOthers) -> OfOthers {
         OfOthers {

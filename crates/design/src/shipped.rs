@@ -1,4 +1,4 @@
-//! The built-in designs, which are the files of `designs/`.
+//! The built-in designs, whose files are in `designs/`.
 
 use crate::{Design, read_design};
 
@@ -27,12 +27,13 @@ const FILES: [(&str, &str); 10] = [
     ("plain-lru", include_str!("../designs/plain-lru.toml")),
 ];
 
-/// Returns the names of all built-in designs, in the order of the documentation.
+/// Returns the names of all built-in designs, in the order in which the documentation lists them.
 pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// Returns the text of a built-in design's file, with comments.
+/// Returns the text of a built-in design's file with its comments; `None` if no design has this
+/// name.
 pub fn text(name: &str) -> Option<&'static str> {
     FILES
         .iter()
@@ -40,7 +41,7 @@ pub fn text(name: &str) -> Option<&'static str> {
         .map(|(_, text)| *text)
 }
 
-/// Finds a built-in design by its name.
+/// Returns the built-in design with this name; `None` if there is none.
 pub fn find(name: &str) -> Option<Design> {
     Some(read_design(text(name)?, name).expect("the tests read every shipped design"))
 }

@@ -1,24 +1,24 @@
-//! Families of designs for sweeps: `L1D.size=4KiB,8KiB` turns one design into two.
+//! Families of designs for sweeps: the axis `L1D.size=4KiB,8KiB` turns one design into two.
 //!
-//! An axis is a path into the design as TOML, with the values to be set there. The reader of design
-//! files judges each value.
+//! An axis names a field of the design's TOML form, and the values of that field. The reader of
+//! design files checks each value.
 
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::{Design, PageAllocation, PageOrder, Partition, UnrealisableDesign};
 
-/// Largest number of designs in a family: more than anyone reads, and a limit on memory.
+/// Largest number of designs in a family, which limits memory.
 const MOST_DESIGNS: usize = 4096;
-/// Name that stands for all caches in an axis.
+/// Name in an axis that stands for all caches of the design.
 const CACHES: &str = "caches";
-/// Value of an axis that omits an optional part.
+/// Value of an axis that removes an optional part from the design.
 const NONE: &str = "none";
-/// Name of the pseudo-field that sets `index` and `tag` together, in the terms of processors'
-/// manuals.
+/// Name in an axis of the combined field for `index` and `tag`, whose values are `vivt`, `vipt` and
+/// `pipt`, as in processors' manuals.
 const ADDRESSING: &str = "addressing";
-/// Optional parts that are written as numbers joined by colons, each with its fields. A field that
-/// is not listed stays as in the design.
+/// Optional parts of a level whose value in an axis is several numbers joined by colons, each with
+/// the fields of these numbers. Other fields of the part keep the design's values.
 const PARTS: [(&str, &[&str]); 5] = [
     ("victim", &["lines", "hit_cycles"]),
     ("streams", &["count", "depth", "hit_cycles"]),
@@ -27,10 +27,10 @@ const PARTS: [(&str, &[&str]); 5] = [
     ("write_buffers", &["count", "drain_cycles"]),
 ];
 
-/// Why a design cannot be varied.
+/// Error of varying a design.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaryError {
-    /// An axis has a wrong form.
+    /// The text of an axis is malformed.
     #[error(
         "{found:?} is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
     )]
@@ -38,51 +38,51 @@ pub enum VaryError {
         /// Text of the axis.
         found: String,
     },
-    /// The design has no such level or TLB.
+    /// The design has no level or TLB of this name.
     #[error("{axis}: design {design:?} has no level or TLB {place:?}; it has {known}")]
     UnknownPlace {
-        /// Axis in which the name occurs, without values.
+        /// Axis in which the unknown name occurs, without values.
         axis: String,
-        /// Name that the design does not have.
+        /// Name that is not in the design.
         place: String,
-        /// Name of the design.
+        /// Name of the design that was to be varied.
         design: String,
-        /// Names of the design's levels and TLBs.
+        /// Names of all levels and TLBs of the design.
         known: String,
     },
-    /// The design has no such field, or the field does not take this value.
+    /// The design has no such field, or the field does not accept this value.
     #[error("{axis}={value}: {message}")]
     Value {
-        /// Axis of the field, without values.
+        /// Axis that names the field, without values.
         axis: String,
-        /// Value that the field does not take.
+        /// Value that the field does not accept.
         value: String,
-        /// Message from the reader of designs.
+        /// Message of the reader of designs.
         message: String,
     },
-    /// A field gets two values, or an axis repeats a value.
+    /// Two axes set the same field, or an axis repeats a value.
     #[error("{what} is given twice; remove one")]
     Twice {
-        /// Field or value that occurs twice.
+        /// Name of the field or value that occurs twice.
         what: String,
     },
-    /// The axes give too many designs.
+    /// The axes give more than 4096 designs.
     #[error("{found} designs are too many (at most {MOST_DESIGNS}); give fewer values")]
     TooMany {
-        /// Number of values of each axis, multiplied.
+        /// Number of values of each axis, joined by a multiplication sign, as text.
         found: String,
     },
-    /// A combination of values gives a design that could not be built.
+    /// A combination of values gives a design that cannot exist in hardware.
     #[error("{design}: {unrealisable}")]
     Unrealisable {
         /// Name of the varied design.
         design: String,
-        /// Fault of the varied design.
+        /// Impossible field of the varied design.
         unrealisable: Box<UnrealisableDesign>,
     },
 }
 
-/// A table of the design: a level or a TLB by its index, or the design itself.
+/// Position of a TOML table in a design: a level or TLB by index, or the design itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Level(usize),
@@ -90,28 +90,28 @@ enum Place {
     Design,
 }
 
-/// A field of a design: its table, and the keys that lead to the field.
+/// Position of a field in a design: its table, and the keys within the table.
 #[derive(Clone, Debug)]
 struct Path {
     place: Place,
     keys: Vec<String>,
 }
 
-/// One value of an axis, with the fields that the value sets.
+/// One value of an axis, with the fields that this value sets.
 struct Setting {
-    /// Part of the name of a varied design that stands for this value.
+    /// Text that stands for this value in the name of a varied design.
     label: String,
     /// Fields with their new values; `None` removes a field.
     assignments: Vec<(Path, Option<Value>)>,
 }
 
-/// Returns a design for every combination of the axes' values; the last axis varies fastest.
-/// Without axes the result is the design itself.
+/// Returns a design for every combination of the axes' values. The values of the last axis change
+/// fastest. Without axes the result is the design `base` alone.
 ///
 /// # Errors
 ///
-/// An axis that is malformed, names something unknown or repeats a field; more than 4096 designs; a
-/// combination that could not be built.
+/// If an axis is malformed, names something unknown or repeats a field; if there are more than 4096
+/// designs; or if a combination cannot exist in hardware.
 pub fn vary(base: &Design, axes: &[impl AsRef<str>]) -> Result<Vec<Design>, VaryError> {
     let axes = axes
         .iter()
@@ -173,7 +173,8 @@ fn parse_axis(base: &Design, text: &str) -> Result<Vec<Setting>, VaryError> {
     Ok(settings)
 }
 
-/// Returns the fields that an axis names, such as `L1I+L1D.size` or `L2.streams.depth`.
+/// Returns the positions of the fields that an axis names, such as `L1I+L1D.size` or
+/// `L2.streams.depth`.
 fn find_paths(base: &Design, axis: &str) -> Result<Vec<Path>, VaryError> {
     let (names, field) = axis.split_once('.').unwrap_or((axis, ""));
     let keys: Vec<String> = field.split('.').map(str::to_owned).collect();
@@ -194,7 +195,8 @@ fn find_paths(base: &Design, axis: &str) -> Result<Vec<Path>, VaryError> {
     Ok(places.into_iter().map(path).collect())
 }
 
-/// Returns the tables whose names are joined by `+`; the error is an unknown name.
+/// Returns the positions of the levels and TLBs whose names are joined by `+`. The error is the
+/// unknown name.
 fn find_places(base: &Design, names: &str) -> Result<Vec<Place>, String> {
     if names == CACHES {
         return Ok((0..base.levels.len()).map(Place::Level).collect());
@@ -210,7 +212,8 @@ fn find_places(base: &Design, names: &str) -> Result<Vec<Place>, String> {
     names.split('+').map(find).collect()
 }
 
-/// Returns the assignments for a value, including those of fields that the value requires.
+/// Returns the fields to be set for one value of an axis, and a page allocation if the value needs
+/// one and the design has none.
 fn assign(base: &Design, paths: &[Path], text: &str) -> Result<Vec<(Path, Option<Value>)>, String> {
     let mut assignments = Vec::new();
     for path in paths {
@@ -242,7 +245,8 @@ fn assign(base: &Design, paths: &[Path], text: &str) -> Result<Vec<(Path, Option
     Ok(assignments)
 }
 
-/// Assigns numbers joined by colons, one number per field.
+/// Returns the fields of an optional part with their values, from numbers joined by colons, one
+/// number per field.
 fn assign_part(
     path: &Path,
     fields: &[&str],
@@ -268,10 +272,12 @@ fn scalar(text: &str) -> Value {
     number.or_else(truth).unwrap_or_else(|_| Value::from(text))
 }
 
-/// Returns index and tag of a first level, or of a later level.
+/// Returns the values of `index` and `tag` for `vivt`, `vipt` or `pipt`. A level that is not the
+/// first on its path is physically indexed even with `vipt`.
 fn addressing(text: &str, is_first: bool) -> Result<[&'static str; 2], String> {
     match (text, is_first) {
-        // With address-space numbers: a kernel line is a separate line for each of them.
+        // Tags contain the address-space ID, so a line of the kernel is cached once per address
+        // space.
         ("vivt", _) => Ok(["virtual", "virtual"]),
         ("vipt", true) => Ok(["virtual", "physical"]),
         ("vipt", false) | ("pipt", _) => Ok(["physical", "physical"]),
@@ -279,7 +285,7 @@ fn addressing(text: &str, is_first: bool) -> Result<[&'static str; 2], String> {
     }
 }
 
-/// Whether no earlier level of the design has the same contents.
+/// Whether no earlier cache of the design holds the same kind of content. True for a TLB.
 fn is_first(design: &Design, place: Place) -> bool {
     let Place::Level(index) = place else {
         return true;
@@ -302,8 +308,8 @@ fn page_allocation_path() -> Path {
     }
 }
 
-/// Returns the page allocation for a design without `pages`, whose page size is that of today's
-/// base pages, and of the DECstation.
+/// Returns the page allocation for a design without `pages`: random frames of 4 KiB, the base page
+/// size of x86-64 and of the DECstation.
 fn page_allocation() -> Result<Value, String> {
     let pages = PageAllocation {
         size: switchcost_units::Bytes::kib(4),
@@ -313,8 +319,8 @@ fn page_allocation() -> Result<Value, String> {
     Value::try_from(pages).map_err(|error| error.to_string())
 }
 
-/// Refuses a field that two axes set; otherwise the field would get the value of the last axis, and
-/// the name would have both values.
+/// Returns an error if two axes set the same field. Otherwise the value of the last axis would win,
+/// and the design's name would show both.
 fn check_overlap(base: &Design, axes: &[Vec<Setting>]) -> Result<(), VaryError> {
     let mut seen: Vec<&Path> = Vec::new();
     for setting in axes.iter().filter_map(|axis| axis.first()) {
@@ -322,7 +328,7 @@ fn check_overlap(base: &Design, axes: &[Vec<Setting>]) -> Result<(), VaryError> 
             let name = match path.place {
                 Place::Level(index) => &base.levels[index].name,
                 Place::Tlb(index) => &base.tlbs[index].name,
-                // Several axes may need the same page allocation.
+                // Several axes may each add the same page allocation.
                 Place::Design => continue,
             };
             let is_same = |other: &&Path| {
@@ -374,11 +380,11 @@ fn build_combination(
     }
 }
 
-/// Builds the design with these settings.
+/// Returns the design `base` with the fields of these settings changed.
 ///
 /// # Errors
 ///
-/// The message from the reader of designs.
+/// If the changed design is invalid: the message of the reader of designs.
 fn build<'a>(base: &Design, settings: impl Iterator<Item = &'a Setting>) -> Result<Design, String> {
     let mut table = Table::try_from(base).map_err(|error| error.to_string())?;
     for (path, value) in settings.flat_map(|setting| &setting.assignments) {
@@ -388,7 +394,8 @@ fn build<'a>(base: &Design, settings: impl Iterator<Item = &'a Setting>) -> Resu
     Design::deserialize(table).map_err(|error| error.message().trim().replace('\n', ", "))
 }
 
-/// Sets a field, or removes it; returns `None` if a key on the way to the field is no table.
+/// Sets a field in the design's TOML table, or removes the field if `value` is `None`; returns
+/// `None` if a key on the path to the field is not a table.
 fn set_field(design: &mut Table, path: &Path, value: Option<Value>) -> Option<()> {
     let mut table = match path.place {
         Place::Level(index) => design.get_mut("level")?.get_mut(index)?.as_table_mut()?,

@@ -1,4 +1,4 @@
-//! Checks the parts next to a level: buffers and prefetchers.
+//! Checks a level's optional parts: victim cache, write and stream buffers, and prefetchers.
 
 use std::ops::RangeInclusive;
 
@@ -6,9 +6,10 @@ use super::{MOST_BUFFERED, check_cycles};
 use crate::Level;
 use crate::error::{Part, UnrealisableDesign};
 
-/// Number of fills before a stream begins: at most those of a page with lines of 4 bytes.
+/// Possible numbers of fills before a stream begins. The largest is the number of lines of 4 bytes
+/// in a page.
 const RUNS: RangeInclusive<u32> = 1..=1024;
-/// Numbers of entries that a prefetcher may have.
+/// Possible numbers of entries of a prefetcher.
 const ENTRIES: RangeInclusive<u32> = 1..=65_536;
 const DEGREES: RangeInclusive<u32> = 1..=64;
 const DISTANCES: RangeInclusive<u32> = 1..=1024;

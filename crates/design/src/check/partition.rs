@@ -1,12 +1,12 @@
-//! Checks the ways of a level that each program may fill.
+//! Checks the cache partition of a level: the ways that each program may fill.
 
 use super::{LONGEST_DESIGN_NAME_BYTES, is_clean};
 use crate::error::{Part, UnrealisableDesign, quoted};
 use crate::{Level, Partition};
 
-/// Number of bits of a capacity bitmask.
+/// Largest number of ways of a partitioned level: the bits of a capacity bitmask.
 const MOST_PARTITIONED_WAYS: u64 = 64;
-/// Largest number of masks, which exceeds the classes of service of any processor.
+/// Largest number of masks in a partition, which exceeds the classes of service of any processor.
 const MOST_CLASSES: usize = 64;
 
 pub(super) fn check(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {

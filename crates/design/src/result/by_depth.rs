@@ -1,5 +1,5 @@
-//! Serialization of a result's detail: the field `depth` shows whether the result has detail, whose
-//! fields follow.
+//! Serialization of a result's [`Detail`]. The field `depth` says whether the result has detail.
+//! The fields of the detail follow.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

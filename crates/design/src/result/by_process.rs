@@ -1,21 +1,21 @@
-//! Misses of each process, in one design.
+//! Numbers of misses of each process, for one design.
 
 use serde::{Deserialize, Serialize};
 
 use crate::result::ByView;
 
-/// Misses of one process in each hierarchy.
+/// Numbers of misses of one process in each hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessMisses {
     /// Index of the process in [`crate::result::Simulation::processes`].
     pub process: u32,
-    /// References of the process that missed, for each level, then for each TLB.
+    /// Number of the process's references that missed, for each cache and then each TLB.
     pub misses: Vec<ByView<u64>>,
 }
 
 impl ProcessMisses {
-    /// Returns the misses since `before`, which are earlier counts of the same process, or `None`
-    /// for a new process.
+    /// Returns the misses since `before`, which are earlier counts of the same process; `before` is
+    /// `None` for a new process.
     pub(crate) fn since(mut self, before: Option<&ProcessMisses>) -> ProcessMisses {
         for (now, then) in self
             .misses
@@ -31,7 +31,7 @@ impl ProcessMisses {
         self
     }
 
-    /// Whether the process missed anything.
+    /// Whether any count of misses is above 0.
     pub fn is_any(&self) -> bool {
         self.misses.iter().any(|all| *all != ByView::default())
     }

@@ -1,4 +1,5 @@
-//! The result of a part of a trace: the counts at its end minus those before the part.
+//! The result for a part of a trace: the counts at the end of the part minus those at its
+//! beginning.
 
 use crate::result::{
     ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles,
@@ -7,8 +8,8 @@ use crate::result::{
 
 impl DesignResult {
     /// Returns the difference between this result and `before`, an earlier result of the same
-    /// design. Largest numbers of lines held, and attributions to places, calls and batches, remain
-    /// the present ones.
+    /// design. Maxima, and attributions to places, calls and batches, keep the values of this
+    /// result.
     #[must_use]
     pub fn since(self, before: &DesignResult) -> DesignResult {
         DesignResult {
@@ -66,7 +67,8 @@ fn process_misses_since(now: Vec<ProcessMisses>, before: &[ProcessMisses]) -> Ve
         .collect()
 }
 
-/// Returns the lines lost since `before`. Both lists have the same order, and no entry disappears.
+/// Returns the lines lost since `before`. Both lists have the same order, and `now` has every entry
+/// of `before`.
 fn lost_lines(now: Vec<LostLines>, before: &[LostLines]) -> Vec<LostLines> {
     let mut before = before.iter().peekable();
     let since = |now: LostLines| {
@@ -86,7 +88,8 @@ fn lost_lines(now: Vec<LostLines>, before: &[LostLines]) -> Vec<LostLines> {
         .collect()
 }
 
-/// Returns the evictions since `before`. Both lists have the same order, and no pair disappears.
+/// Returns the evictions since `before`. Both lists have the same order, and `now` has every pair
+/// of `before`.
 fn evictions(now: Vec<Eviction>, before: &[Eviction]) -> Vec<Eviction> {
     let mut before = before.iter().peekable();
     let since = |now: Eviction| {
@@ -126,8 +129,8 @@ impl HierarchyCounts {
     }
 }
 
-/// Makes a value that has the counts since `before`. Every field must be named: fields before the
-/// semicolon are taken over, fields after it are subtracted.
+/// Builds a value with the counts since `before`. Every field must be named: fields before the
+/// semicolon are copied, and fields after it are subtracted.
 macro_rules! since {
     ($($kind:ident { $($kept:ident),*; $($counted:ident),+ $(,)? })+) => {$(
         impl $kind {
