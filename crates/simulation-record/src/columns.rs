@@ -1,5 +1,5 @@
-//! The columns of the file, each of which holds a number of an interval, or a name that an index of
-//! the interval refers to.
+//! The columns of the Parquet file. A column holds a number of each interval, or a name to which an
+//! index of the interval refers.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use parquet::schema::types::{Type, TypePtr};
 
 use switchcost_design::result::{Interval, OfOthers, Simulation};
 
-/// Width of a number in a column. In the file, numbers of 16 and 32 bits are INT32, and those of 64
-/// bits INT64, all marked as unsigned.
+/// Width of the numbers in a column. The file stores 16 and 32 bits as INT32 and 64 bits as INT64,
+/// all with an unsigned logical type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     Bits16,
@@ -34,22 +34,23 @@ impl Width {
     }
 }
 
-/// Meaning that a column has for an interval.
+/// Content of a column, with the functions that get it from an interval and set it in an interval.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
-    /// A number of the interval, which a reader reads back.
+    /// A number that every interval has: width, getter and setter.
     Number(Width, fn(&Interval) -> u64, fn(&mut Interval, u64)),
-    /// A number of 64 bits that some intervals do not have.
+    /// A 64-bit number that some intervals do not have: getter and setter.
     Optional(fn(&Interval) -> Option<u64>, fn(&mut Interval, Option<u64>)),
-    /// A number that is derived from an index, for other readers.
+    /// A number derived from the head and the interval. Only other programs read this column.
     Looked(fn(&Simulation, &Interval) -> u32),
-    /// A text that is derived from an index: the table, and the function that returns the index.
+    /// A text that an interval refers to by index: the table of the text, and the function that
+    /// returns the index.
     Text(Table, fn(&Interval) -> usize),
-    /// Whether a switch was voluntary, derived from the index of its cause.
+    /// Whether a switch was voluntary: the function that returns the index of the switch's cause.
     Voluntary(fn(&Interval) -> usize),
 }
 
-/// A table of texts in the head of the record.
+/// A list of texts in the head of the record, to which intervals refer by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
     Designs,
@@ -59,7 +60,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    /// Returns the texts of the table; `None` for an entry without text.
+    /// Returns the texts of the table from the head; `None` for an entry without text.
     pub(crate) fn texts(self, head: &Simulation) -> Vec<Option<&str>> {
         match self {
             Table::Designs => head
@@ -132,7 +133,8 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
     }
 }
 
-/// Sets one of the counts of cycles due to others. A file has all of these columns, or none.
+/// Sets one of the numbers of cycles due to others. A file has all columns of these numbers or
+/// none.
 fn set_of_others(
     interval: &mut Interval,
     value: Option<u64>,
@@ -143,8 +145,7 @@ fn set_of_others(
     }
 }
 
-/// All columns, in the file's order. Values read from a column fit into the field from which they
-/// were written.
+/// All columns, in the file's order. A value read from a column always fits in its field.
 pub(crate) const COLUMNS: [Column; 25] = [
     text("design", Table::Designs, |t| usize::from(t.design)),
     number(
@@ -249,8 +250,8 @@ pub(crate) const COLUMNS: [Column; 25] = [
         |t| Some(t.of_others?.first_touches),
         |t, value| set_of_others(t, value, |all| &mut all.first_touches),
     ),
-    // The column is no number of the interval: it gives the interval's position, so that a plot
-    // needs no head.
+    // Position of the interval in its segment, derived so that other programs can plot cycles
+    // without the head.
     Column {
         name: "since_switch_instructions",
         content: Content::Looked(|head, t| {

@@ -1,21 +1,20 @@
-//! Walks through Thrift's compact encoding without building anything, so that an impossible length
-//! is found before the Parquet reader allocates memory for it.
+//! Checks data in Thrift's compact encoding without decoding it, so that an impossible length is
+//! found before the Parquet reader allocates memory for it.
 //!
-//! Each field of the encoding states its kind. The Parquet reader looks at the field's number
-//! alone, and would read a list where the field claims to be a text and was skipped here; therefore
-//! both must agree. The encoding is that of thrift/doc/specs/thrift-compact-protocol.md of Apache
-//! Thrift.
+//! Each encoded field states its type. The Parquet reader ignores the stated type and goes by the
+//! field's number: it would read a list in a field that is marked as text. Therefore this check
+//! requires that the stated type is the expected one. The encoding is defined in
+//! doc/specs/thrift-compact-protocol.md of Apache Thrift.
 
-/// Largest depth of nested structures, of which Parquet has about six.
+/// Largest nesting depth of structures. Parquet's own structures are about six deep.
 const DEPTH_LIMIT: u32 = 24;
 
-/// Reason why bytes are not a valid structure.
+/// Reason why bytes are not a valid structure, as a text for the error.
 pub(crate) type Fault = &'static str;
 
 const CUT: Fault = "a structure that does not end";
 
-/// Number of the encoding for the kind of a true value; the following constants are the other
-/// kinds.
+/// Type code of a true value in the encoding. The constants below are the codes of the other types.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
@@ -29,7 +28,7 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
-/// Type that the Parquet reader expects of a field.
+/// Type of a field that the Parquet reader expects.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Boolean,
@@ -40,12 +39,12 @@ pub(crate) enum Kind {
     Binary,
     List(&'static Kind),
     Struct(Shape),
-    /// A field of Parquet that records of this program do not have.
+    /// A field of Parquet's format that this program never writes.
     Unused,
 }
 
-/// Kinds of the fields of a structure, from number 1 on. The Parquet reader skips other fields, by
-/// the kind that the file states.
+/// Types of the fields of a structure, starting with field 1. The Parquet reader skips fields with
+/// higher numbers by their stated type.
 pub(crate) type Shape = &'static [Kind];
 
 impl Kind {
@@ -64,15 +63,16 @@ impl Kind {
     }
 }
 
-/// Function that is called for each integer, with the numbers of the fields on the way to it,
-/// outermost first.
+/// Function that is called with each integer, and with the field numbers on the path to the
+/// integer, outermost first.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[i16], i64);
 
-/// Least average number of a footer's bytes per structure in a list. The Parquet reader allocates
-/// some hundred bytes for each structure before it reads one.
+/// Least average number of the footer's bytes per structure in a list. The limit is necessary
+/// because the Parquet reader allocates some hundred bytes for each structure before reading any.
 const STRUCTURE_BYTES: u64 = 16;
 
-/// Walks through one structure, and returns the number of its bytes.
+/// Checks one structure, calls `visit` for each integer, and returns the length of the structure in
+/// bytes.
 pub(crate) fn walk(bytes: &[u8], shape: Shape, visit: Visit<'_>) -> Result<usize, Fault> {
     let structures = bytes.len() as u64 / STRUCTURE_BYTES;
     let mut walker = Walker {
@@ -87,7 +87,7 @@ pub(crate) fn walk(bytes: &[u8], shape: Shape, visit: Visit<'_>) -> Result<usize
 
 struct Walker<'a> {
     rest: &'a [u8],
-    /// Number of further structures that lists may contain.
+    /// Number of structures that lists may still contain.
     structures: u64,
     path: Vec<i16>,
     visit: Visit<'a>,
@@ -198,13 +198,14 @@ impl Walker<'_> {
         of: Option<&'static Kind>,
         depth: u32,
     ) -> Result<(), Fault> {
-        // Each element takes at least one byte.
+        // The length of a list is limited by the remaining bytes, because each element takes at
+        // least one.
         if count > self.rest.len() as u64 {
             return Err("a list longer than what follows");
         }
         for _ in 0..count {
             for kind in kinds {
-                // In a list, a boolean takes a byte.
+                // In a list, each boolean is encoded as a byte.
                 let kind = if matches!(*kind, TRUE | FALSE) {
                     BYTE
                 } else {
@@ -240,7 +241,7 @@ impl Walker<'_> {
         Err("a number of more than 64 bits")
     }
 
-    /// Reads a signed number, which is zigzag-encoded.
+    /// Reads a signed integer in zigzag encoding.
     fn integer(&mut self) -> Result<i64, Fault> {
         let value = self.varint()?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())

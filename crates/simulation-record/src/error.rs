@@ -5,50 +5,50 @@ use switchcost_remedies::{read_remedy, write_remedy};
 
 use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
 
-/// Error of writing the record of a simulation.
+/// Error of writing a simulation record.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteSimulationError {
-    /// The file exists already.
+    /// A file with this name exists already.
     #[error(
         "{0} already exists, and records are never overwritten; choose another name with --record, or move the file away"
     )]
     Exists(PathBuf),
-    /// The file cannot be created.
+    /// The record's file cannot be created.
     #[error(
         "cannot create {path}: {source}; {}",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The intervals cannot be written; no file is left behind.
+    /// The intervals cannot be written. No file is left behind.
     #[error(
         "{path} cannot be written, so the record was not kept: {source}; {} (writing it takes twice its size)",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Write {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// An interval refers to an object that is not in the head; no file is left behind.
+    /// An interval has an index that is out of range for the head. No file is left behind.
     #[error(
         "the record was not kept: an interval of {what} {index} is not one of the {count} in the head; this is a bug of \
          switchcost, report it"
     )]
     Interval {
-        /// Kind of object that the interval refers to.
+        /// Kind of object to which the index refers.
         what: &'static str,
-        /// Index in the interval.
+        /// Index that is out of range.
         index: u64,
         /// Number of objects of that kind in the head.
         count: usize,
     },
-    /// The head is longer than a reader accepts; no file is left behind.
+    /// The head is longer than a reader accepts. No file is left behind.
     #[error(
         "the record was not kept: its head of {found_bytes} bytes is longer than the {limit_bytes} that can be read; \
          simulate fewer designs, or lower --places"
@@ -61,46 +61,46 @@ pub enum WriteSimulationError {
     },
 }
 
-/// Error of reading the record of a simulation.
+/// Error of reading a simulation record.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadSimulationError {
-    /// The file cannot be read.
+    /// The record's file cannot be read.
     #[error("cannot read {path}: {source}; {}", read_remedy(.source, "a file written by switchcost simulate"))]
     Open {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file is of another kind, or was cut off.
+    /// The file has another format, or is truncated.
     #[error(
         "{path} is not a record of a simulation ({why}); name a file written by switchcost simulate"
     )]
     NoRecord {
         /// Path of the file.
         path: PathBuf,
-        /// Reason why the file is no record, as text.
+        /// Reason why the file is not a simulation record.
         why: String,
     },
-    /// The file has a version of the format that this program does not know.
+    /// The record has a format version that this program does not know.
     #[error(
         "{path} is of format {found}, and this version reads {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; read it with a version \
          of switchcost that writes that format"
     )]
     Version {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Schema in the head of the file.
+        /// Name and version of the format, as in the head of the record.
         found: String,
     },
-    /// The content of the file is damaged.
+    /// The record is damaged.
     #[error(
         "{path} is damaged at {place} ({why}); take a copy that is whole, or simulate again from the trace"
     )]
     Damaged {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Damaged part of the file: the bytes, the footer, the head, or a column and a row.
+        /// Damaged part of the record: the bytes, the footer, the head, or a column and a row.
         place: String,
         /// Description of the damage.
         why: String,

@@ -1,26 +1,27 @@
-//! The end of the file, which is checked before anything else reads the file.
+//! The Parquet footer at the end of the file. The footer is checked before any other part of the
+//! file is read.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::compact;
 use crate::structures::{CHILDREN, FOOTER};
 
-/// Key of the head in the footer.
+/// Key of the head in the footer's metadata.
 pub(crate) const HEAD_KEY: &str = crate::SIMULATION_SCHEMA;
 
-/// Largest footer that is read; a longer footer is damage.
+/// Largest length of the footer in bytes. A record with a longer footer is treated as damaged.
 pub(crate) const FOOTER_LIMIT_BYTES: usize = 64 << 20;
 
 const MAGIC: [u8; 4] = *b"PAR1";
 
-/// Number of bytes after the footer, which are its length and the magic.
+/// Number of bytes after the footer: the footer's length and the magic number.
 const TAIL_BYTES: u64 = 8;
 
-/// Returns the position and the bytes of the footer.
+/// Returns the offset of the footer in the file, and the footer's bytes.
 ///
 /// # Errors
 ///
-/// Why the file is no Parquet file.
+/// The outer error is one of reading; the inner one says why the file is not a Parquet file.
 pub(crate) fn footer_of(
     file: &mut (impl Read + Seek),
 ) -> io::Result<Result<(u64, Vec<u8>), String>> {
@@ -53,8 +54,8 @@ pub(crate) fn footer_of(
     Ok(Ok((start, footer)))
 }
 
-/// Checks that a footer is exactly one structure, with a flat schema, because the Parquet reader
-/// follows nested groups until its stack overflows.
+/// Checks that a footer is exactly one structure with a flat schema. The check is necessary because
+/// the Parquet reader recurses into nested groups until its stack overflows.
 pub(crate) fn check_shape(footer: &[u8]) -> Result<(), String> {
     let mut groups = 0;
     let length = compact::walk(footer, FOOTER, &mut |path, value| {

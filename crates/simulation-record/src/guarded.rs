@@ -1,5 +1,5 @@
-//! Catches panics of the Parquet reader, which occur on some files that no writer writes. A panic
-//! must neither end this program nor be shown.
+//! Catches panics of the Parquet reader, which some invalid files cause. A panic must neither end
+//! this program nor be printed.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,7 +12,8 @@ thread_local! {
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the reader, and turns a panic into an error with the panic's message.
+/// Runs `work`, which uses the Parquet reader, and turns a panic into an error with the panic's
+/// message.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     keep_panics_quiet();
     IS_GUARDED.set(true);
@@ -21,7 +22,8 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, 
     outcome.unwrap_or_else(|panic| Err(panic_text(&*panic)))
 }
 
-/// Hides the panics of guarded threads; those of other threads are shown as before.
+/// Installs a panic hook that prints nothing for guarded threads. The panics of other threads are
+/// printed as before.
 fn keep_panics_quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,13 +1,13 @@
-//! Internal to switchcost: the record of a simulation, which is one Parquet file. Its rows are
-//! intervals, and its metadata holds everything else.
+//! Internal to switchcost: the record of a simulation, which is one Parquet file. The rows of the
+//! file are intervals. The file's metadata contains all other results.
 //!
-//! The input is intervals while a simulation runs, and the other results at its end; the output is
-//! a file (`docs/formats/simulation-record.md`), and the same values read from it. The checksum of
-//! a file is checked before any of its values is used. This crate does not know how a number is
-//! computed, or what it is used for.
+//! The writer takes intervals while a simulation runs, and the other results at the end, and
+//! creates the file (`docs/formats/simulation-record.md`). The reader returns the same values. It
+//! verifies the checksum of the file before it uses any value. This crate does not compute or judge
+//! any result.
 #![doc = include_str!("../README.md")]
 
-/// Advice for a record that cannot be written.
+/// Advice in errors for a record that cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
 
 mod checksum;
@@ -27,7 +27,7 @@ pub use error::{ReadSimulationError, WriteSimulationError};
 pub use read::{Intervals, SimulationRecord};
 pub use write::{Returned, SimulationWriter, Unwritten};
 
-/// Name of the format, which the record contains with a slash and [`SIMULATION_VERSION`].
+/// Name of the format. A record contains this name, a slash and [`SIMULATION_VERSION`].
 ///
 /// Version 1 is the first.
 pub const SIMULATION_SCHEMA: &str = "switchcost.record.simulation";

@@ -19,10 +19,10 @@ use crate::source::Source;
 use crate::write::ROW_GROUP_ROWS;
 use crate::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
-/// Number of intervals that a reader returns at once.
+/// Number of intervals in a batch that a reader returns.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// An interval whose columns have not been read yet.
+/// An interval with all fields zero, which a reader fills column by column.
 const BLANK: Interval = Interval {
     design: 0,
     segment: 0,
@@ -41,7 +41,7 @@ const BLANK: Interval = Interval {
     of_others: None,
 };
 
-/// The record of a simulation: its head, and a file from which intervals are read on demand.
+/// A simulation record: its head, and the file from which intervals are read on demand.
 #[derive(Debug)]
 pub struct SimulationRecord {
     /// All values of the record except the intervals.
@@ -50,7 +50,7 @@ pub struct SimulationRecord {
 }
 
 impl SimulationRecord {
-    /// Reads the head, and checks that the whole file is unchanged.
+    /// Reads the head of a record, after the checksum of the whole file was verified.
     pub fn read(source: impl Into<switchcost_record::Source>) -> Result<Self, ReadSimulationError> {
         let file = RecordFile(source.into());
         file.check_whole()?;
@@ -59,12 +59,12 @@ impl SimulationRecord {
         Ok(SimulationRecord { head, file })
     }
 
-    /// Returns the path of the record.
+    /// Returns the path of the record's file.
     pub fn path(&self) -> &Path {
         self.file.0.path()
     }
 
-    /// Returns all intervals, in batches, of which one is in memory at a time.
+    /// Returns an iterator over all intervals, in batches. Only one batch is in memory at a time.
     pub fn intervals(&self) -> Result<Intervals<'_>, ReadSimulationError> {
         let place = &self.file;
         let source = Source::new(place.open()?).map_err(|source| place.cannot_read(source))?;
@@ -83,12 +83,12 @@ impl SimulationRecord {
     }
 }
 
-/// Iterator over the intervals of a record, batch by batch. After an error it ends.
+/// Iterator over the intervals of a record, batch by batch. The iterator ends after an error.
 pub struct Intervals<'a> {
     record: &'a SimulationRecord,
     source: Source,
     reader: SerializedFileReader<Source>,
-    /// Columns of numbers, with the position of each in the file.
+    /// Columns from which intervals are filled, each with its position in the file.
     numbers: Vec<(usize, &'static Column)>,
     group: usize,
     columns: Vec<ColumnReader>,
@@ -165,7 +165,8 @@ impl SimulationRecord {
         self.file.damaged(place, why)
     }
 
-    /// Checks that the head contains every object that the interval refers to.
+    /// Checks that every index of the interval is valid for the head. `row` is the interval's row
+    /// in the file, for the error.
     fn check(&self, interval: &Interval, row: u64) -> Result<(), ReadSimulationError> {
         let head = &self.head;
         let tables = [
@@ -187,7 +188,8 @@ impl SimulationRecord {
     }
 }
 
-/// Reads one value for each interval of the batch, and stores it in the column's field.
+/// Reads one value of a column for each interval of the batch, and stores the value in the
+/// interval's field.
 fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> Result<(), String> {
     let (width, set) = match column.content {
         Content::Number(width, _, set) => (width, set),
@@ -225,7 +227,7 @@ fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> R
     Ok(())
 }
 
-/// Fills a field of intervals from a column whose values may be null.
+/// Reads one value or null of a column for each interval of the batch, and stores it with `set`.
 fn fill_optional(
     reader: &mut ColumnReader,
     set: fn(&mut Interval, Option<u64>),
@@ -264,7 +266,7 @@ fn take<T: DataType>(reader: &mut ColumnReaderImpl<T>, count: usize) -> Result<V
     Ok(values)
 }
 
-/// File of a record, and the checks that the file passes before the record is read.
+/// File of a record, with the checks before the record is read.
 #[derive(Debug)]
 struct RecordFile(switchcost_record::Source);
 
@@ -273,7 +275,7 @@ impl RecordFile {
         self.0.open().map_err(|source| self.cannot_read(source))
     }
 
-    /// Checks that every byte is as it was written.
+    /// Checks that the file's checksum is right and that its footer is valid.
     fn check_whole(&self) -> Result<(), ReadSimulationError> {
         let mut file = self.open()?;
         let footer = footer_of(&mut file).map_err(|source| self.cannot_read(source))?;
@@ -343,8 +345,8 @@ impl RecordFile {
         }
     }
 
-    /// Finds by name the columns from which an interval is read; a file may have other columns
-    /// between them.
+    /// Returns the columns from which intervals are filled, found by name, with their positions in
+    /// the file. The file may have further columns.
     fn numbers(
         &self,
         metadata: &ParquetMetaData,
@@ -401,8 +403,7 @@ impl RecordFile {
     }
 }
 
-/// Returns the message of the JSON reader without the line number, because the head is a single
-/// line.
+/// Returns the message of the JSON error without the line number, which is always 1.
 fn describe_json_error(error: &serde_json::Error) -> String {
     printable(
         &error
@@ -411,12 +412,13 @@ fn describe_json_error(error: &serde_json::Error) -> String {
     )
 }
 
-/// Returns the message of the Parquet reader, shortened to one readable line.
+/// Returns the message of the Parquet error, shortened to one printable line.
 fn shorten(error: ParquetError) -> String {
     printable(&error.to_string()).chars().take(200).collect()
 }
 
-/// Returns the name of a design whose counters add up to more than 64 bits, if there is one.
+/// Returns the name of a design whose counters have a sum of more than 64 bits; `None` if there is
+/// no such design.
 fn uncountable(head: &Simulation) -> Option<String> {
     let is_countable = |counts: &HierarchyCounts| {
         counts

@@ -1,5 +1,5 @@
-//! The file as the Parquet reader sees it. The reader gets no bytes outside the file, and no page
-//! that is larger than a written one.
+//! The file as the Parquet reader reads it. This type checks the pages, so that the reader gets no
+//! bytes outside the file and no page larger than written ones.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -12,12 +12,12 @@ use parquet::file::reader::{ChunkReader, Length};
 use crate::compact;
 use crate::structures::PAGE_HEADER;
 
-/// Largest page that is read. The writer ends pages at 1 MiB, and a row group has at most 1 Mi rows
-/// of 8 bytes.
+/// Largest size of a page that is read, in bytes. The writer ends pages at 1 MiB, and a row group
+/// has at most 1 Mi rows of 8 bytes.
 const PAGE_LIMIT_BYTES: i64 = 32 << 20;
 
-/// Largest page header that is read, which usually has a few dozen bytes, and in bad cases
-/// statistics.
+/// Largest size of a page header that is read, in bytes. Typical headers have a few dozen bytes,
+/// and more if they contain statistics.
 const HEADER_LIMIT_BYTES: u64 = 64 << 10;
 
 pub(crate) struct Source {
@@ -46,7 +46,8 @@ impl Source {
         Ok(file)
     }
 
-    /// Checks the headers of all pages of a row group's columns before the pages are decoded.
+    /// Checks the headers of all pages of these columns in a row group, before the pages are
+    /// decoded.
     pub(crate) fn check_pages(
         &self,
         metadata: &ParquetMetaData,
@@ -107,8 +108,8 @@ impl Source {
     }
 }
 
-/// Contents of a page's header: fields 2 and 3, and the number of values in the header for the
-/// page's kind.
+/// Sizes from a page header in bytes, and the number of values in the page. The sizes are the
+/// fields 2 and 3.
 #[derive(Default)]
 struct Page {
     header_bytes: u64,

@@ -1,7 +1,7 @@
-//! Spool of intervals before they are written to the file. The names that their indices refer to
-//! are known only at the end of the simulation; until then the intervals are on disk, in an unnamed
-//! file that disappears with the program. If the disk is full, further intervals are held in
-//! memory: no record can then be written, but the results of the simulation can still be shown.
+//! Temporary storage of intervals until the record is written. An interval refers to names by
+//! index, and the names are known only at the end of a simulation. Until then the intervals are in
+//! an unnamed file, which disappears with the program. If the disk is full, further intervals are
+//! kept in memory. Then no record can be written, but the results can still be shown.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
@@ -9,14 +9,14 @@ use std::path::Path;
 
 use switchcost_design::result::{ByView, Interval, OfOthers};
 
-/// Number of bytes that an interval takes in the spool.
+/// Number of bytes of an interval in the spool, before compression.
 const ROW_BYTES: usize = 87;
 const ARE_OTHERS_KNOWN: usize = ROW_BYTES - 1;
 
-/// Level of compression: the fastest, because a spool exists for minutes only.
+/// Level of zstd compression: the fastest, because a spool exists for minutes only.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Largest part of a spool that is in memory, in bytes.
+/// Largest number of bytes of a spool that are kept in memory.
 const MOST_IN_MEMORY: usize = 256 << 20;
 
 pub(crate) struct Spool {
@@ -24,7 +24,7 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Creates an empty spool in a folder with free space.
+    /// Creates an empty spool, as an unnamed file in `folder`.
     pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
         let file = SpoolFile::new(tempfile::tempfile_in(folder)?);
         Ok(Spool {
@@ -38,8 +38,8 @@ impl Spool {
             .try_for_each(|interval| self.encoder.write_all(&packed(interval)))
     }
 
-    /// Returns a reader that begins at the first interval, and the reason why some intervals are
-    /// not on disk, if so.
+    /// Returns a reader of all intervals from the first on, and the disk's error if some intervals
+    /// are in memory instead.
     pub(crate) fn rewind(self) -> io::Result<(SpoolReader, Option<io::Error>)> {
         let mut file = self
             .encoder
@@ -51,7 +51,8 @@ impl Spool {
     }
 }
 
-/// The file of a spool, and the bytes in memory that the file could not take.
+/// The compressed bytes of a spool: an unnamed file, and in memory the bytes that the disk did not
+/// take.
 struct SpoolFile {
     file: File,
     rest: Cursor<Vec<u8>>,
@@ -114,12 +115,13 @@ impl SpoolReader {
         })
     }
 
-    /// Returns a reader that begins at the first interval, however far this reader has read.
+    /// Returns a reader of the same intervals that begins at the first again.
     pub(crate) fn rewind(self) -> io::Result<SpoolReader> {
         SpoolReader::read_from_start(self.decoder.finish().into_inner())
     }
 
-    /// Fills `intervals` with the next `count` intervals, or fewer at the end of the spool.
+    /// Replaces the content of `intervals` by the next `count` intervals, or fewer at the end of
+    /// the spool.
     pub(crate) fn next(&mut self, intervals: &mut Vec<Interval>, count: u64) -> io::Result<()> {
         intervals.clear();
         let mut row = [0; ROW_BYTES];

@@ -1,6 +1,6 @@
-//! Parquet's own structures, field by field, as far as records have them. Their definition is
-//! src/main/thrift/parquet.thrift of Apache Parquet Format. A list of fields ends with the last
-//! field that the Parquet reader knows.
+//! Types of the fields of Parquet's structures that occur in records, as defined in
+//! src/main/thrift/parquet.thrift of Apache Parquet Format. Each list ends with the last field that
+//! the Parquet reader knows.
 
 use crate::compact::Kind::{Binary, Boolean, Byte, I16, I32, I64, List, Struct, Unused};
 use crate::compact::Shape;
@@ -19,7 +19,7 @@ pub(crate) const FOOTER: Shape = &[
     Unused,
 ];
 
-/// Fields on the way to the number of children of an element of the schema.
+/// Field numbers on the path from the footer to the number of children of a schema element.
 pub(crate) const CHILDREN: &[i16] = &[2, 5];
 
 const SCHEMA_ELEMENT: Shape = &[
@@ -35,7 +35,7 @@ const SCHEMA_ELEMENT: Shape = &[
     Struct(LOGICAL_TYPE),
 ];
 
-/// Fields of a logical type: only texts and integers, of nineteen types.
+/// Fields of `LogicalType`. Of the nineteen types, records use only strings and integers.
 const LOGICAL_TYPE: Shape = &[
     Struct(&[]),
     Unused,
@@ -100,7 +100,7 @@ const KEY_VALUE: Shape = &[Binary, Binary];
 
 const COLUMN_ORDER: Shape = &[Struct(&[])];
 
-/// Fields of `PageHeader`: kind, sizes, checksum, and the header of each kind of page.
+/// Fields of `PageHeader`: type, sizes, checksum, and the header for each type of page.
 pub(crate) const PAGE_HEADER: Shape = &[
     I32,
     I32,

@@ -1,5 +1,5 @@
-//! A file that has no name until it is complete, so that nothing remains of it if the program ends
-//! before.
+//! A file that has no name until it is complete, so that an interrupted program leaves no
+//! incomplete file.
 
 use std::fs::File;
 use std::io;
@@ -11,15 +11,15 @@ use rustix::io::Errno;
 use switchcost_record::Readers;
 use tempfile::NamedTempFile;
 
-/// An unfinished file, of which nothing remains if the value is dropped.
+/// An unfinished file, which is deleted when this value is dropped.
 pub(crate) enum Draft {
     Unnamed(File),
-    /// A file with a name, if the file system cannot make files without one.
+    /// A file with a temporary name, for file systems without unnamed files (O_TMPFILE).
     Named(NamedTempFile),
 }
 
 impl Draft {
-    /// Creates an empty draft in a folder.
+    /// Creates an empty unfinished file in `folder`, with the permissions for `readers`.
     pub(crate) fn create_in(folder: &Path, readers: Readers) -> io::Result<Draft> {
         match open(
             folder,
@@ -41,7 +41,7 @@ impl Draft {
         }
     }
 
-    /// Gives the file its name, which must not exist yet.
+    /// Gives the file its final name `path`; an error if that file exists already.
     pub(crate) fn keep(self, path: &Path) -> io::Result<()> {
         match self {
             Draft::Unnamed(file) => Ok(linkat(

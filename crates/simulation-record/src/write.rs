@@ -22,17 +22,18 @@ use crate::footer::{FOOTER_LIMIT_BYTES, HEAD_KEY, footer_of};
 use crate::spool::{Spool, SpoolReader};
 use crate::unnamed::Draft;
 
-/// Number of rows that are in memory at once, and in a row group.
+/// Number of rows in a row group, which are in memory at the same time.
 pub(crate) const ROW_GROUP_ROWS: u64 = 1 << 20;
 
-/// Number of intervals in a batch that is returned for a record that could not be written.
+/// Number of intervals in a batch of [`Returned`].
 const RETURNED_AT_ONCE: u64 = 1 << 16;
 
-/// Least number of bytes that the footer reserves for row groups, besides the head.
+/// Number of bytes of the footer that are reserved for the description of row groups. The head gets
+/// the rest.
 const FOOTER_RESERVE_BYTES: usize = FOOTER_LIMIT_BYTES / 2;
 
-/// Writer of a simulation's record. The file appears when [`finish`](Self::finish) returns, either
-/// complete or not at all.
+/// Writer of a simulation record. The complete file appears when [`finish`](Self::finish) returns
+/// without an error; otherwise no file appears.
 pub struct SimulationWriter {
     path: PathBuf,
     readers: Readers,
@@ -41,7 +42,7 @@ pub struct SimulationWriter {
     row_group_rows: u64,
 }
 
-/// Largest index of each table in the intervals so far.
+/// Largest index into each table of the head in the intervals so far.
 #[derive(Default)]
 struct Largest {
     design: Option<u16>,
@@ -50,7 +51,7 @@ struct Largest {
 }
 
 impl SimulationWriter {
-    /// Makes a writer for a file that must not exist yet.
+    /// Returns a writer for the file at `path`, which must not exist yet.
     pub fn create(path: &Path) -> Result<Self, WriteSimulationError> {
         if path.symlink_metadata().is_ok() {
             return Err(WriteSimulationError::Exists(path.to_owned()));
@@ -69,20 +70,20 @@ impl SimulationWriter {
         })
     }
 
-    /// Restricts the file to these readers.
+    /// Sets who may read the file.
     pub fn set_readers(self, readers: Readers) -> Self {
         SimulationWriter { readers, ..self }
     }
 
-    /// Sets the number of rows in a row group, which is 1,048,576 by default, for tests of files
-    /// with several row groups.
+    /// Sets the number of rows in a row group, for tests of files with several row groups. The
+    /// default is 1,048,576.
     #[doc(hidden)]
     pub fn with_row_group_rows(mut self, rows: u64) -> Self {
         self.row_group_rows = rows.clamp(1, ROW_GROUP_ROWS);
         self
     }
 
-    /// Adds intervals to the record.
+    /// Adds intervals to the record, in the order of the file.
     pub fn write(&mut self, intervals: &[Interval]) -> Result<(), WriteSimulationError> {
         for interval in intervals {
             self.largest.design = self.largest.design.max(Some(interval.design));
@@ -100,14 +101,14 @@ impl SimulationWriter {
             })
     }
 
-    /// Writes the file, and gives it its name.
+    /// Writes the file with `head` and all intervals.
     pub fn finish(self, head: &Simulation) -> Result<(), WriteSimulationError> {
         self.finish_or_return(head)
             .map_err(|unwritten| unwritten.error)
     }
 
-    /// Writes the file as [`finish`](Self::finish) does; if the disk has no room, returns the
-    /// intervals.
+    /// Writes the file as [`finish`](Self::finish) does. If the file cannot be written, the error
+    /// contains the intervals.
     pub fn finish_or_return(self, head: &Simulation) -> Result<(), Unwritten> {
         self.largest.check(head)?;
         let SimulationWriter {
@@ -133,11 +134,11 @@ impl SimulationWriter {
     }
 }
 
-/// A record that could not be written.
+/// Error of writing a record, with the intervals if they are still available.
 pub struct Unwritten {
-    /// Error for which the record could not be written.
+    /// Reason why the record could not be written.
     pub error: WriteSimulationError,
-    /// Intervals of the record, if they are still available.
+    /// Intervals of the unwritten record, if they are still available.
     pub intervals: Option<Box<Returned>>,
 }
 
@@ -150,7 +151,7 @@ impl From<WriteSimulationError> for Unwritten {
     }
 }
 
-/// Iterator over the intervals of a record that could not be written, batch by batch.
+/// Iterator over the intervals of an unwritten record, batch by batch.
 pub struct Returned(SpoolReader);
 
 impl Iterator for Returned {
@@ -248,8 +249,8 @@ fn write_file(
     checksum::write(&mut file, start + at as u64)
 }
 
-/// A file that remembers the number of its last system error, because the writer of the footer does
-/// not pass errors on.
+/// A file that remembers the last error of the operating system, because the Parquet writer does
+/// not pass errors on when it writes the footer.
 struct Watched<'a> {
     file: &'a File,
     refused: &'a AtomicI32,
@@ -325,7 +326,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
             column.content,
             Content::Number(..) | Content::Optional(..) | Content::Looked(_)
         ) {
-            // The encoding of a column that has too many values for a dictionary.
+            // Used when a column has too many distinct values for a dictionary.
             builder = builder
                 .set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
         }
@@ -333,7 +334,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
     Ok(builder.build())
 }
 
-/// Texts of all tables, which the rows share.
+/// Texts of all tables of the head, as Parquet values that rows share.
 struct Texts {
     tables: [(Table, Vec<Option<ByteArray>>); 4],
 }
@@ -423,7 +424,8 @@ fn write_column(
             let texts = texts.select(table);
             let text_of = |interval: &Interval| texts.get(index(interval)).and_then(Option::as_ref);
             let values: Vec<ByteArray> = intervals.iter().filter_map(text_of).cloned().collect();
-            // Levels are read only for a column that may be empty.
+            // Definition levels mark empty entries. The Parquet writer ignores them for required
+            // columns.
             let levels: Vec<i16> = intervals
                 .iter()
                 .map(|interval| i16::from(text_of(interval).is_some()))
