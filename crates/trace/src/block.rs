@@ -19,7 +19,8 @@ impl BlockFlags {
     }
 }
 
-/// Instructions that are adjacent in memory and were all executed once. A block takes 16 bytes.
+/// A block: instructions that are adjacent in memory and were all executed once. It takes 16 bytes
+/// of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Block {
@@ -37,7 +38,7 @@ pub struct Block {
     pub flags: BlockFlags,
 }
 
-/// Why a block is invalid. Follows "block 12: " in a message.
+/// Why a block is invalid. A message prints it after "block 12: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitBlock {
     /// The block has no instruction, or its length is 0 or too large.
@@ -46,38 +47,39 @@ pub enum UnfitBlock {
         Block::LONGEST
     )]
     Shape {
-        /// Number of instructions that the block claims.
+        /// Number of instructions that the block states.
         instructions: u16,
-        /// Length in bytes that the block claims.
+        /// Length of the block in bytes, as the block states it.
         bytes: u16,
-        /// Length claimed for the first instruction.
+        /// Length of the first instruction in bytes, as the block states it.
         first_bytes: u8,
     },
-    /// A reference belongs to an instruction outside the block, or is not in the order of the
-    /// instructions.
+    /// A reference belongs to an instruction outside the block, or is out of the instructions'
+    /// order.
     #[error(
         "a reference belongs to an instruction ending at byte {found}, outside {least} to {most}"
     )]
     Reference {
-        /// The offset that the reference claims, in bytes from the block's start.
+        /// Offset in the block of the last byte of the reference's instruction.
         found: u16,
-        /// The least offset that is possible.
+        /// Least offset that the block and the reference before it allow.
         least: u16,
-        /// The largest offset that is possible.
+        /// Largest offset that the block allows.
         most: u16,
     },
 }
 
 impl Block {
-    /// Greatest length of a block in bytes, so that offsets fit a [`Reference`].
+    /// Greatest length of a block in bytes. Every offset in a block fits a [`Reference`].
     pub const LONGEST: u16 = Reference::LAST_OFFSET + 1;
 
-    /// Checks the block against its references.
+    /// Checks the block's numbers, and its references against them.
     pub fn check(&self, references: &[Reference]) -> Result<(), UnfitBlock> {
         self.check_ends(references.iter().map(|reference| reference.through()))
     }
 
-    /// Checks the references by `throughs`, the offsets in the block of the last bytes of their instructions.
+    /// Checks the block as [`Block::check`] does. `throughs` are the offsets of the last bytes of
+    /// the references' instructions.
     pub(crate) fn check_ends(&self, throughs: impl Iterator<Item = u16>) -> Result<(), UnfitBlock> {
         let shape = (1..=Self::LONGEST).contains(&self.bytes)
             && self.instructions >= 1

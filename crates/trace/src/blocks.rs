@@ -1,5 +1,6 @@
-//! The blocks of a chunk: indices into a table of distinct blocks. Most blocks run many times, so an index of four bytes replaces sixteen
-//! bytes, and readers can store facts about each block in tables of their own.
+//! The blocks of a chunk: indices into a table of distinct blocks. Most blocks run many times, so
+//! an index of four bytes replaces sixteen bytes, and readers can store facts about each distinct
+//! block in tables of their own.
 
 use std::ops::{Index, Range};
 
@@ -8,7 +9,8 @@ use crate::Block;
 /// Number of hash slots for finding an equal block; a power of two.
 const RECENT: usize = 4096;
 
-/// Blocks in the order of execution. Two sequences are equal if their blocks are, whatever their internal numbers.
+/// Blocks in the order of execution. Two sequences are equal if they consist of equal blocks in the
+/// same order.
 #[derive(Clone, Debug, Default)]
 pub struct Blocks {
     kinds: Vec<Block>,
@@ -37,7 +39,7 @@ impl Blocks {
         self.numbers.clear();
     }
 
-    /// Removes the blocks from an index on, and returns them.
+    /// Removes the blocks from index `place` on, and returns them.
     pub(crate) fn split_off(&mut self, place: usize) -> Blocks {
         Blocks {
             kinds: self.kinds.clone(),
@@ -74,15 +76,15 @@ impl Blocks {
         }
     }
 
-    /// Returns the table and the indices, for the decoder, which fills the table itself. All added
-    /// indices must be within the table.
+    /// Returns the table and the indices for the decoder, which fills both. Every index must be
+    /// within the table.
     pub(crate) fn parts_mut(&mut self) -> (&mut Vec<Block>, &mut Vec<u32>) {
         (&mut self.kinds, &mut self.numbers)
     }
 }
 
-/// Returns the hash slot of a block. Multiplication spreads addresses over the upper bits (Knuth's
-/// multiplicative hashing).
+/// Returns the hash slot of a block. The multiplication spreads addresses over the upper bits
+/// (Knuth's multiplicative hashing).
 fn place_of(block: &Block) -> usize {
     let size = u64::from(block.bytes) << 32 | u64::from(block.references) << 48;
     let hash = (block.address ^ size).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -153,7 +155,7 @@ impl<'a> BlockRun<'a> {
             .map(move |&number| &self.kinds[number as usize])
     }
 
-    /// Returns the distinct blocks of the whole chunk. Some of them may be equal.
+    /// Returns the distinct blocks of the whole chunk. The table may contain some block twice.
     #[inline]
     pub fn kinds(self) -> &'a [Block] {
         self.kinds

@@ -2,7 +2,8 @@
 
 use crate::{Chunk, DataFlow, Dependences, Event, Reference};
 
-/// Number of instructions within which a core overlaps loads, about: the reorder buffers of Zen 4 and Golden Cove hold 320 and 512.
+/// Number of instructions within which a core is assumed to overlap loads: about the size of a
+/// reorder buffer (Zen 4 has 320 entries, Golden Cove 512).
 pub const CHAIN_WINDOW: u64 = 512;
 
 const LENGTH_BITS: u32 = 16;
@@ -10,22 +11,23 @@ const LENGTH_BITS: u32 = 16;
 /// Loads and their chains, in windows of [`CHAIN_WINDOW`] instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChainCounts {
-    /// Loads of blocks with known dependences.
+    /// Number of loads in blocks with known dependences.
     pub loads: u64,
-    /// Loads whose address depends on a load of the same window.
+    /// Number of loads whose address depends on a load in the same window.
     pub dependent: u64,
-    /// Loads of blocks with unknown dependences.
+    /// Number of loads in blocks with unknown dependences.
     pub unknown: u64,
-    /// Windows with loads.
+    /// Number of windows with a load.
     pub windows: u64,
-    /// Length of the longest chain of each window, added up.
+    /// Sum over all windows of the length of the longest chain, in loads.
     pub longest: u64,
 }
 
 /// Follows a trace from its start and counts chains of loads.
 #[derive(Debug, Default)]
 pub struct Chains {
-    /// The window, and above it the number of loads in the longest chain that leads to the value.
+    /// Chain that leads to each value: the number of the window in the upper bits, the number of
+    /// loads in the longest chain below.
     flow: DataFlow<u64>,
     instructions: u64,
     longest: u64,
@@ -76,7 +78,9 @@ impl Chains {
 }
 
 impl ChainCounts {
-    /// Counts a load, and returns the value of what was loaded.
+    /// Counts a load, and returns the chain that leads to the loaded value (0 for a store).
+    /// `address` and `stored` are the chains that lead to the load's address and to the stored
+    /// value.
     #[inline]
     fn load(
         &mut self,

@@ -2,8 +2,8 @@
 //! violations.
 //!
 //! The input is chunks in their order, from a file or directly from a source; the output is the
-//! first violations, each with chunk, block and byte of the file, and their total number.
-//! Undecodable data never get here: they are reported as the loss of a [`CheckReport`].
+//! first violations, each with chunk, block and byte of the file, and their total number. Data that
+//! cannot be decoded are no chunks: a [`CheckReport`] reports them as its loss.
 
 mod marks;
 mod problem;
@@ -17,7 +17,7 @@ use crate::{
 
 pub use problem::{Problem, Violation};
 
-/// Maximum number of problems that are listed; the rest are only counted.
+/// Maximum number of violations that are listed; further ones are only counted.
 const KEPT: usize = 100;
 
 /// Result of checking a trace.
@@ -33,13 +33,13 @@ pub struct CheckReport {
     pub references: u64,
     /// Number of marks read.
     pub marks: u64,
-    /// First problems that were found.
+    /// The first violations, with their positions.
     pub problems: Vec<Problem>,
-    /// Number of all problems.
+    /// Number of all violations.
     pub problem_count: u64,
-    /// Notes of the trace that qualify its numbers.
+    /// Notes of the trace's header that qualify its numbers.
     pub notes: Vec<String>,
-    /// Why reading stopped before the end of the trace, if so.
+    /// Why reading stopped before the end of the trace; `None` if the whole trace was read.
     pub loss: Option<ReadTraceError>,
 }
 
@@ -50,7 +50,7 @@ impl CheckReport {
     }
 }
 
-/// Checks a whole trace, its index included.
+/// Checks a whole trace, including its index.
 pub fn check<R: Read>(mut reader: TraceReader<R>) -> CheckReport {
     let mut checker = Checker::default();
     let mut chunk = Chunk::default();
@@ -71,16 +71,16 @@ pub fn check<R: Read>(mut reader: TraceReader<R>) -> CheckReport {
     }
 }
 
-/// Follows a stream and lists violations of its rules.
+/// Follows a stream of chunks and lists violations of its rules.
 #[derive(Debug, Default)]
 pub struct Checker {
     report: CheckReport,
     table: ProcessTable,
     last_process: ProcessId,
-    /// Index that the chunks read so far imply.
+    /// Index that the trace must have, given the chunks read so far.
     seen: TraceIndex,
     place: ChunkPlace,
-    /// Index in the chunk of the checked block.
+    /// Index in the chunk of the block that is being checked.
     block: u32,
 }
 
@@ -124,7 +124,7 @@ impl Checker {
         self.seen.chunks.push(entry);
     }
 
-    /// Checks a chunk's blocks and the marks between them.
+    /// Checks the blocks of a chunk and the marks between them.
     fn parts(&mut self, chunk: &Chunk) {
         let mut references = &chunk.references[..];
         let mut marks = &chunk.marks[..];
@@ -208,7 +208,7 @@ impl Checker {
         self.report.marks += chunk.marks.len() as u64;
     }
 
-    /// Compares the index with the chunks; `bytes` is the end of the trace.
+    /// Compares the index read from the trace with the chunks. `bytes` is the end of the trace.
     fn index(&mut self, index: &TraceIndex, bytes: u64) {
         self.seen.instructions = self.report.instructions;
         self.seen.blocks = self.report.blocks;

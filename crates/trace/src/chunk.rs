@@ -1,19 +1,19 @@
-//! A run of the event stream: blocks, their references, and marks between blocks.
+//! A chunk: a run of the event stream, with blocks, their references, and marks between blocks.
 
 use crate::{Block, Blocks, Mark, Reference};
 
 /// A mark with its position in a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Index in the chunk of the block after the mark; the number of blocks for a mark at the end.
+    /// Index in the chunk of the block that follows the mark; the number of blocks if none follows.
     pub before_block: u32,
     /// The mark that is placed.
     pub mark: Mark,
 }
 
-/// A run of the event stream: blocks in the order of execution, their references, and marks between blocks. References of one block are
-/// in the order of its instructions; `references` has as many as the blocks claim together. Marks are in ascending order of
-/// `before_block`.
+/// A run of the event stream: blocks in the order of execution, their references, and marks between
+/// blocks. References of one block are in the order of its instructions. `references` has as many
+/// elements as the blocks state together. Marks are in ascending order of `before_block`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
     /// The blocks of the chunk.
@@ -34,7 +34,8 @@ pub enum Event<'a> {
 }
 
 impl Chunk {
-    /// Maximum number of blocks that a chunk should hold: writers cut here, readers refuse much larger chunks.
+    /// Maximum number of blocks that a writer should put into one chunk. Readers accept somewhat
+    /// larger chunks.
     pub const BLOCKS: usize = 256 << 10;
 
     /// Empties the chunk, keeping the memory.
@@ -49,8 +50,8 @@ impl Chunk {
         self.blocks.is_empty() && self.marks.is_empty()
     }
 
-    /// Removes the blocks from an index on, with their references and marks, and returns them as a
-    /// chunk. The marks before these blocks and after the last one are included.
+    /// Removes the blocks from index `block` on and returns them as a chunk with their references.
+    /// Marks directly before these blocks, and marks after the last block, move with them.
     ///
     /// # Panics
     ///
@@ -85,8 +86,8 @@ impl Chunk {
         });
     }
 
-    /// Returns the blocks and marks, in order. A block with missing references has those that are
-    /// present.
+    /// Returns the blocks and marks, in order. A block that states more references than the chunk
+    /// has left gets those that remain.
     pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
         let mut marks = self.marks.iter().peekable();
         let mut blocks = self.blocks.iter().zip(0u32..).peekable();

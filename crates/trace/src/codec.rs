@@ -3,7 +3,8 @@
 //! The encoder turns the blocks, references and marks of one chunk into the body of a chunk record, and the decoder does the reverse. No
 //! state is carried from one chunk to the next. The columns are specified in docs/formats/trace.md, which this code follows.
 //!
-//! Bodies are hostile: decoding them never panics, and never allocates more than [`limits`] allows.
+//! Bodies may come from anybody: decoding never panics, and never allocates more than [`limits`]
+//! allows.
 
 mod addresses;
 mod closing;

@@ -1,10 +1,11 @@
-//! Values that flow from loads through registers and memory to the addresses of later loads.
+//! Follows values from loads through registers and memory to the addresses of later loads.
 
 use crate::{Block, Dependences, Followed, Mark, Reference, Values};
 
-/// Number of pieces of memory whose last store is remembered; a power of two. Spilled registers and arguments are loaded soon.
+/// Number of pieces of memory for which the last stored value is kept; a power of two. Spilled
+/// registers and arguments are soon loaded again.
 const STORES: usize = 4096;
-/// Number of address bits within a piece.
+/// Binary logarithm of the size of a piece of memory, in bytes.
 const PIECE_BITS: u32 = 3;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,12 +15,12 @@ struct Stored<T> {
     value: T,
 }
 
-/// Follows values through the code of the running task of a trace. At a switch all values are lost.
+/// Follows values through the code of the running task. At a switch all values are reset.
 #[derive(Debug)]
 pub struct DataFlow<T> {
     values: Values<T>,
     stores: Vec<Stored<T>>,
-    /// Number of the time slice. Older stores are forgotten.
+    /// Number of the current time slice. Stores of earlier ones do not count.
     slice: u32,
 }
 
@@ -34,10 +35,10 @@ impl<T: Copy + Default + Ord> Default for DataFlow<T> {
 }
 
 impl<T: Copy + Default + Ord> DataFlow<T> {
-    /// Follows a block. `take` receives each load and store with the largest value that its address
-    /// depends on (`None` in a block with unknown dependences). With a load it also receives the
-    /// value that was last stored at the address, with a store the value of the stored data. For a
-    /// load, `take` returns the loaded value.
+    /// Follows an executed block. Calls `take` with each load or store, the largest value on which
+    /// its address depends (`None` if the block's dependences are unknown), and a stored value: for
+    /// a load, the value last stored at its address, for a store, the value of its data. For a
+    /// load, `take` returns the value that is loaded.
     #[inline]
     pub fn follow(
         &mut self,
@@ -72,7 +73,7 @@ impl<T: Copy + Default + Ord> DataFlow<T> {
         });
     }
 
-    /// Follows a mark.
+    /// Follows a mark. A switch resets all values.
     pub fn mark(&mut self, mark: &Mark) {
         if matches!(mark, Mark::Switch { .. } | Mark::Exec { .. }) {
             self.values = Values::default();

@@ -1,4 +1,5 @@
-//! Which loads and registers the addresses, stored data and registers of each block of code depend on.
+//! Dependences of code: on which loads and registers the addresses, stored data and registers of
+//! each block depend.
 //!
 //! The input is rules that a frontend has derived from the code of blocks; the output is the rules
 //! of each block, read from the end of a trace. This module does not know instructions;
@@ -12,39 +13,40 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codec::{Numbers, put, unzigzag, zigzag};
 use crate::{Block, Reference};
 
-/// What a value can depend on: registers at the start of a block, and loads of the block.
+/// Set of what a value depends on: registers at the start of a block, and loads of the block. One
+/// bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sources(u128);
 
-/// Number of registers; loads of a block follow.
+/// Number of registers. In rules, the loads of a block are numbered after them.
 const REGISTERS: u8 = 64;
 /// Maximum number of loads of a block that has dependences.
 const LOADS: u8 = STORE - REGISTERS;
-/// Stands before the rules of a store.
+/// Byte of the rules that precedes the sources of a store.
 const STORE: u8 = 126;
-/// Stands for no source.
+/// Byte of the rules that stands for an empty set of sources.
 const NOTHING: u8 = 127;
-/// Set in all bytes of a set but the last.
+/// Bit set in every byte of a set of sources except the last.
 const CONTINUES: u8 = 128;
 
 impl Sources {
-    /// No source: the value is a constant, or the stack pointer.
+    /// The empty set, for a constant or the stack pointer.
     pub const NONE: Sources = Sources(0);
 
-    /// Returns a register as a source; `None` if no register has this number.
+    /// Returns the set of one register; `None` if no register has this number.
     #[inline]
     pub fn register(number: u8) -> Option<Sources> {
         (number < REGISTERS).then(|| Sources(1 << number))
     }
 
-    /// Returns a load of the block as a source, counted from 0; `None` if `number` is beyond the
-    /// loads that are followed.
+    /// Returns the set of one load, by its number in the block from 0; `None` if the number is
+    /// beyond [`LOADS`].
     #[inline]
     pub fn load(number: u8) -> Option<Sources> {
         (number < LOADS).then(|| Sources(1 << (REGISTERS + number)))
     }
 
-    /// Returns the sources of a value that depends on both.
+    /// Returns the union of two sets.
     #[inline]
     #[must_use]
     pub fn and(self, other: Sources) -> Sources {
@@ -68,12 +70,12 @@ impl Sources {
     }
 }
 
-/// What a load or store depends on.
+/// Dependences of one load or store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceDependence {
-    /// The address of a load.
+    /// A load, with the sources of its address.
     Load(Sources),
-    /// The address and the data of a store.
+    /// A store, with the sources of its address and of its data.
     Store(Sources, Sources),
 }
 
@@ -82,7 +84,7 @@ pub enum ReferenceDependence {
 pub struct BlockDependences {
     /// Dependences of each reference of the block, in order.
     pub references: Vec<ReferenceDependence>,
-    /// Registers that do not keep their value, ascending, and what the new value depends on.
+    /// Registers whose value changes, ascending, each with the sources of the new value.
     pub registers: Vec<(u8, Sources)>,
 }
 
@@ -108,8 +110,8 @@ impl BlockDependences {
     }
 }
 
-/// Values of the registers at the start of a block, and of the block's loads. The caller decides
-/// what a value is.
+/// Value of each register at the start of a block, and of each load of the block. The caller
+/// defines what a value is.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<T>([T; 128]);
 
@@ -127,7 +129,8 @@ impl<T: Copy + Default + Ord> Values<T> {
         }
     }
 
-    /// Returns the largest value of a set of sources, which is taken off the rules.
+    /// Removes a set of sources from the front of `rules`, and returns the largest value in the
+    /// set.
     #[inline]
     fn largest(&self, rules: &mut &[u8]) -> T {
         let mut largest = T::default();
@@ -142,21 +145,22 @@ impl<T: Copy + Default + Ord> Values<T> {
     }
 }
 
-/// A load or store as it happens, with the largest values that it depends on.
+/// A load or store that is executed, with the values on which it depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed<T> {
-    /// A load, with the value of its address.
+    /// A load, with the largest value on which its address depends.
     Load(Reference, T),
-    /// A store, with the values of its address and data.
+    /// A store, with the largest values on which its address and its data depend.
     Store(Reference, T, T),
 }
 
-/// The rules of one block of a trace: what its references and registers depend on.
+/// Encoded dependences of one block's references and registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a>(&'a [u8]);
 
 impl Rules<'_> {
-    /// Follows a block that runs. `take` receives each load and store, and returns the value of what was loaded.
+    /// Follows an execution of the block. Calls `take` with each load and store. For a load, `take`
+    /// returns the value that is loaded.
     #[inline]
     pub fn follow<T: Copy + Default + Ord>(
         self,
@@ -194,36 +198,36 @@ impl Rules<'_> {
     }
 }
 
-/// What identifies a block: address, bytes, references.
+/// Identity of a block: address, length in bytes, and number of references.
 type Key = (u64, u16, u16);
 
 fn key_of(block: &Block) -> Key {
     (block.address, block.bytes, block.references)
 }
 
-/// What is known of a block.
+/// Position of a block's rules.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    /// Checksum of the code, while a trace is written.
+    /// Checksum of the block's code; used only while a trace is written.
     code: u64,
     first: u32,
-    /// 0 for a block whose dependences are not known.
+    /// Length of the rules in bytes; 0 if the block's dependences are unknown.
     length: u32,
 }
 
-/// Maximum number of blocks with dependences.
+/// Maximum number of blocks for which dependences are stored.
 const MOST: usize = 1 << 20;
 const MOST_BYTES: usize = 64 << 20;
 
-/// The dependences of all blocks of a trace. Two processes may have different code at one address:
-/// if blocks of equal address and length have different dependences, these count as unknown.
+/// Dependences of all blocks of a trace. Two processes may have different code at one address: if
+/// blocks with the same key have different dependences, they count as unknown.
 #[derive(Clone, Default)]
 pub struct Dependences {
     known: FxHashMap<Key, Known>,
     rules: Vec<u8>,
 }
 
-/// Prints the number of blocks, because the blocks would be too many.
+/// Prints the number of blocks instead of their rules.
 impl std::fmt::Debug for Dependences {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Dependences({})", self.known.len())
@@ -236,7 +240,7 @@ impl Dependences {
         self.known.is_empty()
     }
 
-    /// Adds a block; calls `find` for its dependences if its code is new.
+    /// Adds a block. Calls `find` for the dependences if the code is new.
     pub fn learn(
         &mut self,
         block: &Block,
@@ -282,7 +286,7 @@ impl Dependences {
             .filter(|(_, known)| known.length > 0)
             .collect();
         blocks.sort_unstable_by_key(|(key, _)| **key);
-        // Column by column: similar numbers pack better.
+        // Stored column by column, because similar numbers compress better.
         let mut columns: [Vec<u8>; 4] = Default::default();
         put(&mut columns[0], blocks.len() as u64);
         let mut end = 0u64;
@@ -343,7 +347,8 @@ impl Dependences {
     }
 }
 
-/// Returns the length in bytes of a block's rules, if they are complete.
+/// Returns the length in bytes of the rules at the front of `bytes`, for a block with this number
+/// of references; `None` if they are incomplete.
 fn length_of(bytes: &[u8], references: u16) -> Option<usize> {
     let mut rest = bytes;
     let sources = |rest: &mut &[u8]| {

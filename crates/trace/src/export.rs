@@ -1,4 +1,4 @@
-//! Exports traces for other tools, which can then check this program.
+//! Exports traces to the formats of other tools, against which the simulations can be checked.
 
 mod din;
 mod lackey;
@@ -29,7 +29,7 @@ pub trait Exporter {
 /// Totals of an exported trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Number of lines of text written.
+    /// Number of processes. A line of the text does not show its process.
     pub lines: u64,
     /// Number of processes. The text does not show the process of a line.
     pub processes: usize,

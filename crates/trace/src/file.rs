@@ -27,8 +27,8 @@ pub use recorder::{Recorder, ShapeId};
 pub use seekable::{TraceFile, dependences, kernel_symbols};
 pub use writer::TraceWriter;
 
-/// Name of the format. The header has this name, a slash and [`TRACE_VERSION`].
+/// Name of the format. A header's schema is this name, a slash and [`TRACE_VERSION`].
 pub const TRACE_SCHEMA: &str = "switchcost.trace";
 
-/// Version of the format. Earlier ones were never released.
+/// Version of the format. Earlier versions were never released.
 pub const TRACE_VERSION: u32 = 3;

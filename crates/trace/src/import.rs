@@ -1,8 +1,10 @@
-//! Imports traces of other tools as a stream, of any length, with a few chunks of memory.
+//! Imports traces of other tools as a stream of any length, with a few chunks of memory.
 //!
-//! The input is text of Valgrind's lackey or of Dinero, records of ChampSim, packets of gem5, or records of DynamoRIO's drmemtrace, in one
-//! file or in several; the output is chunks, and notes on omitted and invented data. The trace of a format without tasks has one task,
-//! `imported`, whose birth and the switch to it come first. `docs/formats/importers.md` describes the content of these formats.
+//! The input is text of Valgrind's lackey or of Dinero, records of ChampSim, packets of gem5, or
+//! records of DynamoRIO's drmemtrace, in one file or in several. The output is chunks, and notes on
+//! omitted and invented data. A trace in a format without tasks gets one task, `imported`; its
+//! birth and a switch to it come first. `docs/formats/importers.md` describes the content of these
+//! formats.
 
 mod assembler;
 mod champsim;
@@ -28,7 +30,7 @@ use lines::{Lines, Parsed, harmless};
 pub use error::{ImportError, Location};
 pub use unzip::Unzipped;
 
-/// Note on text that begins with references, or has only references.
+/// Note for text that begins with references, or has nothing else.
 const MADE_UP: &str = "the trace begins with data that no instruction touches, so one was made up for each reference until an \
                        instruction came: numbers of instructions, CPI and caches of instructions are no program's";
 
@@ -46,7 +48,7 @@ pub struct Importer<R: BufRead> {
     assembler: Assembler,
     ignored: u64,
     is_over: bool,
-    /// The error that ended the reading, reported after all data before it.
+    /// Error that ended the reading. It is reported after all data before it.
     failure: Option<ImportError>,
 }
 
@@ -59,7 +61,8 @@ impl<R: BufRead> Importer<R> {
         )
     }
 
-    /// Imports Dinero's `din` text, which has no sizes: every instruction and every reference is `word_bytes` long.
+    /// Imports Dinero's `din` text. The text has no sizes, so every instruction and every reference
+    /// is `word_bytes` long.
     ///
     /// # Errors
     ///
@@ -102,8 +105,9 @@ impl<R: BufRead> Importer<R> {
         ))
     }
 
-    /// Imports a post-processed offline trace of drmemtrace of a 64-bit program, in one file of one thread, several threads or one
-    /// core, plain or packed by gzip or snappy. Threads become tasks.
+    /// Imports a post-processed offline trace that drmemtrace made of a 64-bit program. The file
+    /// has one thread, several threads or one core; it may be packed by gzip or snappy. Threads
+    /// become tasks.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -111,9 +115,9 @@ impl<R: BufRead> Importer<R> {
         Importer::drmemtrace_files(vec![(String::new(), from)], None)
     }
 
-    /// Imports a post-processed offline trace of drmemtrace from files of one thread each, with
-    /// their names. Threads are interleaved by their time stamps. With `cpu`, only instructions
-    /// that ran on that CPU of the traced machine are imported.
+    /// Imports a post-processed offline trace of drmemtrace from files of one thread each, given
+    /// with their names. Threads are interleaved by their time stamps. With `cpu`, only
+    /// instructions that ran on that CPU of the traced machine are imported.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -141,7 +145,8 @@ impl<R: BufRead> Importer<R> {
     ///
     /// # Errors
     ///
-    /// Invalid input, a reference before any instruction, or a file that cannot be read; once, after the chunks of everything before.
+    /// If the input is invalid or cannot be read, or a reference precedes any instruction. The
+    /// error is returned once, after all data before it.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ImportError> {
         chunk.clear();
         while !self.is_over && !self.assembler.is_full() {
@@ -208,25 +213,25 @@ impl<R: BufRead> Importer<R> {
         Ok(true)
     }
 
-    /// Returns the number of lines or records so far that are no part of the trace, and were
-    /// ignored.
+    /// Returns the number of lines or records so far that were ignored because they are no part of
+    /// the trace.
     pub fn ignored_lines(&self) -> u64 {
         self.ignored
     }
 
-    /// Returns the number of invented instructions so far: for references before any instruction,
+    /// Returns the number of instructions invented so far: for references before any instruction,
     /// and for each 65,535 references of one instruction.
     pub fn made_up_instructions(&self) -> u64 {
         self.assembler.made_up
     }
 
-    /// Returns the number of references so far without a size in the source.
+    /// Returns the number of references so far whose size the source does not give.
     pub fn unknown_sizes(&self) -> u64 {
         self.assembler.unknown_sizes
     }
 
-    /// Returns the notes that qualify all numbers from the trace, as sentences; complete once the
-    /// first chunk has been read.
+    /// Returns sentences that qualify all numbers computed from the trace. The list is complete
+    /// once the first chunk has been read.
     pub fn notes(&self) -> Vec<String> {
         let of_format = match &self.format {
             Format::Lackey(_) | Format::Din { .. } => Vec::new(),

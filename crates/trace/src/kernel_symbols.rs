@@ -1,12 +1,12 @@
-//! Names of addresses in the traced kernel: functions, variables, and contents of its memory pages.
+//! Names of addresses in the traced kernel: functions, variables, and kinds of memory.
 
-/// Maximum number of symbols of a kernel; real ones have fewer.
+/// Maximum number of symbols that are read. Real kernels have fewer.
 const MOST: usize = 1 << 20;
-/// Longest name, in bytes: the kernel's own limit (KSYM_NAME_LEN).
+/// Maximum length of a name in bytes: the kernel's own limit (KSYM_NAME_LEN).
 const LONGEST_NAME: usize = 511;
 const MOST_BYTES: usize = 32 << 20;
 const PAGE: u64 = 4096;
-/// Name of a range with unknown content.
+/// Name of an address range whose content is unknown.
 const NOTHING: &str = "-";
 
 /// Names of a kernel's functions, variables and memory, by address.
@@ -26,14 +26,15 @@ impl std::fmt::Debug for KernelSymbols {
 
 impl KernelSymbols {
     /// Parses lines `ADDRESS NAME` with ascending hexadecimal addresses, as in /proc/kallsyms. A
-    /// name may contain spaces; the name `-` means that nothing is known from that address on. If
-    /// an address has several names, the first counts. Returns `None` if a line has another form,
-    /// or if there are more lines than any kernel has symbols.
+    /// name may contain spaces. The name `-` means that the content is unknown from that address
+    /// on. Of several names for one address, the first counts. Returns `None` if a line has another
+    /// form, or if there are more lines than any kernel has symbols.
     pub fn parse_lines(text: &[u8]) -> Option<KernelSymbols> {
         KernelSymbols::sort_pairs(pairs(text)?)
     }
 
-    /// Parses lines like [`KernelSymbols::parse_lines`], in any order. At an address with a name, a `-` does not count.
+    /// Parses lines in any order, which are otherwise as for [`KernelSymbols::parse_lines`]. A `-`
+    /// does not count at an address that also has a name.
     pub fn parse_unsorted_lines(text: &[u8]) -> Option<KernelSymbols> {
         let mut pairs = pairs(text)?;
         pairs.sort_by_key(|&(address, name)| (address, name == NOTHING));
@@ -48,7 +49,7 @@ impl KernelSymbols {
         Some(symbols)
     }
 
-    /// Formats the symbols for [`KernelSymbols::parse_lines`].
+    /// Returns the symbols as text that [`KernelSymbols::parse_lines`] reads.
     pub fn format_lines(&self) -> String {
         let mut begin = 0;
         let line = |&(address, end): &(u64, u32)| {
@@ -79,8 +80,8 @@ impl KernelSymbols {
         Some(())
     }
 
-    /// Returns the name of the last symbol at or before an address. The last symbol of all has no
-    /// known end, so an address more than a page after it (in modules) has no name.
+    /// Returns the name of the last symbol at or before an address. The end of the last symbol is
+    /// unknown, so an address more than a page after it (in a module) has no name.
     pub fn name_at(&self, address: u64) -> Option<&str> {
         let (last, _) = self.starts.last()?;
         if address.saturating_sub(*last) > PAGE {
@@ -115,7 +116,7 @@ impl KernelSymbols {
 
     /// Decodes the body of a record of symbols, the reverse of `encode`.
     pub(crate) fn decode(body: &[u8]) -> Result<KernelSymbols, &'static str> {
-        // Empty content has no frames in zstd.
+        // zstd accepts an empty body as one without frames; a record of symbols has a frame.
         if body.is_empty() {
             return Err("it is empty");
         }
@@ -126,7 +127,7 @@ impl KernelSymbols {
     }
 }
 
-/// Returns the address and name of each line.
+/// Returns the address and name in each line; `None` if a line has another form.
 fn pairs(text: &[u8]) -> Option<Vec<(u64, &str)>> {
     if text.len() > MOST_BYTES {
         return None;
@@ -138,7 +139,7 @@ fn pairs(text: &[u8]) -> Option<Vec<(u64, &str)>> {
     pairs.collect()
 }
 
-/// Returns the unpacked size that a zstd frame states, limited to the maximum.
+/// Returns the unpacked size that a zstd frame states, or the maximum if that is smaller.
 fn capacity(body: &[u8]) -> usize {
     let claimed = zstd::zstd_safe::get_frame_content_size(body)
         .ok()

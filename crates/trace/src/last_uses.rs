@@ -1,23 +1,22 @@
 //! Reduces a run of the event stream to its effect on caches: the last use of each line.
 //!
-//! The input is chunks in their order; the output is chunks with a few of the same blocks and
-//! references at the same positions between the same marks. A cache that processes only the output
-//! holds the same lines as after the whole run, or nearly so, because LRU orders lines by their
-//! last uses ("no-state-loss", T. M. Conte, M. A. Hirsch, W. W. Hwu 1998; L. Eeckhout, K. De
-//! Bosschere 2006).
+//! The input is chunks in their order. The output is chunks with a small part of the blocks and
+//! references, in the same order between the same marks. A cache that sees only the output holds
+//! nearly the same lines as one that sees the input, because LRU orders lines by their last uses
+//! ("no-state-loss", T. M. Conte, M. A. Hirsch, W. W. Hwu 1998; L. Eeckhout, K. De Bosschere 2006).
 
 use rustc_hash::FxHashSet;
 
 use crate::{Block, Chunk, Mark, Placed, ProcessId, ProcessTable, Reference};
 
-/// Bits of the page size for which first uses are kept: the smallest page size.
+/// Binary logarithm of the smallest page size, for which first uses are kept.
 const PAGE_BITS: u32 = 12;
-/// Size of the cache of recent uses, which is searched before all uses; a power of two.
+/// Number of recent uses in a cache that is searched before the set of all uses; a power of two.
 const RECENT: usize = 1 << 12;
-/// Address bit that is set in the kernel's half, which is the same in all address spaces.
+/// Number of the address bit that is set in the kernel's half, which all address spaces share.
 const KERNEL_BIT: u32 = 47;
 
-/// Kind of a use: a fetch, load or store.
+/// Kind of use of a line or page: a fetch, load or store.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Fetch,
@@ -25,11 +24,11 @@ enum Kind {
     Store,
 }
 
-/// A use of a line or page: the address space, and the number of the line or page with the kind in
-/// the upper bits.
+/// A use of a line or page: the address space, and the number of the line or page, with the kind of
+/// use in the upper bits.
 type Use = (ProcessId, u64);
 
-/// All uses so far, with a cache of recent uses.
+/// All uses seen so far, with a cache of the recent ones.
 #[derive(Debug)]
 struct Met {
     recent: Vec<Use>,
@@ -49,7 +48,7 @@ impl Met {
         self.all.clear();
     }
 
-    /// Records a use. Returns whether it is the first of its kind.
+    /// Records a use. Returns whether no equal use was seen before.
     #[inline]
     fn is_new(&mut self, process: ProcessId, kind: Kind, number: u64) -> bool {
         let used = (process, number | (kind as u64) << 62);
@@ -62,7 +61,7 @@ impl Met {
     }
 }
 
-/// Blocks between two marks that change the running process, with that process.
+/// Consecutive blocks of one process, which begin at index `start`.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     start: usize,
@@ -77,13 +76,14 @@ pub struct LastUses {
     lines: Met,
     pages: Met,
     stretches: Vec<Stretch>,
-    /// For each block and each reference of the chunk, whether it is kept.
+    /// For each block of the chunk, whether it is kept; `references` has the same for each
+    /// reference.
     blocks: Vec<bool>,
     references: Vec<bool>,
 }
 
 impl LastUses {
-    /// Creates a reduction for caches whose lines have at least `bytes` bytes, a power of two.
+    /// Creates a reduction for caches with lines of at least `bytes` bytes, a power of two.
     pub fn new(bytes: u64) -> LastUses {
         LastUses {
             line_bits: bytes.max(1).trailing_zeros(),
@@ -96,7 +96,8 @@ impl LastUses {
         }
     }
 
-    /// Reduces the next chunk of the trace to its effect on caches, and stores the result in `kept`.
+    /// Reduces the next chunk of the trace to the part that determines the state of caches, and
+    /// stores the result in `kept`.
     pub fn keep(&mut self, chunk: &Chunk, kept: &mut Chunk) {
         self.follow(chunk);
         self.blocks.clear();
@@ -108,22 +109,21 @@ impl LastUses {
         self.copy(chunk, kept);
     }
 
-    /// Reduces the next chunk of the trace to its effect on caches.
+    /// Reduces the next chunk of the trace to the part that determines the state of caches.
     pub fn kept(&mut self, chunk: &Chunk) -> Chunk {
         let mut kept = Chunk::default();
         self.keep(chunk, &mut kept);
         kept
     }
 
-    /// Skips the next chunk of the trace, except for keeping track of the living and the running
-    /// tasks.
+    /// Skips the next chunk of the trace. Only the states of the tasks are followed.
     pub fn pass(&mut self, chunk: &Chunk) {
         chunk.marks.iter().for_each(|placed| {
             self.table.follow(&placed.mark);
         });
     }
 
-    /// Records which process runs from which block on.
+    /// Records the stretches of the chunk: which process runs from which block on.
     fn follow(&mut self, chunk: &Chunk) {
         self.stretches.clear();
         self.stretches.push(Stretch {
@@ -139,7 +139,8 @@ impl LastUses {
         }
     }
 
-    /// Keeps the first uses of pages, because pages get frames at their first use or first store.
+    /// Keeps the first use of each page, because a page gets its frame at the first use or the
+    /// first store.
     fn first_pages(&mut self, chunk: &Chunk) {
         self.pages.clear();
         let mut stretches = self.stretches.iter().peekable();
@@ -172,8 +173,8 @@ impl LastUses {
         }
     }
 
-    /// Marks the last uses of lines as kept. The chunk is processed backwards, so that the use seen
-    /// first is the last one.
+    /// Keeps the last use of each line. The chunk is processed backwards, so the use seen first is
+    /// the last one.
     fn last_lines(&mut self, chunk: &Chunk) {
         self.lines.clear();
         let mut end = chunk.blocks.len();
@@ -274,8 +275,7 @@ fn bytes_of_data(reference: Reference) -> (u64, u64) {
     )
 }
 
-/// Records the use of all lines or pages of these bytes. Returns whether it is the first for any of
-/// them.
+/// Records the use of all lines or pages of some bytes. Returns whether any of these uses is new.
 #[inline]
 fn is_new(
     met: &mut Met,

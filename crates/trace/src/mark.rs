@@ -2,8 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A task: one thread of control that the scheduler can switch to. Counted from 1 in order of birth, and never reused
-/// within a trace, unlike the kernel's thread ids.
+/// Number of a task, one thread of control that the scheduler can switch to. Tasks are counted from
+/// 1 in order of birth. Unlike the kernel's thread IDs, numbers are never reused within a trace.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct TaskId(pub u32);
 
 impl TaskId {
-    /// Number of no task: the state before the first switch, and while every task sleeps.
+    /// Number that stands for no task: before the first switch, and while every task sleeps.
     pub const NONE: TaskId = TaskId(0);
 }
 
@@ -21,8 +21,9 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// An address space, which a cache with process tags distinguishes. Counted from 1, never reused within a trace. A fork and an exec
-/// each make a new one, because addresses then name other memory.
+/// Number of an address space, which a cache with process tags distinguishes. Address spaces are
+/// counted from 1, and numbers are never reused within a trace. A fork and an exec each make a new
+/// one, because addresses then refer to other memory.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -35,8 +36,8 @@ impl fmt::Display for ProcessId {
     }
 }
 
-/// Kernel entry by which a task left the CPU. Whether the switch was voluntary is stored separately, because a task can be preempted
-/// inside a system call.
+/// Kind of kernel entry at which a task left the CPU. A switch stores separately whether it was
+/// voluntary, because a task can be preempted inside a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -56,7 +57,8 @@ pub enum Cause {
     Unknown,
 }
 
-/// A part of an address space to which a file is mapped; it turns addresses into functions and lines.
+/// Part of an address space to which a file is mapped. It gives the function and line of an
+/// address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     /// First address of the mapping.
@@ -65,7 +67,7 @@ pub struct Mapping {
     pub bytes: u64,
     /// Offset in the file at which the mapping begins.
     pub offset: u64,
-    /// Path as the program saw it; hostile bytes, not necessarily UTF-8.
+    /// Path of the file as the program saw it: untrusted bytes, not necessarily UTF-8.
     pub path: Vec<u8>,
     /// GNU build ID of the file; empty if it has none.
     pub build_id: Vec<u8>,
@@ -73,11 +75,12 @@ pub struct Mapping {
     pub is_executable: bool,
 }
 
-/// An event between two blocks.
+/// An event between two blocks of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// A task begins. A task of a new `process` has a copy of its parent's memory, or empty memory without a parent.
+    /// A task begins. If its address space is new, it has a copy of the parent's memory, or is
+    /// empty without a parent.
     Birth {
         /// Number of the new task.
         task: TaskId,
@@ -85,7 +88,8 @@ pub enum Mark {
         process: ProcessId,
         /// Task that started the new one; [`TaskId::NONE`] for a command of the user.
         parent: TaskId,
-        /// Name of the task (the kernel's `comm`, or the last part of the command). It is untrusted: escape it before display.
+        /// Name of the task (the kernel's `comm`, or the last part of the command). Untrusted:
+        /// escape it before display.
         name: Vec<u8>,
     },
     /// The running task executes another program from here on, in a new address space.
@@ -94,15 +98,16 @@ pub enum Mark {
         task: TaskId,
         /// New address space of the task.
         process: ProcessId,
-        /// New name of the task; untrusted: escape it before display.
+        /// New name of the task. Untrusted: escape it before display.
         name: Vec<u8>,
     },
-    /// A task of the trace ended.
+    /// A task ends.
     Exit {
         /// Number of the task.
         task: TaskId,
     },
-    /// Another task runs from here on, or the same task after a time in which every task slept ([`Mark::is_switch`]).
+    /// Another task runs from here on, or the same task again after a time in which every task
+    /// slept. [`Mark::is_switch`] tells the two apart.
     Switch {
         /// The task that ran until here; [`TaskId::NONE`] at the start of a trace.
         from: TaskId,
@@ -110,31 +115,31 @@ pub enum Mark {
         to: TaskId,
         /// Whether `from` gave up the CPU voluntarily.
         is_voluntary: bool,
-        /// Cause for which `from` left the CPU.
+        /// Kind of kernel entry at which `from` left the CPU.
         cause: Cause,
     },
-    /// The running task enters the kernel.
+    /// The running task enters a system call.
     SyscallEnter {
-        /// Number of the call on the traced architecture.
+        /// Number of the system call on the traced architecture.
         number: u16,
     },
-    /// The running task returns from the kernel.
+    /// The running task returns from a system call.
     SyscallExit {
-        /// Number of the call on the traced architecture.
+        /// Number of the system call on the traced architecture.
         number: u16,
     },
-    /// The kernel reads or writes memory of the running task in a system call of that task.
+    /// The kernel reads or writes memory of the running task in a system call.
     KernelTouch {
         /// First address of the memory.
         address: u64,
-        /// Number of bytes that are mapped.
+        /// Length of the memory in bytes; only mapped pages count.
         bytes: u64,
-        /// Whether the kernel writes.
+        /// Whether the kernel writes the memory.
         is_store: bool,
     },
-    /// The running task faults on a page.
+    /// The running task has a page fault.
     Fault {
-        /// Address that the task touched.
+        /// Address that caused the fault.
         address: u64,
     },
     /// A file is mapped into the running task's address space.
@@ -146,8 +151,9 @@ pub enum Mark {
         /// Length of the part in bytes.
         bytes: u64,
     },
-    /// The physical page of a virtual page of the running task, from here on. Sources that know it record it before the first
-    /// reference, and whenever it changes.
+    /// From here on, a page of the running task has this physical address. Sources that know
+    /// physical addresses record each page before its first reference, and whenever the address
+    /// changes.
     Page {
         /// Virtual address of the page.
         virtual_address: u64,
@@ -159,8 +165,8 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Whether the mark is a switch from one task to another. The start of the first run takes the CPU from no task, so it is no
-    /// switch.
+    /// Whether the mark is a switch from one task to another. The start of the first task is not a
+    /// switch, because no task leaves the CPU.
     pub fn is_switch(&self) -> bool {
         matches!(self, Mark::Switch { from, .. } if *from != TaskId::NONE)
     }

@@ -19,7 +19,8 @@ pub enum Purpose {
     },
     /// The chunk is not counted; only its effect on caches is wanted.
     WarmUp,
-    /// The chunk is not counted, and has only the last uses, for their effect on caches.
+    /// The chunk is not counted, and has only the last uses of lines; only its effect on caches is
+    /// wanted.
     LastUses,
 }
 
@@ -31,20 +32,20 @@ pub struct Parts<'f> {
     /// Parts, as ranges of instructions in ascending order that do not touch.
     parts: Vec<Range<u64>>,
     warm_up: u64,
-    /// Rest of the last chunk read, and the number of the rest's first instruction.
+    /// Rest of the last chunk that was read, and the number of the first instruction in it.
     rest: Option<(Chunk, u64)>,
     next: usize,
-    /// Whether the last chunk read has a switch, and the number of the last chunk before that has
-    /// one.
+    /// Whether the last chunk that was read has a switch; `last_switch` is the number of the last
+    /// chunk before it that has one.
     has_switch: bool,
     last_switch: Option<usize>,
-    /// Number of the first instruction of the last returned piece.
+    /// Number of the first instruction of the piece that was returned last.
     start: u64,
 }
 
 impl<'f> Parts<'f> {
-    /// Creates a reader of parts in ascending order that do not overlap. Each part follows a
-    /// warm-up of at least `warm_up` instructions, for caches whose lines have at least
+    /// Creates a reader of `parts`, which must be ascending and must not overlap. At least
+    /// `warm_up` instructions before each part are read in full. Caches must have lines of at least
     /// `line_bytes` bytes.
     pub fn new(
         file: TraceFile<'f>,
@@ -66,7 +67,8 @@ impl<'f> Parts<'f> {
         }
     }
 
-    /// Reads the next piece of the trace into `chunk`; returns `None` after the last part.
+    /// Reads the next piece of the trace into `chunk`, and returns its purpose; `None` after the
+    /// last part.
     ///
     /// # Errors
     ///
@@ -102,9 +104,8 @@ impl<'f> Parts<'f> {
         Ok(Some(purpose))
     }
 
-    /// Returns the number of instructions that the running task had executed since its switch, at
-    /// the start of the piece that was returned last; since the start of the trace, if there was no
-    /// switch to the task.
+    /// Returns how many instructions the running task had executed since its switch, at the start
+    /// of the piece that was returned last. Without a switch the count begins with the trace.
     ///
     /// # Errors
     ///
@@ -123,7 +124,7 @@ impl<'f> Parts<'f> {
         Ok(self.start)
     }
 
-    /// Returns the end of the wanted instructions.
+    /// Returns the number of the first instruction after all parts.
     fn end(&self) -> u64 {
         self.parts.last().map_or(0, |part| part.end)
     }
@@ -146,7 +147,7 @@ impl<'f> Parts<'f> {
         Ok(())
     }
 
-    /// Returns the range of instructions of a chunk.
+    /// Returns the range of instructions of chunk `number`.
     fn range(&self, number: usize) -> Option<Range<u64>> {
         let index = self.file.index();
         let start = index.chunks.get(number)?.first_instruction;
@@ -157,8 +158,8 @@ impl<'f> Parts<'f> {
         Some(start..end)
     }
 
-    /// Returns the purpose of the instructions from `at` on, and the first instruction with another
-    /// purpose. `at` lies before the end of the last part.
+    /// Returns the purpose of the instructions from `at` on, and the number of the first
+    /// instruction with another purpose. `at` must lie before the end of the last part.
     fn purpose(&self, at: u64) -> (Purpose, u64) {
         let number = self.parts.partition_point(|part| part.end <= at);
         let part = &self.parts[number];
@@ -177,8 +178,8 @@ fn is_switch(mark: &Mark) -> bool {
     matches!(mark, Mark::Switch { .. })
 }
 
-/// Returns the number of instructions before the last switch within a chunk's first `within`
-/// instructions; `None` without such a switch.
+/// Returns the position of the last switch within a chunk's first `within` instructions, in
+/// instructions from the chunk's start; `None` without a switch.
 fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
     let mut marks = chunk
         .marks

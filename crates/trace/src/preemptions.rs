@@ -1,9 +1,8 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-/// Random moments at which a wake-up takes the CPU from the running task, whatever the task does (a
-/// Poisson process). They model the preemptions that a scheduled order lacks. The same seed gives
-/// the same moments.
+/// Random moments at which the running task is preempted, whatever it does (a Poisson process).
+/// They model preemptions that a scheduled order lacks. Equal seeds give equal moments.
 #[derive(Clone, Debug)]
 pub struct Preemptions {
     mean_instructions: u64,
@@ -11,7 +10,7 @@ pub struct Preemptions {
 }
 
 impl Preemptions {
-    /// Creates moments with this mean distance in instructions.
+    /// Creates moments at a mean distance of `mean_instructions`.
     pub fn new(mean_instructions: u64, seed: u64) -> Preemptions {
         let dice = ChaCha8Rng::seed_from_u64(seed);
         Preemptions {
@@ -22,12 +21,12 @@ impl Preemptions {
 
     /// Returns the number of instructions until the next moment, at least 1.
     pub fn next_distance(&mut self) -> u64 {
-        // The share is above 0, and at most 1.
+        // The share is greater than 0 and at most 1, so that its logarithm is finite.
         let share = ((self.dice.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
         ((-share.ln() * self.mean_instructions as f64).round() as u64).max(1)
     }
 
-    /// Describes the preemptions, for traces and records.
+    /// Returns a description of the preemptions for traces and records.
     pub fn words(mean_instructions: u64) -> String {
         format!("preempted at random every {mean_instructions} instructions")
     }

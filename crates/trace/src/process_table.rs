@@ -1,4 +1,4 @@
-//! Tracks tasks, their address spaces, and the running task by the marks of a stream.
+//! Follows tasks, their address spaces and the running task, by the marks of a stream.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub struct Task {
     pub process: ProcessId,
     /// Task that created the task.
     pub parent: TaskId,
-    /// Current name of the task; untrusted: escape it before display.
+    /// Current name of the task. Untrusted: escape it before display.
     pub name: Vec<u8>,
     /// Whether the task has ended.
     pub has_ended: bool,
@@ -28,12 +28,12 @@ pub struct ProcessTable {
     living: BTreeMap<ProcessId, u64>,
 }
 
-/// Changes of address spaces by a mark.
+/// Effect of a mark on address spaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// Parent and child of a fork; the child's memory is a copy of the parent's.
     pub fork: Option<(ProcessId, ProcessId)>,
-    /// Address space whose last task has ended; `None` if none ended.
+    /// Address space whose last task has ended or left; `None` if there is none.
     pub ended: Option<ProcessId>,
 }
 
@@ -43,7 +43,7 @@ impl ProcessTable {
         self.tasks.get(&self.running)
     }
 
-    /// Returns the address space of the running task; 0 if no task runs.
+    /// Returns the address space of the running task; number 0 if no task runs.
     pub fn running_process(&self) -> ProcessId {
         self.running_task()
             .map_or(ProcessId(0), |task| task.process)
@@ -59,8 +59,8 @@ impl ProcessTable {
         self.living.get(&process).is_some_and(|tasks| *tasks > 0)
     }
 
-    /// Applies a mark and returns the resulting changes. An impossible mark (such as an exec
-    /// without a task) changes nothing.
+    /// Applies a mark and returns its effect. An impossible mark (such as an exec without a task)
+    /// has none.
     pub fn follow(&mut self, mark: &Mark) -> Change {
         match mark {
             Mark::Birth {
@@ -136,8 +136,8 @@ impl ProcessTable {
         *self.living.entry(process).or_default() += 1;
     }
 
-    /// Records that a task leaves an address space. Returns the address space if that was its last
-    /// task.
+    /// Records that a task leaves an address space. Returns the address space if no task is left in
+    /// it.
     fn leave(&mut self, process: ProcessId) -> Option<ProcessId> {
         let living = self.living.get_mut(&process)?;
         *living -= 1;

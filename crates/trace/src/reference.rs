@@ -1,8 +1,7 @@
 use std::fmt;
 
-/// Sizes in bytes that a [`Reference`] can store, ascending. Other sizes are rounded up. The sizes
-/// of all plain, string, x87, SSE and AVX accesses of x86-64, and of all accesses of aarch64, are
-/// included.
+/// Sizes in bytes that a [`Reference`] can store, ascending. Other sizes are rounded up. All plain,
+/// string, x87, SSE and AVX accesses of x86-64 and all accesses of aarch64 have one of these sizes.
 pub const SIZES: [u16; 32] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 108, 112,
     128, 160, 192, 256, 512, 832, 1024,
@@ -30,7 +29,8 @@ impl Reference {
     /// Largest offset of an instruction's last byte that a reference can store.
     pub const LAST_OFFSET: u16 = (1 << THROUGH_BITS) - 1;
 
-    /// Packs a reference. `through` is the offset of the last byte of its instruction in the block.
+    /// Packs a reference. `through` is the offset in the block of the last byte of the reference's
+    /// instruction.
     ///
     /// # Panics
     /// In debug builds, if `through` is larger than [`Reference::LAST_OFFSET`] or `size_code` is no index of
@@ -47,8 +47,8 @@ impl Reference {
         )
     }
 
-    /// Returns the index in [`SIZES`] for a size in bytes: of the size itself or the next larger
-    /// one. Returns `None` for 0 and for more than 1024.
+    /// Returns the index in [`SIZES`] of the least size that is at least `bytes`; `None` for 0 and
+    /// for more than 1024.
     pub fn size_code(bytes: u64) -> Option<u8> {
         if bytes == 0 {
             return None;
@@ -59,7 +59,7 @@ impl Reference {
             .map(|code| code as u8)
     }
 
-    /// Returns the virtual address of the first byte.
+    /// Returns the virtual address of the first byte touched.
     #[inline]
     pub const fn address(self) -> u64 {
         (((self.0 << (64 - ADDRESS_BITS)) as i64) >> (64 - ADDRESS_BITS)) as u64

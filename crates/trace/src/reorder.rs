@@ -1,17 +1,17 @@
 //! Reorders the tasks of a trace, to simulate another scheduler or another quantum.
 //!
 //! The input is a trace with its index, and a [`Schedule`]; the output is the [`Chunk`]s of a trace
-//! in which each task does what it did, in its own order, to the last reference, while other tasks
-//! run at other times. No file is written, and memory does not grow with the trace, except for some
-//! 60 bytes per switch: chunks are decoded as tasks reach them.
+//! in which each task executes exactly what it did, in its own order, while other tasks run at
+//! other times. No file is written, and memory does not grow with the trace, except for some 60
+//! bytes per switch: chunks are decoded as tasks reach them.
 //!
 //! *Which task may run.* A preempted task may run again at any time. A task that left the CPU
 //! voluntarily waited for something, and the trace does not say for what. Only a system call (or
-//! the end) of another task can have woken it. The task therefore stays blocked until every task
-//! that made calls during its absence has made the last of these calls. If no other task made a
-//! call, the task waited for something external (a timer, a disk): it stays blocked while the
-//! others execute as many instructions as they did during the wait. In the trace all this had
-//! happened before the task returned, so there is always a task that may run.
+//! the end) of another task can have woken it. The task therefore stays blocked until every other
+//! task has made all calls that it made in the trace during the wait. If no other task made a call,
+//! the task waited for something external (a timer, a disk): it stays blocked while the others
+//! execute as many instructions as they did during the wait. In the trace, all of these events
+//! precede the task's return, so there is always a task that may run.
 //!
 //! *Page faults.* If requested, a task also leaves the CPU at the first use of each page of a file,
 //! and is away while the disk reads.

@@ -1,35 +1,36 @@
-//! Constant part of repeatedly executed code: the shape of one block, or of several consecutive
+//! Shapes: the constant part of repeatedly executed code, for one block or several consecutive
 //! blocks.
 
 use crate::{Block, Reference, UnfitBlock};
 
-/// Source of the address of a reference.
+/// How the address of a reference is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressKind {
-    /// The address is *explicit*: stored at each execution. All other kinds are *derived*.
+    /// The address is *explicit*: it is stored at each execution. All other addresses are
+    /// *derived*.
     Explicit,
     /// The address is always the same.
     Fixed(u64),
     /// The address is at a constant distance from that of an earlier explicit reference of the
     /// shape.
     Relative {
-        /// Index, in the shape, of the explicit reference.
+        /// Index in the shape of the explicit reference.
         base: u16,
         /// Distance in bytes, modulo 2^48.
         offset: u64,
     },
 }
 
-/// A reference of a shape, with the source of its address.
+/// A reference of a shape, without its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeReference {
-    /// The reference with its address set to 0, because `place` determines the address.
+    /// The reference with 0 as its address.
     pub reference: Reference,
-    /// Way in which the reference's address is determined.
+    /// How the reference's address is determined at an execution.
     pub place: AddressKind,
 }
 
-/// Why a shape is invalid. Follows "an impossible shape: " in a message.
+/// Why a shape is invalid. A message prints it after "an impossible shape: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitShape {
     /// The block does not fit its references.
@@ -45,24 +46,24 @@ pub enum UnfitShape {
         /// Index of the base reference.
         base: u16,
     },
-    /// The blocks claim a different number of references.
+    /// The shape has more or fewer references than its blocks state.
     #[error("{found} references, but the blocks claim {need}")]
     Count {
-        /// The number of references found.
+        /// Number of references of the shape.
         found: usize,
-        /// The number of references claimed.
+        /// Number of references that the blocks state together.
         need: usize,
     },
-    /// The shape has no block, or more than a shape can have.
+    /// The shape has no block, or more blocks than [`MOST_BLOCKS`].
     #[error("{found} blocks, not 1 to {MOST_BLOCKS}")]
     Blocks {
-        /// The number of blocks found.
+        /// Number of blocks of the shape.
         found: usize,
     },
-    /// The shape has more references than a shape can have.
+    /// The shape has more references than [`MOST_REFERENCES`].
     #[error("{found} references, but at most {MOST_REFERENCES} are possible")]
     References {
-        /// The number of references found.
+        /// Number of references of the shape.
         found: usize,
     },
 }
@@ -112,7 +113,7 @@ pub fn check_shape(blocks: &[Block], forms: &[ShapeReference]) -> Result<(), Unf
     Ok(())
 }
 
-/// Returns the number of explicit references.
+/// Returns the number of explicit references among `forms`.
 pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
     forms
         .iter()
@@ -120,14 +121,14 @@ pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
         .count()
 }
 
-/// A reference of a shape, prepared for the insertion of an address.
+/// A reference of a shape, prepared for insertion of its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unfold {
-    /// Addend of the explicit address in the upper bits, where sums wrap at 48 bits. The lower bits
-    /// hold the rest of the reference.
+    /// Number to be added to the explicit address in the upper 48 bits, where sums wrap. The lower
+    /// bits hold the rest of the reference.
     base: u64,
     source: u32,
-    /// Mask for the explicit address: -1, or 0 if the reference's address does not depend on one.
+    /// Mask for the explicit address: -1, or 0 if the reference's address is fixed.
     mask: i32,
 }
 
@@ -150,13 +151,14 @@ impl Unfold {
         self.source as usize
     }
 
-    /// Returns the reference with its address, derived from the explicit address `explicit`.
+    /// Returns the reference with its address, computed from the explicit address `explicit`.
     #[inline(always)]
     pub fn reference_at(&self, explicit: u64) -> Reference {
         self.reference_at_upper(explicit << SHIFT)
     }
 
-    /// Returns the complete reference for an explicit address in the upper bits.
+    /// Returns the reference with its address, computed from an explicit address in the upper 48
+    /// bits.
     #[inline(always)]
     pub(crate) fn reference_at_upper(&self, explicit: u64) -> Reference {
         Reference(
@@ -167,7 +169,7 @@ impl Unfold {
     }
 }
 
-/// Prepares the references of a shape.
+/// Prepares the references of a shape for the insertion of addresses.
 pub fn unfold(forms: &[ShapeReference]) -> impl Iterator<Item = Unfold> + '_ {
     let mut next_explicit = 0;
     let mut source_of = vec![0; forms.len()];

@@ -8,47 +8,47 @@ use crate::{
     TaskId, TraceHeader, TraceReader,
 };
 
-/// Totals of a trace; if the trace is cut or damaged, of its readable part.
+/// Totals of a trace; of its readable part if the trace is cut or damaged.
 #[derive(Debug)]
 pub struct TraceSummary {
     /// Header of the trace.
     pub header: TraceHeader,
     /// Number of chunks in the trace.
     pub chunks: u64,
-    /// Bytes of the file up to the last complete record.
+    /// Size of the file in bytes, up to the last complete record.
     pub bytes: u64,
     /// Number of blocks in the trace.
     pub blocks: u64,
     /// Number of instructions in the trace.
     pub instructions: u64,
-    /// Number of the kernel's instructions.
+    /// Number of instructions that the kernel executed.
     pub kernel_instructions: u64,
     /// Number of loads in the trace.
     pub loads: u64,
     /// Number of stores in the trace.
     pub stores: u64,
-    /// Switches by cause and by whether they were voluntary.
+    /// Number of switches by cause, and by whether they were voluntary.
     pub switches: BTreeMap<(Cause, bool), u64>,
     /// Number of system calls entered.
     pub syscalls: u64,
     /// Number of page faults in the trace.
     pub faults: u64,
-    /// Number of physical pages recorded.
+    /// Number of marks that give the physical address of a page.
     pub pages: u64,
     /// Chains of loads; `None` if no dependences are known.
     pub chains: Option<ChainCounts>,
     /// Number of tasks in the trace.
     pub tasks: u64,
-    /// Address spaces by number; [`ProcessId`] 0 has the instructions that ran outside any task.
+    /// Totals of each address space. Number 0 has the instructions that ran in no task.
     pub processes: BTreeMap<ProcessId, ProcessSummary>,
-    /// Why reading stopped before the end of the trace, if so.
+    /// Why reading stopped before the end of the trace; `None` if the whole trace was read.
     pub loss: Option<ReadTraceError>,
 }
 
 /// Totals of one address space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessSummary {
-    /// Name of the first task; untrusted: escape it before display.
+    /// Name of the first task. Untrusted: escape it before display.
     pub name: Vec<u8>,
     /// Task that started the first task.
     pub parent: TaskId,
@@ -66,7 +66,7 @@ impl TraceSummary {
         self.loads + self.stores
     }
 
-    /// Returns the file's bytes per instruction; `None` if there are no instructions.
+    /// Returns the size of the file per instruction, in bytes; `None` without instructions.
     pub fn bytes_per_instruction(&self) -> Option<f64> {
         (self.instructions > 0).then(|| self.bytes as f64 / self.instructions as f64)
     }
@@ -93,12 +93,13 @@ impl TraceSummary {
     }
 }
 
-/// Reads a trace to its end, or up to the damage, and counts all but chains.
+/// Reads a trace to its end or to a damaged record, and counts everything but chains.
 pub fn summarize<R: Read>(reader: TraceReader<R>) -> TraceSummary {
     summarize_with_chains(reader, &Dependences::default())
 }
 
-/// Reads a trace to its end, or up to the damage, and counts. Chains are counted if the dependences of any block are known.
+/// Reads a trace to its end or to a damaged record, and counts everything. Chains are counted if
+/// any block's dependences are known.
 pub fn summarize_with_chains<R: Read>(
     mut reader: TraceReader<R>,
     dependences: &Dependences,

@@ -1,11 +1,11 @@
-//! Generates streams of several alternating processes, the same for the same parameters: for
-//! benchmarks, for tests with a known answer, and for simulating a walk of `workload` in another
-//! cache.
+//! Generates streams of several alternating processes: for benchmarks, for tests with a known
+//! answer, and for simulating a walk of `workload` in another cache. Equal parameters give equal
+//! streams.
 //!
-//! The input is a description of the processes ([`PingPong`], [`Mixed`], [`Walks`]); the output is
-//! [`Chunk`]s of any length, one at a time. First come the births of all tasks, each in a process
-//! of its own, named `synthetic 1`, `synthetic 2` and so on; each time slice begins with a switch.
-//! All processes use the same virtual addresses, as copies of a program do.
+//! The input is a description of the processes ([`PingPong`], [`Mixed`], [`Walks`]). The output is
+//! [`Chunk`]s of any length, one at a time. First come the births of all tasks, named `synthetic
+//! 1`, `synthetic 2` and so on, each in its own process. Each time slice begins with a switch. All
+//! processes use the same virtual addresses, as copies of a program do.
 
 mod mixed;
 mod ping_pong;
@@ -17,16 +17,17 @@ pub use mixed::Mixed;
 pub use ping_pong::PingPong;
 pub use walks::Walks;
 
-/// Start of the code of every process.
+/// Address at which the code of every process begins.
 pub const CODE: u64 = 0x40_0000;
-/// Start of the data of every process.
+/// Address at which the data of every process begins.
 pub const DATA: u64 = 0x1000_0000;
-/// End of the stack of every process.
+/// Address at which the stack of every process ends.
 pub const STACK: u64 = 0x7fff_ffff_0000;
 
 /// Code of one synthetic process.
 trait Program {
-    /// Executes one block of at most `most` instructions and appends its references; returns `None` if its time slice is over.
+    /// Executes one block of at most `most` instructions, and appends its references. Returns
+    /// `None` if the process gives up the rest of its time slice.
     fn block(&mut self, most: u64, references: &mut Vec<Reference>) -> Option<Block>;
 }
 
@@ -41,8 +42,8 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Creates a stream that runs `programs` in alternation: `switches` time slices of at most
-    /// `turn_instructions` each.
+    /// Creates a stream of `switches` time slices, in which `programs` alternate. A time slice has
+    /// at most `turn_instructions` instructions.
     fn new(programs: Vec<Box<dyn Program + Send>>, turn_instructions: u64, switches: u64) -> Self {
         let turns_left = if programs.is_empty() { 0 } else { switches };
         let (instructions_left, running, is_begun) = (0, TaskId::NONE, false);
@@ -108,7 +109,7 @@ impl Synthetic {
         } else {
             Cause::Quantum
         };
-        // A single process continues without a switch.
+        // A single process continues without a switch mark.
         if from != to {
             chunk.mark(Mark::Switch {
                 from,

@@ -1,6 +1,7 @@
 use syscalls::x86_64::Sysno;
 
-/// Returns the name of a system call on x86-64, such as `read`; all present sources trace x86-64.
+/// Returns the name of a system call of x86-64, such as `read`; `None` for an unknown number. All
+/// present sources trace x86-64.
 pub fn syscall_name(number: u16) -> Option<&'static str> {
     Sysno::new(number.into()).map(|sysno| sysno.name())
 }

@@ -2,7 +2,7 @@ use super::{Checker, Violation};
 use crate::{Mark, ProcessId, TaskId};
 
 impl Checker {
-    /// Returns the rule that a mark violates, given all marks before it.
+    /// Returns the rule that a mark violates, if any, after all marks before it.
     pub(super) fn trouble_of(&self, mark: &Mark) -> Option<Violation> {
         match *mark {
             Mark::Birth {

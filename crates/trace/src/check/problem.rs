@@ -7,7 +7,7 @@ use crate::{ProcessId, TaskId, UnfitBlock};
 pub struct Problem {
     /// Number of the chunk, from 0.
     pub chunk: u64,
-    /// Byte of the file at which the chunk's record begins.
+    /// Byte of the file at which the record of the chunk begins.
     pub offset: u64,
     /// Index in the chunk of the block at or after the violation.
     pub block: u32,
@@ -28,15 +28,15 @@ impl fmt::Display for Problem {
 /// A violated rule of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// The chunk claims another running task than the marks before it.
+    /// The chunk's head names another running task than the marks before it.
     #[error("the chunk begins with task {found} running, but task {need} was running before it")]
     Running {
-        /// Running task according to the chunk.
+        /// Running task according to the chunk's head.
         found: TaskId,
         /// Running task according to the marks.
         need: TaskId,
     },
-    /// A block cannot have been executed.
+    /// No processor can have executed the block as described.
     #[error("{0}")]
     Unfit(UnfitBlock),
     /// A block's flags have undefined bits.
@@ -45,37 +45,37 @@ pub enum Violation {
     /// A task that has ended runs user code.
     #[error("task {0} runs user code after its end")]
     RunsEnded(TaskId),
-    /// The blocks and references do not belong together.
+    /// The chunk has more or fewer references than its blocks state.
     #[error("the chunk has {found} references, but its blocks claim {need}")]
     References {
-        /// Number of references found.
+        /// Number of references in the chunk.
         found: u64,
-        /// Number of references claimed by the blocks.
+        /// Number of references that the blocks state together.
         need: u64,
     },
     /// A mark is out of order.
     #[error("the mark before block {found} is out of order")]
     Order {
-        /// The block number in the mark.
+        /// Block before which the mark is placed.
         found: u32,
     },
-    /// A new task does not have the next number.
+    /// A birth does not give the new task the next number.
     #[error("task {found} is born where task {need} is next")]
     TaskNumber {
-        /// The task that the mark names.
+        /// Number in the birth.
         found: TaskId,
-        /// The next task number.
+        /// Next free task number.
         need: TaskId,
     },
-    /// An address space is neither known nor the next.
+    /// A mark names an address space that is neither known nor the next one.
     #[error("address space {found} is used where {need} is next")]
     ProcessNumber {
-        /// The address space that the mark names.
+        /// Address space in the mark.
         found: ProcessId,
-        /// The next address space.
+        /// Number of the next address space.
         need: ProcessId,
     },
-    /// A task acts that was not born, or has ended.
+    /// A task acts before its birth or after its end.
     #[error("{what} task {task}, which was not born or has ended")]
     NotAlive {
         /// Action of the task, for the message.
@@ -89,15 +89,15 @@ pub enum Violation {
     /// A task is in an address space that has ended.
     #[error("a task is born into address space {0}, whose tasks have all ended")]
     EndedProcess(ProcessId),
-    /// A switch names a task that leaves the CPU but did not run.
+    /// A switch names a leaving task that was not running.
     #[error("a switch leaves task {from}, but task {running} is running")]
     From {
-        /// The task that leaves, according to the switch.
+        /// Task that leaves the CPU according to the switch.
         from: TaskId,
-        /// The running task, according to the marks before.
+        /// Running task according to the marks before.
         running: TaskId,
     },
-    /// A task acts as only the running task can.
+    /// A task acts in a way that only the running task can.
     #[error("{what} of task {task}, but task {running} is running")]
     NotRunning {
         /// Action of the task, for the message.
@@ -127,7 +127,7 @@ pub enum Violation {
         /// Length of the page in bytes.
         bytes: u64,
     },
-    /// The index belongs to another trace, or is damaged.
+    /// The index does not match the chunks before it.
     #[error("the index does not match the chunks")]
     Index,
 }

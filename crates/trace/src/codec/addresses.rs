@@ -4,8 +4,8 @@
 /// Mask of addresses, which are 48 bits wide and wrap at that width.
 pub(super) const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
-/// Position of addresses within a word: they are in the upper 48 bits, so that sums wrap at 48
-/// bits.
+/// Number of bits by which addresses are shifted up in a word. In the upper 48 bits, sums wrap as
+/// 48-bit addresses do.
 pub(super) const SHIFT: u32 = 16;
 
 /// Maximum number of bits of a residual that fits into five bytes.
@@ -52,14 +52,15 @@ pub(super) fn is_far(residual: u64) -> bool {
 pub(super) struct Slot {
     /// Last address of the reference.
     last: u64,
-    /// Stride that is expected next.
+    /// Distance from the last address to the address that is expected next.
     stride: u64,
-    /// Stride that occurred last.
+    /// Distance between the last two addresses.
     moved: u64,
 }
 
 impl Slot {
-    /// Decodes the next residual: returns the reference's address, in the upper bits, and updates the prediction.
+    /// Decodes the next residual. Returns the reference's address in the upper 48 bits, and updates
+    /// the prediction.
     #[inline(always)]
     pub(super) fn decode(&mut self, residual: u64) -> u64 {
         let difference = ((residual >> 1) ^ (residual & 1).wrapping_neg()) << SHIFT;
@@ -73,12 +74,12 @@ impl Slot {
 }
 
 /// Number of explicit references of one shape that are encoded together: as many addresses as an
-/// AVX2 vector register holds. Shapes with more are encoded outside the fast loop, so makers of
-/// shapes should not exceed this number.
+/// AVX2 register holds. Shapes with more are encoded outside the fast loop, so frontends should
+/// avoid them.
 pub const LANES: usize = 4;
 
-/// State of the prediction for [`LANES`] consecutive explicit references of one shape: the contents
-/// of as many [`Slot`]s, as arrays.
+/// State of the prediction for [`LANES`] consecutive explicit references of one shape: as many
+/// [`Slot`]s, field by field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
     last: [u64; LANES],
@@ -87,9 +88,9 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Returns the distance of each address from the expected one, in the upper bits. Only the
-    /// lower 48 bits of the addresses count. The code has no branch, because a CPU cannot predict
-    /// whether an address was expected.
+    /// Returns the distance of each address from the expected one, in the upper 48 bits. Only the
+    /// lower 48 bits of the addresses count. There is no branch, because no CPU can predict whether
+    /// an address was expected.
     #[inline(always)]
     pub(super) fn encode(&mut self, addresses: [u64; LANES]) -> [u64; LANES] {
         let Row {
@@ -117,7 +118,7 @@ impl Row {
     }
 }
 
-/// Returns the residuals (zigzag) of these distances from the expected addresses.
+/// Returns the residuals (zigzag numbers) for distances from the expected addresses.
 #[inline(always)]
 pub(super) fn residuals_of(differences: [u64; LANES]) -> [u64; LANES] {
     differences.map(|difference| (difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT)

@@ -1,5 +1,5 @@
-//! Closes a chunk: packs its columns into the body of a record. This needs only the chunk, so
-//! another thread can do it while the next chunk is being filled.
+//! Closes a chunk: packs its columns into the body of a record. Only the chunk itself is needed, so
+//! another thread can close it while the next chunk is filled.
 
 use std::io;
 
@@ -18,7 +18,7 @@ pub(crate) struct Position {
     pub(crate) running: TaskId,
 }
 
-/// Turns chunks into bodies of records, reusing its memory.
+/// Turns chunks into bodies of records. The memory is reused from chunk to chunk.
 pub(crate) struct Closer {
     packer: Packer,
     marks: Vec<u8>,
@@ -34,7 +34,8 @@ impl Closer {
         })
     }
 
-    /// Returns the body of a finished chunk. Positions of marks are counted from `first_block`.
+    /// Returns the head and the body of a finished chunk. Positions of marks are counted from
+    /// `first_block`.
     pub(crate) fn close<'a>(
         &'a mut self,
         open: &'a Open,
@@ -94,11 +95,11 @@ impl Closer {
     }
 }
 
-/// Bytes per 1000 instructions above which columns are packed: if prediction leaves fewer, packing
-/// costs more time than the saved space is worth.
+/// Bytes per 1000 instructions above which columns are packed. If prediction leaves fewer bytes,
+/// packing costs more time than the saved space is worth.
 const PLAIN_BYTES_PER_1000_INSTRUCTIONS: u64 = 235;
 
-/// Amount closed so far.
+/// Bytes and instructions of all chunks closed so far.
 #[derive(Debug, Default)]
 struct Volume {
     bytes: u64,
@@ -106,7 +107,8 @@ struct Volume {
 }
 
 impl Volume {
-    /// Whether `bytes` more bytes would be too many for all instructions so far.
+    /// Whether `bytes` more bytes would exceed [`PLAIN_BYTES_PER_1000_INSTRUCTIONS`] for all
+    /// instructions so far.
     fn is_exceeded_by(&self, bytes: usize) -> bool {
         (self.bytes + bytes as u64) * 1_000 > self.instructions * PLAIN_BYTES_PER_1000_INSTRUCTIONS
     }

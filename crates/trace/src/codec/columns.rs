@@ -5,7 +5,8 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::limits;
 use crate::UnfitShape;
 
-/// Why the body of a chunk cannot be decoded, even if its checksum is right. The text follows "the chunk cannot be decoded: ".
+/// Why the body of a chunk cannot be decoded although its checksum is right. A message prints it
+/// after "the chunk cannot be decoded: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadBody {
     #[error("it ends inside its head")]
@@ -44,16 +45,17 @@ pub(crate) enum BadBody {
     Place { mark: usize, found: u64, most: u64 },
 }
 
-/// Columns, in their order in a chunk.
+/// Columns of a chunk, in the order in which they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     ShapeAddresses,
     Shapes,
     ShapeReferences,
-    /// Index of each executed shape among the four predicted successors, two bits each.
+    /// For each executed shape, its index among the four successors predicted for the shape before;
+    /// two bits each.
     SuccessorIndices,
     Mispredictions,
-    /// Width code of each explicit reference, two bits each.
+    /// Width code of the residual of each explicit reference; two bits each.
     Widths,
     Residuals,
     Marks,
@@ -72,29 +74,30 @@ pub(super) const NAMES: [&str; COLUMNS] = [
 
 pub(super) const COLUMNS: usize = 8;
 
-/// Size of a directory entry: column number, packing, two bytes of 0, unpacked length, packed length.
+/// Size of a directory entry in bytes: column number, packing, two bytes of 0, unpacked length,
+/// packed length.
 const ENTRY_BYTES: usize = 12;
 
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
 
-/// Level of zstd. Prediction leaves little to pack: level 3 made the files of gzip and cc1 3 to 6 %
-/// smaller, and took an eighth longer to write.
+/// Compression level of zstd. Prediction leaves little to compress: level 3 made the files of gzip
+/// and cc1 3 to 6 % smaller, and writing took an eighth longer.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Packs columns, reusing its memory.
+/// Packs columns with zstd. The memory is reused.
 pub(super) struct Packer {
     compressor: Compressor<'static>,
     packed: Vec<u8>,
     made: Vec<u8>,
 }
 
-/// Body of a record, in consecutive parts. Columns that are not packed are not copied: they are
-/// most of a capture, and copying them takes as long as writing them.
+/// Body of a record as consecutive slices. Columns that are not packed are most of a capture and
+/// are not copied, because a copy takes as long as the write.
 pub(crate) struct Body<'a>(Vec<&'a [u8]>);
 
 impl<'a> Body<'a> {
-    /// Makes a body of one part.
+    /// Makes a body of a single slice.
     pub(crate) fn whole(part: &'a [u8]) -> Self {
         Body(vec![part])
     }
@@ -118,7 +121,7 @@ impl Packer {
     }
 
     /// Returns the body of a chunk: its head, the directory and the columns. A column is packed if
-    /// this is requested and makes it shorter.
+    /// its flag is set and packing makes it shorter.
     pub(super) fn body<'a>(
         &'a mut self,
         head: &[u8],
@@ -231,7 +234,7 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// Unpacks columns, reusing its memory.
+/// Unpacks columns. The memory is reused.
 pub(super) struct Unpacker(Decompressor<'static>);
 
 impl Unpacker {
@@ -239,7 +242,7 @@ impl Unpacker {
         Ok(Unpacker(Decompressor::new()?))
     }
 
-    /// Unpacks a whole column into `into`, replacing its content.
+    /// Unpacks a whole column and replaces the content of `into` by it.
     pub(super) fn column(
         &mut self,
         directory: &Directory<'_>,
@@ -252,7 +255,7 @@ impl Unpacker {
         self.slice(directory, column as usize, into)
     }
 
-    /// Unpacks a whole column into memory of exactly the column's length.
+    /// Unpacks a whole column into a slice of exactly the column's length.
     pub(super) fn slice(
         &mut self,
         directory: &Directory<'_>,

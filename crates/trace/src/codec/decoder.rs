@@ -11,15 +11,15 @@ use super::{limits, marks};
 use crate::shape::{ShapeReference, Unfold, unfold};
 use crate::{Block, Chunk, Placed, Reference, TaskId};
 
-/// Head of a chunk's body: its counts.
+/// Head of a chunk's body: counts of its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkHead {
     pub(crate) blocks: u32,
     pub(crate) references: u32,
     pub(crate) marks: u32,
-    /// Number of blocks of all shapes.
+    /// Number of blocks in the table of shapes.
     pub(crate) kinds: u32,
-    /// Number of references of all shapes.
+    /// Number of references in the table of shapes.
     pub(crate) slots: u32,
     pub(crate) running: TaskId,
     pub(crate) instructions: u64,
@@ -47,7 +47,8 @@ impl ChunkHead {
             .collect()
     }
 
-    /// Reads the head and checks its counts against the limits. Also returns the bytes after it.
+    /// Reads the head, checks its counts against the limits, and returns it with the rest of the
+    /// body.
     pub(crate) fn read(body: &[u8]) -> Result<(Self, &[u8]), BadBody> {
         let (head, rest) = body.split_at_checked(HEAD_BYTES).ok_or(BadBody::Head)?;
         let u32_at =
@@ -87,7 +88,7 @@ impl ChunkHead {
         Ok(())
     }
 
-    /// Checks each column's length against the largest that these counts allow.
+    /// Checks each column's length against the largest length that the counts allow.
     fn check_lengths(&self, directory: &Directory<'_>) -> Result<(), BadBody> {
         let (blocks, references) = (self.blocks as usize, self.references as usize);
         let (kinds, slots) = (self.kinds as usize, self.slots as usize);
@@ -113,7 +114,7 @@ impl ChunkHead {
     }
 }
 
-/// Turns bodies of records into chunks, reusing its memory.
+/// Turns bodies of records into chunks. The memory is reused.
 pub(crate) struct ChunkDecoder {
     unpacker: Unpacker,
     columns: [Vec<u8>; 4],
@@ -143,7 +144,7 @@ impl ChunkDecoder {
         })
     }
 
-    /// Decodes a whole body into `chunk`, which is empty if this fails.
+    /// Decodes a whole body into `chunk`. After an error, `chunk` is empty.
     pub(crate) fn decode(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
         chunk.marks.clear();
         let outcome = self.decode_parts(body, chunk);
@@ -190,8 +191,8 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// Decodes the blocks and their references from the explicit addresses and the rules for
-    /// deriving the others.
+    /// Decodes the sequence of blocks, and their references: explicit addresses are read, the
+    /// others are derived by the rules of the shapes.
     fn sequence(
         &mut self,
         head: &ChunkHead,

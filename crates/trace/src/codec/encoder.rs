@@ -15,38 +15,40 @@ pub(crate) struct Piece<'a> {
     pub(crate) blocks: BlockRun<'a>,
     pub(crate) references: &'a [Reference],
     pub(crate) marks: &'a [Placed],
-    /// The number of the chunk's first block; the positions of marks are counted from it.
+    /// Number in the chunk of the piece's first block. Positions of marks are counted from it.
     pub(crate) first_block: usize,
 }
 
 /// Why a piece cannot be encoded.
 #[derive(Debug)]
 pub(crate) enum EncodeError {
-    /// Block number `block` of the piece breaks a rule of blocks.
+    /// A block, given by its index in the piece, breaks a rule of blocks.
     Unfit { block: usize, why: UnfitBlock },
     /// A shape of the chunk is invalid.
     Shape(UnfitShape),
 }
 
-/// Turns pieces, or single blocks, into chunks that can be closed, reusing its memory.
+/// Turns pieces of chunks, or executed shapes, into chunks that can be closed. The memory is
+/// reused.
 pub(crate) struct ChunkEncoder {
     known: Known,
     open: Open,
     waiting: Waiting,
-    /// Shapes by the hash of their blocks and references. Shapes with the same hash are linked.
+    /// ID of the latest shape with each hash of blocks and references. Shapes of one hash are
+    /// linked.
     by_hash: HashMap<u64, u32>,
     same_hash: Vec<u32>,
-    /// Shape ID of each block of a piece.
+    /// ID of the shape of each block of the piece.
     ids: Vec<u32>,
     forms: Vec<ShapeReference>,
-    /// Words of some blocks of the piece, in order of execution.
+    /// Executed shapes of the piece as words (heads and explicit addresses), [`WORDS_AT_ONCE`] at a
+    /// time.
     words: Vec<u64>,
 }
 
 const NO_ID: u32 = 0;
 
-/// Number of words of a piece that are assembled together: few enough to stay in the first-level
-/// cache.
+/// Number of words that are assembled and encoded together: few enough for the first-level cache.
 const WORDS_AT_ONCE: usize = 1024;
 
 impl ChunkEncoder {
@@ -63,8 +65,8 @@ impl ChunkEncoder {
         }
     }
 
-    /// Encodes a piece as a chunk. The piece's blocks must claim as many references as the piece
-    /// has. All shapes defined before are discarded.
+    /// Encodes a piece as a chunk. The piece must have as many references as its blocks state.
+    /// Forgets all shapes that were defined before.
     pub(crate) fn encode(&mut self, piece: Piece<'_>) -> Result<&Open, EncodeError> {
         self.known.clear();
         self.by_hash.clear();
@@ -89,13 +91,14 @@ impl ChunkEncoder {
         Ok(&self.open)
     }
 
-    /// Takes the assembled words, whose shapes are known.
+    /// Encodes the assembled words into the open chunk.
     fn take_words(&mut self) {
         let mut ran = Ran::<OwnWords> {
             words: &self.words,
             numbers: &self.ids,
         };
-        // A piece has been divided already, so a chunk that counts as full still has room for it.
+        // The piece is small enough for one chunk, so encoding continues after the chunk counts as
+        // full.
         while take::take(&mut self.known, &mut self.open, &mut self.waiting, &mut ran) {
             self.open.counts.make_room();
         }
@@ -103,7 +106,7 @@ impl ChunkEncoder {
         self.words.clear();
     }
 
-    /// Finds the shape of each block.
+    /// Finds or defines the shape of each block of the piece.
     fn find_shapes(&mut self, piece: &Piece<'_>) -> Result<(), EncodeError> {
         self.ids.clear();
         let mut rest = piece.references;
@@ -125,7 +128,7 @@ impl ChunkEncoder {
         Ok(())
     }
 
-    /// Returns the ID of a shape, which is defined if it is not yet known. The ID is valid until
+    /// Returns the ID of a shape, and defines the shape if it is new. The ID is valid until
     /// [`Self::encode`] is called.
     pub(crate) fn define(
         &mut self,
@@ -178,23 +181,23 @@ impl ChunkEncoder {
         }
     }
 
-    /// Returns the number of stored shapes.
+    /// Returns the number of shapes in memory.
     pub(crate) fn shapes(&self) -> usize {
         self.known.hot.len()
     }
 
-    /// Returns the number of references of the stored shapes.
+    /// Returns the number of references of all shapes in memory.
     pub(crate) fn forms(&self) -> usize {
         self.known.forms.len()
     }
 
-    /// Begins a chunk that is filled shape by shape.
+    /// Begins a chunk that is then filled by [`Self::take`].
     pub(crate) fn begin(&mut self) {
         self.open.begin(&mut self.known);
     }
 
-    /// Takes shapes until none is left, or one does not fit its definition. Returns the number of
-    /// words taken, and whether the chunk is full.
+    /// Encodes executed shapes until no word is left, a shape does not fit its definition, or the
+    /// chunk is full. Returns the number of words taken, and whether the chunk is full.
     #[inline]
     pub(crate) fn take<R: ReadWords>(
         &mut self,
@@ -206,7 +209,7 @@ impl ChunkEncoder {
         (words.len() - ran.words.len(), is_full)
     }
 
-    /// Returns the open chunk, and begins a new one in the memory of `spare`.
+    /// Returns the open chunk, and begins the next one in the memory of `spare`.
     pub(crate) fn exchange(&mut self, spare: Open) -> Open {
         self.waiting.put_all(&mut self.open);
         self.open.end();

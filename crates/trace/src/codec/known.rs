@@ -1,4 +1,4 @@
-//! Shapes known to a capture's encoder, across chunks.
+//! Shapes that an encoder knows. They stay known from chunk to chunk.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use super::sequence::SUCCESSORS;
 use crate::Block;
 use crate::shape::ShapeReference;
 
-/// Numbers of executed blocks, references and instructions.
+/// Numbers of blocks, references and instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) instructions: u64,
@@ -41,8 +41,8 @@ impl Totals {
     }
 }
 
-/// Counts of a few shapes packed into one number, so that one addition adds all: 24 bits of
-/// instructions, 24 of references, 16 of blocks. [`Sums::room`] says how many shapes fit.
+/// Three counts packed into one word, so that one addition adds all: 24 bits of instructions, 24 of
+/// references, 16 of blocks. [`Sums::room`] says how many shapes can be added.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums(pub(super) u64);
 
@@ -62,7 +62,8 @@ impl Sums {
         }
     }
 
-    /// Returns the number of shapes that can be summed up, if none has more than `largest`.
+    /// Returns the number of shapes that can be added without overflow, if none has larger counts
+    /// than `largest`.
     pub(super) fn room(largest: Totals) -> usize {
         let of = |field: u64, one: u64| (field / one.max(1)) as usize;
         of(Sums::FIELD, largest.instructions)
@@ -71,19 +72,20 @@ impl Sums {
     }
 }
 
-/// Data of a shape that the innermost loop needs, in two cache lines. The next shape is known late,
-/// and the loop waits for each line. Data about the chunk are valid only in that chunk.
+/// Data of a shape that the innermost loop needs, in two cache lines. The loop learns late which
+/// shape is next, and then waits for each line. Data about the open chunk are reset when a chunk
+/// begins.
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(super) struct Hot {
-    /// Prediction of the first explicit references. It is a cell, because the loop keeps the
-    /// previous shape borrowed while it changes this one.
+    /// Prediction for the first explicit references. A cell, because the loop changes the row of
+    /// one shape while it has borrowed another.
     pub(super) row: Cell<Row>,
-    /// Predicted successors: the shapes that were mispredicted after this shape, the latest first.
-    /// All differ, except those that are [`NONE`].
+    /// Predicted successors: the shapes that followed this one without being predicted, the latest
+    /// first. All differ, except for entries of [`NONE`].
     pub(super) predictor: [u32; SUCCESSORS],
-    /// Number of explicit references. If they do not fit a row, the number stored is larger than
-    /// that in any head.
+    /// Number of explicit references; if there are more than a row holds, a number that no head can
+    /// have.
     pub(super) explicit: u64,
     pub(super) sums: Sums,
 }
@@ -112,21 +114,21 @@ impl Hot {
         self.predictor = [NONE; SUCCESSORS];
     }
 
-    /// Records a misprediction: the shape that ran becomes the first successor, and the last one is
-    /// dropped.
+    /// Records that shape `id` followed without being predicted: it becomes the first predicted
+    /// successor, and the last one is dropped.
     pub(super) fn update_predictor(&mut self, id: u32) {
         self.predictor.rotate_right(1);
         self.predictor[0] = id;
     }
 
-    /// Clears the data about a chunk.
+    /// Resets the data about the open chunk.
     pub(super) fn forget(&mut self) {
         self.reset_predictor();
         self.row.take();
     }
 }
 
-/// Returns the number of rows for the explicit references beyond the first row.
+/// Returns the number of rows that a shape needs beyond its first one.
 #[inline(always)]
 pub(super) fn more_rows(explicit: usize) -> usize {
     explicit.saturating_sub(1) / LANES
@@ -140,16 +142,16 @@ pub(super) struct Cold {
     pub(super) explicit: u32,
     pub(super) first_form: u32,
     pub(super) references: u32,
-    /// Index of the shape's first row for the explicit references beyond the first row.
+    /// Index of the shape's second row in the table of rows.
     pub(super) first_row: u32,
-    /// Number of the chunk in which the shape last occurred.
+    /// Number of the last chunk in which the shape occurred.
     pub(super) chunk: u32,
-    /// Number of the shape in that chunk.
+    /// Number of the shape in that chunk's table of shapes.
     pub(super) number: u32,
 }
 
 impl Cold {
-    /// Returns the blocks and forms of a shape, from the tables of all shapes.
+    /// Returns the shape's part of the tables of all blocks and of all forms.
     pub(super) fn parts<'a>(
         &self,
         blocks: &'a [Block],
@@ -169,7 +171,8 @@ impl Cold {
     }
 }
 
-/// Shapes known to the encoder, by ID. ID 0 is the imaginary shape after which a chunk begins.
+/// All shapes known to the encoder, by ID. ID 0 is a pseudo-shape that precedes the first shape of
+/// each chunk.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) hot: Vec<Hot>,
@@ -177,10 +180,9 @@ pub(super) struct Known {
     pub(super) rows: Vec<Row>,
     pub(super) blocks: Vec<Block>,
     pub(super) forms: Vec<ShapeReference>,
-    /// Largest counts of any shape.
+    /// Largest number of blocks, of references and of instructions of any shape.
     pub(super) largest: Totals,
-    /// Number of the open chunk. It is never 0 once a chunk was opened, so that a shape without a
-    /// chunk does not seem to belong to it.
+    /// Number of the open chunk, at least 1. Shapes that have occurred in no chunk have chunk 0.
     pub(super) chunk: u32,
 }
 

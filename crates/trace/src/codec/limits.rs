@@ -3,8 +3,8 @@
 /// Maximum number of blocks of a chunk.
 pub(crate) const BLOCKS: usize = 512 << 10;
 
-/// Maximum number of references of a chunk: the number at which a writer cuts, plus one block with
-/// the most references that a block can have. They take 33 MiB of memory.
+/// Maximum number of references of a chunk: [`CUT_REFERENCES`] plus the most references that one
+/// block can have. They take 33 MiB of memory.
 pub(crate) const REFERENCES: usize = CUT_REFERENCES + (64 << 10);
 
 /// Maximum number of marks of a chunk.
@@ -13,22 +13,23 @@ pub(crate) const MARKS: usize = 512 << 10;
 /// Maximum number of bytes of all encoded marks of a chunk.
 pub(crate) const MARK_BYTES: usize = 32 << 20;
 
-/// Maximum number of bytes of an unpacked column. The largest column that a chunk can need is that of residuals: 11 bytes each.
+/// Maximum number of bytes of an unpacked column. The largest column that a chunk can need is that
+/// of residuals, with 11 bytes per reference.
 pub(crate) const COLUMN_BYTES: usize = 11 * REFERENCES;
 
 /// Maximum number of bytes of a packed chunk record.
 pub(crate) const BODY_BYTES: usize = 128 << 20;
 
-/// References of the open chunk at which a writer begins a new one.
+/// Number of references in the open chunk at which a writer begins a new chunk.
 pub(crate) const CUT_REFERENCES: usize = 4 << 20;
 
-/// Bytes of residuals at which a writer that gets single blocks begins a new chunk.
+/// Number of bytes of residuals at which a writer that is given single blocks begins a new chunk.
 pub(crate) const CUT_RESIDUAL_BYTES: usize = 4 << 20;
 
-/// Marks at which a writer begins a new chunk.
+/// Number of marks at which a writer begins a new chunk.
 pub(crate) const CUT_MARKS: usize = 64 << 10;
 
-/// Bytes of names and paths in marks at which a writer begins a new chunk.
+/// Number of bytes of names and paths in marks at which a writer begins a new chunk.
 pub(crate) const CUT_MARK_BYTES: usize = 4 << 20;
 
 /// Longest name, path or build ID that a writer accepts, in bytes.

@@ -1,11 +1,11 @@
-//! Encodes the marks of a chunk: the number of blocks since the mark before, then the mark in
-//! postcard's encoding.
+//! Encodes the marks of a chunk: for each mark the number of blocks since the last one, then the
+//! mark in postcard's encoding.
 
 use super::varint::{Numbers, put};
 use super::{BadBody, limits};
 use crate::{Mark, Placed};
 
-/// Appends marks to the column of marks. Their positions are counted from `first_block`.
+/// Appends marks to their column. Positions are counted from `first_block`.
 pub(super) fn encode(
     column: &mut Vec<u8>,
     marks: &[Placed],
@@ -51,7 +51,7 @@ pub(super) fn decode(
     numbers.end()
 }
 
-/// Returns the approximate bytes of a mark, to decide when a chunk is full.
+/// Returns the number of bytes of a mark's texts, which decides when a chunk is full.
 pub(crate) fn text_bytes(mark: &Mark) -> usize {
     match mark {
         Mark::Birth { name, .. } | Mark::Exec { name, .. } => name.len(),
@@ -60,7 +60,8 @@ pub(crate) fn text_bytes(mark: &Mark) -> usize {
     }
 }
 
-/// Returns the length of the mark's longest text, if it is longer than a file can hold.
+/// Returns the length in bytes of the mark's longest text; `None` unless it exceeds the limit of
+/// the file format.
 pub(crate) fn oversized(mark: &Mark) -> Option<usize> {
     let longest = match mark {
         Mark::Map(mapping) => mapping.path.len().max(mapping.build_id.len()),

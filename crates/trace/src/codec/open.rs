@@ -12,10 +12,10 @@ pub(super) struct Counts {
     pub(super) ran: usize,
     pub(super) explicit: usize,
     pub(super) residual_bytes: usize,
-    /// Totals without the counts that are still in `sums`.
+    /// Counts without those that are still in `sums`.
     totals: Totals,
     pub(super) sums: Sums,
-    /// Least number of further shapes before the chunk's limits must be checked.
+    /// Number of shapes that can be taken before the limits of the chunk must be checked again.
     pub(super) room: usize,
     /// ID of the last executed shape.
     pub(super) current: u32,
@@ -26,25 +26,26 @@ impl Counts {
         self.totals.plus(self.sums.totals())
     }
 
-    /// Adds the sums to the totals and empties them, because sums can hold only a few shapes.
+    /// Moves the counts from `sums`, which overflows after some shapes, to `totals`, and returns
+    /// the new totals.
     pub(super) fn add_up(&mut self) -> Totals {
         self.totals = self.totals();
         self.sums = Sums::default();
         self.totals
     }
 
-    /// Records that shapes have grown since `room` was computed.
+    /// Resets `room`, because a new shape may be larger than all shapes for which it was computed.
     pub(super) fn forget_room(&mut self) {
         self.room = 0;
     }
 
-    /// Lets a full chunk take one more shape.
+    /// Allows one more shape, even in a full chunk.
     pub(super) fn make_room(&mut self) {
         self.room = 1;
     }
 }
 
-/// Columns that grow only if a shape is new or mispredicted.
+/// Columns to which only new or mispredicted shapes add.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) count: u32,
@@ -80,12 +81,13 @@ impl Table {
     }
 }
 
-/// Size of the index column of the longest chunk. It is a power of two, so that a masked index needs no bounds check.
+/// Size in bytes of the index column while a chunk is open. A power of two, so that a masked index
+/// needs no bounds check.
 pub(super) const INDICES: usize = 1 << 19;
 pub(super) const WIDTHS: usize = 1 << 21;
 pub(super) const RESIDUALS: usize = 1 << 26;
-/// Number of extra bytes after the residuals: four residuals are written as 32 bytes, or as at most
-/// four of eleven.
+/// Number of spare bytes after the residuals: a group of four residuals is written as 32 bytes, or
+/// as at most four times eleven.
 pub(super) const SLACK: usize = 64;
 
 const _: () = assert!(INDICES > crate::Chunk::BLOCKS);
@@ -97,10 +99,11 @@ const _: () = assert!(RESIDUALS >= limits::REFERENCES * FAR_BYTES);
 pub(crate) struct Open {
     pub(super) counts: Counts,
     pub(super) table: Table,
-    /// Successor indices, 0 to 3, one byte each until the chunk ends.
+    /// Index of each executed shape among the predicted successors, 0 to 3, in a byte each while
+    /// the chunk is open.
     pub(super) indices: Box<[u8; INDICES]>,
     packed_indices: Vec<u8>,
-    /// Width codes, two bits each.
+    /// Width codes of the residuals, two bits each.
     pub(super) widths: Box<[u8; WIDTHS]>,
     pub(super) residuals: Box<[u8; RESIDUALS + SLACK]>,
 }
@@ -130,7 +133,7 @@ impl Open {
         }
     }
 
-    /// Begins a chunk of the trace.
+    /// Begins a new chunk of the trace.
     pub(super) fn begin(&mut self, known: &mut Known) {
         self.counts = Counts::default();
         self.table.begin();

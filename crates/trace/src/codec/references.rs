@@ -1,5 +1,5 @@
-//! Assembles references, several at a time, from the explicit addresses of each executed shape and
-//! the rules for deriving the others.
+//! Assembles references, several at a time, from the explicit addresses of the executed shapes and
+//! the rules for deriving other addresses.
 
 use super::BadBody;
 use super::addresses::{FAR, FAR_BYTES, Slot, WIDTHS};
@@ -13,15 +13,15 @@ pub(super) const STEP: usize = 2;
 pub(super) const SLOTS: usize = 8;
 /// Number of block indices written in one step.
 pub(super) const KINDS: usize = 2;
-/// Number of zero bytes after the residuals, which are read eight bytes at a time; far residuals
-/// have eleven.
+/// Number of zero bytes after the residuals. Residuals are read eight bytes at a time, and a far
+/// residual has eleven.
 const PADDING: usize = 16;
 
-/// Number of executed shapes and explicit references that are assembled in one round: the data
-/// passed from one step to the next stay in the nearest caches.
+/// Number of executed shapes, and of explicit references, that are assembled in one round. The
+/// intermediate data then stay in the nearest caches.
 pub(super) const RUNS: usize = 2048;
 pub(super) const EXPLICIT: usize = 1 << 13;
-/// Room for the references assembled in one round, and for all of the last shape. The size is a
+/// Size of the buffer for one round's references, including all references of the last shape. A
 /// power of two, so that a masked index needs no bounds check.
 pub(super) const ROOM: usize = 1 << 17;
 
@@ -33,7 +33,7 @@ pub(super) struct Residuals<'a> {
     bytes: &'a [u8],
     /// Length of the residuals without the padding, in bytes.
     length: usize,
-    /// Number of addresses read, and number of their bytes.
+    /// Number of residuals read; `place` is the number of bytes read.
     number: usize,
     place: usize,
 }
@@ -51,8 +51,8 @@ impl<'a> Residuals<'a> {
         }
     }
 
-    /// Reads the addresses of the next explicit references, in the upper bits. `slots` has the slot
-    /// of each reference.
+    /// Reads the addresses of the next explicit references into the upper 48 bits of `addresses`.
+    /// `slots` has the prediction of each explicit reference.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
@@ -116,7 +116,7 @@ impl<'a> Residuals<'a> {
     }
 }
 
-/// Reads a residual that did not fit five bytes.
+/// Reads a far residual, which does not fit five bytes.
 #[cold]
 fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
     let bytes = residuals.get(place..place + 6).ok_or(BadBody::Short {
@@ -128,8 +128,8 @@ fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
         .fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-/// Assembles the references of some shapes, and returns their number. The buffer must have room for
-/// a whole last step after them.
+/// Assembles the references of executed shapes, and returns their number. The buffer must have room
+/// for one more step after the last reference.
 #[inline(never)]
 pub(super) fn put_together(
     shapes: &[Shape],
@@ -138,14 +138,14 @@ pub(super) fn put_together(
     explicit: &[u64; ROOM],
     references: &mut [Reference],
 ) -> usize {
-    // Sums of these 32-bit numbers cannot overflow.
+    // 32 bits suffice: the sums cannot overflow.
     let (mut at, mut next_explicit) = (0_u32, 0_u32);
     for &number in ran {
         let shape = &shapes[number as usize];
         let wanted = u32::from(shape.references);
         let mut done = 0;
-        // The loop body runs at least once, because it is hard to predict whether a shape has any
-        // references.
+        // The loop runs at least once, because a branch on whether a shape has references would be
+        // mispredicted.
         loop {
             let (into, form) = (
                 at as usize + done as usize,

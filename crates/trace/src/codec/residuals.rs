@@ -1,10 +1,11 @@
-//! Turns distances from the expected addresses into two columns: widths and residuals.
+//! Encodes distances from the expected addresses as two columns: width codes and residuals.
 
 use super::addresses::{FAR, FAR_BYTES, LANES, bytes_of, code_of, is_far, residuals_of};
 use super::open::{Counts, Open, RESIDUALS, WIDTHS, zeroed};
 use super::wide::Wide;
 
-/// Pending distances, so that the loops over blocks and over residuals are both short.
+/// Distances that wait to be written, so that the loop over shapes and the loop over residuals are
+/// both short.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) differences: Box<[u64; Waiting::ROOM + LANES]>,
@@ -14,8 +15,8 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) const MOST: usize = 1024;
-    /// Room for the residuals of the longest block with a head, and for a whole last step. The size
-    /// is a power of two, so that a masked index needs no bounds check.
+    /// Size of the buffer: room for [`Waiting::MOST`] distances, those of the largest block, and
+    /// one more step. A power of two, so that a masked index needs no bounds check.
     pub(super) const ROOM: usize = 2048;
 
     pub(super) fn new() -> Waiting {
@@ -30,7 +31,7 @@ impl Waiting {
         self.length >= Waiting::MOST
     }
 
-    /// Writes all distances except the last few, which do not fill a byte of widths.
+    /// Writes the waiting distances, except for up to three that do not fill a byte of width codes.
     pub(super) fn put(&mut self, open: &mut Open) {
         let (groups, rest) = self.differences[..self.length].as_chunks();
         self.wide.call(
@@ -42,7 +43,7 @@ impl Waiting {
         self.length = rest;
     }
 
-    /// Writes all distances, at the end of the chunk.
+    /// Writes all waiting distances. Called at the end of a chunk.
     pub(super) fn put_all(&mut self, open: &mut Open) {
         let explicit = open.counts.explicit + self.length;
         self.differences[self.length..self.length + LANES].fill(0);
@@ -80,7 +81,8 @@ fn put(wide: Wide, groups: &[[u64; LANES]], open: &mut Open) {
     (*explicit, *residual_bytes) = ((first + groups.len()) * LANES, place);
 }
 
-/// Writes the distances of a group one by one; returns the width codes and the number of bytes.
+/// Writes the residuals of a group one by one. Returns the byte of width codes and the number of
+/// bytes written.
 #[cold]
 #[inline(never)]
 fn put_each(group: [u64; LANES], into: &mut [u8]) -> (u8, usize) {
@@ -99,7 +101,7 @@ fn put_each(group: [u64; LANES], into: &mut [u8]) -> (u8, usize) {
     (codes, bytes)
 }
 
-/// Returns the bytes of a residual that does not fit five bytes.
+/// Returns the bytes of a far residual, which does not fit five bytes.
 fn far(residual: u64) -> [u8; FAR_BYTES] {
     let mut bytes = [0; FAR_BYTES];
     bytes[..5].copy_from_slice(&FAR.to_le_bytes()[..5]);
@@ -107,7 +109,7 @@ fn far(residual: u64) -> [u8; FAR_BYTES] {
     bytes
 }
 
-/// Consecutive bytes of a group of residuals: half of the group in each part.
+/// Bytes of a group of residuals, as two parts of two residuals each.
 struct Packed {
     codes: u8,
     parts: [[u8; 16]; 2],
@@ -126,8 +128,9 @@ impl Packed {
             first_bytes,
             bytes,
         } = self;
-        // All bytes of both parts are copied, and the next group overwrites the excess: a copy of varying length would be a call. At most
-        // ten bytes of the first part count, so the mask changes nothing, but with it the second part surely fits.
+        // Both parts are copied whole, and the next group overwrites the excess, because a copy of
+        // variable length would be a call. A first part has at most ten bytes, so the mask has no
+        // effect except to let the compiler drop the bounds check of the second part.
         let first_bytes = usize::from(first_bytes & 15);
         if let Some(into) = into.first_chunk_mut::<32>() {
             into[..16].copy_from_slice(&first);
@@ -137,8 +140,8 @@ impl Packed {
     }
 }
 
-/// Packs a group of residuals in one step; returns `None` if the machine cannot, or if a residual
-/// is far.
+/// Packs a group of residuals in one step. Returns `None` if the machine lacks the instructions, or
+/// if a residual is far.
 #[inline(always)]
 fn pack(wide: Wide, group: [u64; LANES]) -> Option<Packed> {
     #[cfg(target_arch = "x86_64")]
@@ -160,7 +163,7 @@ mod pack_at_once {
     #[repr(align(16))]
     struct Moves([[u8; 16]; 16]);
 
-    /// Destination of each of the 16 bytes of two residuals, by the residuals' codes.
+    /// For each pair of width codes, the destination of each of the 16 bytes of two residuals.
     static MOVES: Moves = {
         let mut moves = [[0x80; 16]; 16];
         let mut codes = 0;
@@ -176,7 +179,7 @@ mod pack_at_once {
         Moves(moves)
     };
 
-    /// Facts derived from the codes of a group.
+    /// What the width codes of a group determine.
     #[derive(Clone, Copy)]
     #[repr(align(4))]
     struct Group {
@@ -185,7 +188,8 @@ mod pack_at_once {
         bytes: u8,
     }
 
-    /// Groups by the lower bits of the four codes, plus 16 times the upper bits.
+    /// Properties of groups, indexed by the lower bits of the four width codes plus 16 times their
+    /// upper bits.
     static GROUPS: [Group; 256] = {
         let mut groups = [Group {
             codes: 0,
@@ -220,14 +224,15 @@ mod pack_at_once {
         {
             return None;
         }
-        // The comparison is signed, because the instruction set has no other; no residual is
-        // negative, because none is large.
+        // The instruction set has only signed comparisons. They are right, because residuals that
+        // are not far have the sign bit clear.
         let above = |limit| {
             v3.avx2
                 ._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit))
         };
         let [above_none, above_one, above_two] = [above(0), above(0xff), above(0xffff)];
-        // The code is the number of limits (of three) below the residual: its lower bit is their parity, its upper one the second limit.
+        // The width code is the number of limits, of three, that the residual exceeds. Its lower
+        // bit is the parity of the comparisons, its upper bit the second comparison.
         let is_odd = v3
             .avx2
             ._mm256_xor_si256(v3.avx2._mm256_xor_si256(above_none, above_one), above_two);

@@ -1,5 +1,5 @@
-//! Encodes the order of executed shapes: the index of each shape among the predicted successors of
-//! the shape before, and mispredictions.
+//! Encodes the order of the executed shapes: the index of each shape among the successors predicted
+//! for the shape before, and mispredictions.
 
 use super::BadBody;
 use super::references::{EXPLICIT, KINDS, ROOM, RUNS, SLOTS};
@@ -8,27 +8,27 @@ use super::varint::Numbers;
 
 /// Number of predicted successors of each shape.
 pub(super) const SUCCESSORS: usize = 4;
-/// Number of bits of a *successor index*.
+/// Number of bits of a *successor index*, which selects one of the predicted successors.
 pub(super) const INDEX_BITS: usize = SUCCESSORS.ilog2() as usize;
 
 /// Decodes the sequence of shapes, part by part.
 pub(super) struct SequenceReader<'a> {
     indices: &'a [u8],
     mispredictions: Numbers<'a>,
-    /// Predicted successors of each shape, and of the start of the chunk.
+    /// Predicted successors of each shape. The first entry is for the start of the chunk.
     predictors: &'a mut [[u32; SUCCESSORS]],
     /// Number of blocks of the chunk that have not been read yet.
     blocks: usize,
     /// Number of shapes read.
     ran: usize,
     current: usize,
-    /// Number of different shapes so far.
+    /// Number of different shapes that have occurred so far.
     seen: u32,
     next_misprediction: usize,
     sums: Sums,
 }
 
-/// Sums over the sequence of executed shapes.
+/// Sums over the executed shapes of a chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) references: u64,
@@ -44,7 +44,7 @@ pub(super) struct Step {
 }
 
 impl<'a> SequenceReader<'a> {
-    /// Begins a sequence of `blocks` blocks. `predictors` is memory to reuse.
+    /// Begins to read a sequence of `blocks` blocks. `predictors` is only reused memory.
     pub(super) fn new(
         indices: &'a [u8],
         mispredictions: Numbers<'a>,
@@ -69,11 +69,12 @@ impl<'a> SequenceReader<'a> {
         Ok(reader)
     }
 
-    /// Reads as many further shapes as fit: the indices of their blocks, and the slot of each of
-    /// their explicit references. The buffer must have room for a whole last step after the
-    /// indices.
+    /// Reads as many executed shapes as fit into the buffers: the indices of their blocks, and the
+    /// slot of each of their explicit references. The buffer must have room for one more step after
+    /// the indices.
     ///
-    /// This step and the two after it are separate functions, because each needs all registers.
+    /// This step and the two steps after it are separate functions, because each needs all
+    /// registers.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
@@ -160,7 +161,8 @@ impl<'a> SequenceReader<'a> {
         Ok(self.sums)
     }
 
-    /// Handles a misprediction of the next shape.
+    /// Takes the next shape from the column of mispredictions and updates the predictor of shape
+    /// `current`.
     #[cold]
     #[inline(never)]
     fn mispredict(&mut self, current: usize, count: usize) -> Result<(), BadBody> {
@@ -172,7 +174,8 @@ impl<'a> SequenceReader<'a> {
         Ok(())
     }
 
-    /// Returns the position of the next misprediction; a position that never occurs if there are no more.
+    /// Returns the position of the next misprediction; after the last, a position that no shape
+    /// has.
     fn next_misprediction(&mut self, last: usize) -> Result<usize, BadBody> {
         if self.mispredictions.rest().is_empty() {
             return Ok(usize::MAX);
@@ -188,8 +191,8 @@ impl<'a> SequenceReader<'a> {
         Ok(found as usize)
     }
 
-    /// Returns the mispredicted shape. In the column, 0 means the first shape that has not run yet,
-    /// and n means shape n - 1.
+    /// Returns the number of the mispredicted shape. In the column, 0 means the first shape that
+    /// has not occurred yet, and n means shape n - 1.
     fn mispredicted(&mut self, count: usize) -> Result<u32, BadBody> {
         let number = self.mispredictions.take()?;
         let shape = if number == 0 {
@@ -208,7 +211,8 @@ impl<'a> SequenceReader<'a> {
     }
 }
 
-/// Writes consecutive numbers from `first` on; the buffer has room for some more than wanted.
+/// Writes consecutive numbers from `first` on. May write up to `AT_ONCE` numbers, even if fewer are
+/// `wanted`.
 #[inline(always)]
 fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
     let Some((group, rest)) = numbers.split_first_chunk_mut::<AT_ONCE>() else {
@@ -220,7 +224,8 @@ fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
     }
 }
 
-/// Writes the remaining consecutive numbers, for the few shapes with more blocks than one step writes.
+/// Writes the consecutive numbers that [`fill`] leaves out, for the few shapes with more blocks
+/// than one step writes.
 #[cold]
 #[inline(never)]
 fn fill_on(numbers: &mut [u32], first: u32, wanted: usize) {

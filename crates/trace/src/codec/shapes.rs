@@ -6,11 +6,12 @@ use super::varint::{Numbers, put, unzigzag, zigzag};
 use crate::shape::{self, AddressKind, ShapeReference};
 use crate::{Block, BlockFlags, Reference};
 
-/// Number that means no shape: the successor of a shape after which nothing has run yet.
+/// Number that stands for no shape, for example as the successor of a shape that nothing has
+/// followed yet.
 pub(super) const NO_SHAPE: u32 = u32::MAX;
 
-/// Flag of a block that belongs to the same shape as the block before; it is stored with the
-/// block's own flags.
+/// Flag of a block that belongs to the same shape as the block before. It is stored together with
+/// the block's own flags.
 const CONTINUES: u64 = 256;
 
 const STORE: u64 = 32;
@@ -25,7 +26,7 @@ pub(super) struct ShapeColumns<'a> {
 }
 
 impl ShapeColumns<'_> {
-    /// Appends a shape; `expected` is the end of the last block before it.
+    /// Appends a shape. `expected` is the end of the last block before it.
     pub(super) fn put(&mut self, expected: u64, blocks: &[Block], forms: &[ShapeReference]) {
         let (mut end, mut continues, mut first) = (expected, 0, 0);
         for block in blocks {
@@ -51,7 +52,7 @@ impl ShapeColumns<'_> {
         }
     }
 
-    /// Appends the references of a block, numbered from `first` on.
+    /// Appends the references of a block. `first` is the index in the shape of the first of them.
     fn references(&mut self, block: &Block, first: usize, forms: &[ShapeReference]) {
         let mut before = 0;
         for (number, form) in (first..).zip(forms) {
@@ -80,12 +81,12 @@ fn signed(difference: u64) -> u64 {
     zigzag((difference << 16) as i64 >> 16)
 }
 
-/// Returns the end of a block, where the next block is expected.
+/// Returns the address after a block, at which the next block is expected.
 pub(super) fn end_of(block: &Block) -> u64 {
     block.address.wrapping_add(block.bytes.into())
 }
 
-/// A shape: indices of its blocks and references in other tables.
+/// A shape as ranges in the tables of blocks, forms and slots.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
     /// Index of the shape's first block in the table of blocks.
@@ -100,7 +101,8 @@ pub(super) struct Shape {
     pub(super) instructions: u32,
 }
 
-/// Completes the shapes from their first indices; returns the number of explicit references.
+/// Computes the lengths of each shape from the first indices of the next one. Returns the number of
+/// explicit references of all shapes.
 fn complete(
     shapes: &mut [Shape],
     blocks: &[Block],
@@ -150,7 +152,8 @@ impl<'a> ShapeReader<'a> {
         }
     }
 
-    /// Reads a whole table of known size, and checks each shape in it. Returns the number of explicit references.
+    /// Reads a whole table of known size, and checks each shape. Returns the number of explicit
+    /// references of all shapes.
     pub(super) fn read(
         mut self,
         block_count: usize,
@@ -200,7 +203,7 @@ impl<'a> ShapeReader<'a> {
         complete(shapes, blocks, forms)
     }
 
-    /// Reads the next block, and whether it belongs to the same shape as the block before.
+    /// Reads the next block. Also returns whether it belongs to the same shape as the block before.
     fn block(&mut self) -> Result<(Block, bool), BadBody> {
         let address = self
             .expected
@@ -219,7 +222,8 @@ impl<'a> ShapeReader<'a> {
         Ok((block, flags & CONTINUES != 0))
     }
 
-    /// Reads the references of a block, whose shape has `before` references already.
+    /// Reads the references of a block. `before` is the number of references that earlier blocks of
+    /// the shape have.
     fn references(
         &mut self,
         block: &Block,

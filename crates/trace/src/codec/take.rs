@@ -1,4 +1,4 @@
-//! Takes executed shapes into the chunk being written: the innermost loop of a capture. The loop
+//! Adds executed shapes to the chunk being written, in the innermost loop of a capture. The loop
 //! allocates no memory, keeps its counts in registers, and encodes several addresses in one step.
 
 use super::addresses::{FAR_BYTES, LANES, Row};
@@ -11,9 +11,9 @@ use super::varint::put;
 use crate::Block;
 use crate::shape::ShapeReference;
 
-/// A way to read words, which may be in memory that another process writes.
+/// Reads words from memory that another process may write at the same time.
 pub trait ReadWords {
-    /// Type of a word in memory.
+    /// Representation of one word in memory.
     type Word;
 
     /// Returns a word as a number.
@@ -41,18 +41,19 @@ impl ReadWords for OwnWords {
     }
 }
 
-/// Executed shapes as words. Each shape has a head and its explicit addresses, of which the lower
-/// 48 bits count. The lower half of a head is the shape's index in `numbers`; the upper half is the
+/// Executed shapes as words: a head for each shape, then its explicit addresses, of which the lower
+/// 48 bits count. The lower half of a head is the shape's index in `numbers`, the upper half the
 /// number of addresses.
 pub(super) struct Ran<'a, R: ReadWords> {
     pub(super) words: &'a [R::Word],
-    /// IDs of shapes, by the caller's numbers; a caller's number without a shape has 0, or an ID
-    /// that no shape has.
+    /// ID of each shape by the caller's number. A number without a shape has 0, or an ID that no
+    /// shape has.
     pub(super) numbers: &'a [u32],
 }
 
 impl<'a, R: ReadWords> Ran<'a, R> {
-    /// Returns the next shape's ID and its explicit addresses; `None` if the words end or name no shape.
+    /// Returns the next shape's ID and its explicit addresses; `None` if the remaining words
+    /// contain no complete known shape.
     #[inline(always)]
     fn next(&self) -> Option<(u32, &'a [R::Word])> {
         let (head, rest) = self.words.split_first()?;
@@ -65,14 +66,15 @@ impl<'a, R: ReadWords> Ran<'a, R> {
         Some((shape, rest.get(..(head >> 32) as usize)?))
     }
 
-    /// Skips `words` words of the input.
+    /// Skips `words` words.
     #[inline(always)]
     fn pass(&mut self, words: usize) {
         self.words = self.words.get(words..).unwrap_or_default();
     }
 }
 
-/// Takes shapes until the words end, the chunk is full, or a shape does not fit its definition. Returns whether the chunk is full.
+/// Adds shapes until the words end, the chunk is full, or a shape does not fit its definition.
+/// Returns whether the chunk is full.
 pub(super) fn take<R: ReadWords>(
     known: &mut Known,
     open: &mut Open,
@@ -100,8 +102,8 @@ pub(super) fn take<R: ReadWords>(
     }
 }
 
-/// Takes shapes until there is no room, enough distances are pending, or no word follows. Returns
-/// whether more shapes may follow.
+/// Adds shapes until the chunk has no room, many distances wait, or no complete known shape
+/// follows. Returns whether more shapes may follow.
 #[inline(always)]
 fn take_some<R: ReadWords>(
     known: &mut Known,
@@ -120,7 +122,8 @@ fn take_some<R: ReadWords>(
     true
 }
 
-/// Takes correctly predicted shapes whose explicit references fit a row, as long as there is room. Returns whether more may follow.
+/// Adds correctly predicted shapes whose explicit references fit one row, while there is room.
+/// Returns whether more shapes may follow.
 #[inline(always)]
 fn take_predicted<R: ReadWords>(
     known: &mut Known,
@@ -147,8 +150,9 @@ fn take_predicted<R: ReadWords>(
     let (mut taken, mut passed) = (0, 0);
     for into in indices {
         let rest = words.get(passed..).unwrap_or_default();
-        // Reads as many words as the largest of these shapes has, whether or not they belong to this one: reads of constant length need no
-        // loop. The last shapes of a buffer, with fewer words after them, are left to `take_any`.
+        // As many words are read as the largest of these shapes has, whether or not all belong to
+        // this shape: reads of constant length need no loop. Shapes so close to the end of the
+        // buffer that fewer words follow are left to `take_any`.
         let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else {
             break;
         };
@@ -160,7 +164,8 @@ fn take_predicted<R: ReadWords>(
             break;
         };
         let explicit = head >> 32;
-        // Which successor runs is as hard to predict as the program's own branches, so there is no branch here.
+        // Which successor follows is as unpredictable as the program's own branches, so the
+        // comparison has no branch.
         let hits = before.predictor.map(|successor| successor == id);
         let hits = (0..)
             .zip(hits)
@@ -170,7 +175,8 @@ fn take_predicted<R: ReadWords>(
         }
         let index = hits.trailing_zeros();
         *into = index as u8;
-        // Residuals that the shape does not have are overwritten by the next one's. The masked position needs no bounds check.
+        // Excess residuals are overwritten by those of the next shape. The masked position needs no
+        // bounds check.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
         differences[place..place + LANES].copy_from_slice(&row.encode(R::four(addresses)));
         shape.row.set(row);
@@ -188,7 +194,7 @@ fn take_predicted<R: ReadWords>(
     taken == most
 }
 
-/// Takes the next shape, predicted or not. Returns false if there is none, or if it does not fit its definition.
+/// Adds the next shape, predicted or not. Returns false if no complete known shape follows.
 #[inline(always)]
 fn take_any<R: ReadWords>(
     known: &mut Known,
@@ -269,8 +275,8 @@ fn take_any<R: ReadWords>(
         let addresses = some
             .first_chunk()
             .map_or_else(|| padded::<R>(some), R::four);
-        // The row is copied and written back: changing it in place would become a store of some
-        // lanes, and take many times as long.
+        // The row is copied and written back. A change in place would become partial stores, and
+        // take many times as long.
         let mut known = *row;
         waiting.differences[waiting.length..][..LANES].copy_from_slice(&known.encode(addresses));
         *row = known;
@@ -280,7 +286,7 @@ fn take_any<R: ReadWords>(
     true
 }
 
-/// Reads fewer addresses than a row, and pads them to a row.
+/// Reads fewer addresses than a row holds, and fills the rest of the row with zeros.
 fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     let mut addresses = [0; LANES];
     addresses
@@ -290,8 +296,8 @@ fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     addresses
 }
 
-/// Returns the least number of shapes, up to the size `largest`, that fit; 0 if the chunk should
-/// end here.
+/// Returns a number of shapes, none larger than `largest`, that certainly fit into the chunk; 0 if
+/// the chunk should end.
 #[cold]
 #[inline(never)]
 fn room_for(largest: Totals, counts: &mut Counts) -> usize {
@@ -316,7 +322,7 @@ fn room_for(largest: Totals, counts: &mut Counts) -> usize {
         .max(1)
 }
 
-/// Records a misprediction of a shape.
+/// Records a misprediction: shape number `shape` was executed as number `ran`.
 #[cold]
 #[inline(never)]
 fn mispredict(table: &mut Table, ran: usize, shape: u64) {
@@ -328,7 +334,7 @@ fn mispredict(table: &mut Table, ran: usize, shape: u64) {
     table.last_misprediction = ran;
 }
 
-/// Enters a shape at its first occurrence in the chunk.
+/// Adds a shape to the chunk's table of shapes at its first occurrence.
 #[cold]
 #[inline(never)]
 fn enter(shape: &mut Cold, blocks: &[Block], forms: &[ShapeReference], table: &mut Table) {

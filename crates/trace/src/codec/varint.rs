@@ -1,4 +1,5 @@
-//! LEB128: seven bits per byte, the lowest first, bit 7 set on all bytes but the last.
+//! Variable-length numbers (LEB128): seven bits per byte, the lowest first, bit 7 set in all bytes
+//! but the last.
 
 use super::BadBody;
 
@@ -24,7 +25,7 @@ pub(crate) const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// Takes numbers from the front of a column.
+/// Reads numbers from the front of a column.
 pub(crate) struct Numbers<'a> {
     name: &'static str,
     rest: &'a [u8],
@@ -71,7 +72,7 @@ impl<'a> Numbers<'a> {
         Ok(found)
     }
 
-    /// Checks that all numbers have been taken.
+    /// Checks that no byte of the column is left.
     pub(super) fn end(&self) -> Result<(), BadBody> {
         if self.rest.is_empty() {
             Ok(())

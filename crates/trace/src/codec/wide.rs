@@ -1,10 +1,10 @@
-//! Wide machine instructions that process four numbers together, if the machine has them: detected
-//! once, and used in the fastest loops.
+//! Machine instructions that process four numbers together. They are detected once, and used in the
+//! innermost loops.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use pulp::x86::V3;
 
-/// Wide instructions of the machine, if detected.
+/// Proof that the machine has the instructions; empty if it does not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wide {
     #[cfg(target_arch = "x86_64")]
@@ -19,7 +19,8 @@ impl Wide {
         }
     }
 
-    /// Calls a function compiled for the machine's wide instructions. Code that should use them must be inlined into it.
+    /// Calls a function that is compiled for the wide instructions, if the machine has them. Only
+    /// code inlined into the function uses them.
     #[inline(always)]
     pub(super) fn call<R>(self, function: impl FnOnce() -> R) -> R {
         #[cfg(target_arch = "x86_64")]

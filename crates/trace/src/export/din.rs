@@ -2,8 +2,8 @@
 //! reference touches, in the order in which they are touched. A piece is a word of 4 bytes, or as
 //! large as the lines of the cache that the text is for.
 //!
-//! A block has a length, but no lengths of single instructions, and a reference may be longer than
-//! a word; so each line of text stands for a piece. A cache of code, or of data, whose lines are at
+//! A block does not have the lengths of its single instructions, and a reference may be longer than
+//! a word, so each line of text stands for a piece. A cache of code, or of data, whose lines are at
 //! least as large as a piece sees the same lines in the same order as in the trace, with
 //! repetitions. If its lines are exactly as large as a piece, it sees them without repetitions, and
 //! so does a unified cache. Switches, sizes and instruction counts are lost.
@@ -15,10 +15,10 @@ use crate::{Block, Chunk, ProcessId, Reference};
 use super::selection::Selection;
 use super::{Exported, Exporter};
 
-/// Size of din's own word.
+/// Size in bytes of a word in Dinero.
 const WORD: u64 = 4;
 
-/// Why a piece size is invalid.
+/// Why a piece size is invalid: the size in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("blocks of {0} bytes are not possible; give --pieces a power of two from 4 to 4096")]
 pub struct UnfitPiece(pub u64);
@@ -55,8 +55,8 @@ pub struct DinExporter<W> {
 }
 
 impl<W: Write> DinExporter<W> {
-    /// Creates an exporter of the blocks of one process, or of all. With pieces as large as a
-    /// cache's lines, each reference within a line becomes one line of text.
+    /// Creates an exporter of the blocks of process `only`, or of all processes. If pieces are as
+    /// large as a cache's lines, each reference within a line becomes one line of text.
     pub fn new(into: W, only: Option<ProcessId>, pieces: PieceSize) -> Self {
         DinExporter {
             into,
@@ -117,7 +117,7 @@ impl<W: Write> Text<'_, W> {
         }
         let last = block.address.saturating_add(through);
         self.pieces(2, block.address.saturating_add(*fetched), last)?;
-        // The rest of the piece is fetched with it.
+        // The text has now fetched the whole piece.
         *fetched = (last | (self.piece_bytes - 1))
             .saturating_add(1)
             .saturating_sub(block.address)

@@ -1,7 +1,8 @@
 //! Exports the text of Valgrind's lackey. A block has the length of its first instruction and of
-//! all instructions together, but not of each. The others share the rest evenly, but an instruction
-//! that touches data ends where its references say. Each reference follows its instruction.
-//! Switches are lost, and a read-modify-write becomes a load and a store.
+//! all instructions together, but not of each. The exporter divides the rest of the length evenly
+//! among the other instructions, except that an instruction with references ends at the byte that
+//! they state. Each reference follows its instruction. Switches are lost, and a read-modify-write
+//! becomes a load and a store.
 
 use std::io::{self, Write};
 
@@ -19,7 +20,7 @@ pub struct LackeyExporter<W> {
 }
 
 impl<W: Write> LackeyExporter<W> {
-    /// Creates an exporter of the blocks of one process, or of all.
+    /// Creates an exporter of the blocks of process `only`, or of all processes.
     pub fn new(into: W, only: Option<ProcessId>) -> Self {
         LackeyExporter {
             into,
@@ -86,8 +87,8 @@ fn write_block(
     Ok(())
 }
 
-/// Computes the end of each instruction of a block, as offsets. There are as many ends as
-/// instructions, unless the block's references leave no room for that.
+/// Computes the end of each instruction as an offset in the block. There are as many ends as
+/// instructions, unless the references leave too few bytes between them.
 fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
     let first = u16::from(block.first_bytes);
     ends.clear();
@@ -105,7 +106,7 @@ fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
     let mut missing = usize::from(block.instructions).saturating_sub(known);
     for number in 0..known {
         let start = if number == 0 { 0 } else { ends[number - 1] };
-        // The first instruction's length is known.
+        // Only the first instruction's length is known.
         let room = if number == 0 {
             0
         } else {

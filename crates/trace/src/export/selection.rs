@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::{Block, Chunk, Event, ProcessId, ProcessTable, Reference};
 
-/// Selects the blocks of one process, or of all processes one after the other.
+/// Selects the blocks of one process, or the blocks of all processes in their order.
 pub(super) struct Selection {
     only: Option<ProcessId>,
     table: ProcessTable,
@@ -19,7 +19,8 @@ impl Selection {
         }
     }
 
-    /// Passes each selected block of the next chunk and its references to `take`, until that fails.
+    /// Calls `take` with each selected block of the next chunk and its references, until a call
+    /// fails.
     pub(super) fn blocks<E>(
         &mut self,
         chunk: &Chunk,

@@ -9,13 +9,12 @@ use super::header::TraceHeader;
 use super::reader::TraceReader;
 use crate::Chunk;
 
-/// Maximum number of decoded chunks that wait: one to take while the next is decoded, and one for
-/// slack.
+/// Maximum number of decoded chunks that wait to be taken, one of them for slack.
 const WAITING: usize = 2;
 
-/// Niceness of the decoder relative to the thread that uses its chunks. If all CPUs simulate, the
-/// decoder then runs on a CPU that waits, and does not delay the thread that others wait for: two
-/// designs on two CPUs take 6 % less time.
+/// Niceness of the decoder relative to the thread that takes its chunks. With simulations on all
+/// CPUs, the decoder then runs on a CPU that waits, and does not delay a thread that others wait
+/// for. Two designs on two CPUs take 6 % less time.
 const NICENESS: i32 = 10;
 
 type Outcome = Result<(Chunk, bool), ReadTraceError>;
@@ -53,7 +52,7 @@ fn decode<R: Read>(
     give: &SyncSender<Outcome>,
     take_back: &Receiver<Chunk>,
 ) {
-    // The priority changes only for this thread; if that fails, the chunks are the same.
+    // The priority concerns this thread only. Without it the chunks are the same.
     let _ = rustix::process::nice(NICENESS);
     loop {
         let mut chunk = take_back.try_recv().unwrap_or_default();
@@ -73,8 +72,8 @@ impl ReadAhead {
         &self.header
     }
 
-    /// Reads the next chunk as [`TraceReader::next_into`] does; the memory of `chunk` is returned
-    /// to the decoder.
+    /// Reads the next chunk as [`TraceReader::next_into`] does. The decoder reuses the memory of
+    /// `chunk`.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
         let outcome = match &self.chunks {
             Some(chunks) => chunks.recv(),
@@ -85,7 +84,7 @@ impl ReadAhead {
         };
         match outcome {
             Ok(Ok((next, true))) => {
-                // The decoder may have ended already, and needs no chunk then.
+                // If the decoder has already ended, it needs no memory.
                 let _ = self.used.send(std::mem::replace(chunk, next));
                 Ok(true)
             }
@@ -111,7 +110,7 @@ impl ReadAhead {
 
 impl Drop for ReadAhead {
     fn drop(&mut self) {
-        // Without a receiver the thread ends at its next chunk.
+        // The decoder ends when it cannot pass on its next chunk.
         self.chunks = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -25,7 +25,8 @@ pub(super) struct Appender<W> {
 /// Totals of a finished trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Number of chunks in the file; more than were given, if long ones were divided.
+    /// Number of chunks in the file. There may be more than were given, because long ones are
+    /// divided.
     pub chunks: u64,
     /// Number of instructions written.
     pub instructions: u64,
@@ -65,12 +66,12 @@ impl<W: Write> Appender<W> {
         })
     }
 
-    /// Sets the kernel's symbols, to be written at the end of the trace.
+    /// Sets the kernel's symbols, which are written at the end of the trace.
     pub(super) fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.symbols = symbols;
     }
 
-    /// Sets the dependences of blocks, to be written at the end of the trace.
+    /// Sets the dependences of blocks, which are written at the end of the trace.
     pub(super) fn set_dependences(&mut self, dependences: Dependences) {
         self.dependences = dependences;
     }
@@ -113,7 +114,8 @@ impl<W: Write> Appender<W> {
         self.records.get_ref()
     }
 
-    /// Closes a chunk and appends it. Positions of the marks are counted from `first_block`.
+    /// Closes a chunk and appends it to the file. Positions of marks are counted from
+    /// `first_block`.
     pub(super) fn close(
         &mut self,
         open: &Open,

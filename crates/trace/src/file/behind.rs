@@ -11,7 +11,7 @@ use super::error::WriteTraceError;
 use crate::codec::Open;
 use crate::{Dependences, KernelSymbols, Placed};
 
-/// Maximum number of chunks that wait to be written, besides the open one.
+/// Maximum number of closed chunks that wait to be written.
 const WAITING: usize = 4;
 
 /// A chunk with its marks, to be written.
@@ -21,7 +21,7 @@ struct Job {
     marks: Vec<Placed>,
 }
 
-/// Chunks to be written, in order, and memory for more.
+/// Chunks to be written, in order, and memory for further chunks.
 #[derive(Debug)]
 struct Queue {
     waiting: VecDeque<Job>,
@@ -33,20 +33,21 @@ struct Queue {
 
 struct Shared<W> {
     queue: Mutex<Queue>,
-    /// Signal to the thread that there is work.
+    /// Condition that wakes the thread when there is work.
     called: Condvar,
-    /// The appender; `None` once the trace has ended. The holder of the lock writes the next chunk
-    /// of the queue, so chunks are written in order.
+    /// The appender; `None` after the end of the trace. The thread that holds the lock writes the
+    /// next chunk of the queue, so chunks are written in order.
     appender: Mutex<Option<Appender<W>>>,
 }
 
-/// Locks a mutex, even after a panic. The data stay consistent after a panic: an appender with an incomplete last record accepts no other.
+/// Locks a mutex, even if a thread has panicked while holding it. The data are consistent then,
+/// too: an appender with an incomplete last record accepts no further record.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<W: Write> Shared<W> {
-    /// Writes the next chunk; returns false if there is none.
+    /// Writes the next chunk of the queue; returns false if the queue is empty.
     fn write_next(&self, mut appender: MutexGuard<'_, Option<Appender<W>>>) -> bool {
         let Some(appender) = appender.as_mut() else {
             return false;
@@ -62,7 +63,7 @@ impl<W: Write> Shared<W> {
         true
     }
 
-    /// Writes waiting chunks until the trace ends.
+    /// Writes chunks of the queue until the trace ends. This is the thread's main loop.
     fn attend(&self) {
         loop {
             let is_idle = |queue: &mut Queue| !queue.is_ended && queue.waiting.is_empty();
@@ -111,8 +112,7 @@ impl<W: Write + Send + 'static> Behind<W> {
         })
     }
 
-    /// Returns memory for the next chunk and its marks. If too many chunks wait, one is written
-    /// first.
+    /// Returns memory for the next chunk and its marks. Writes a chunk first if too many wait.
     ///
     /// # Errors
     ///
@@ -138,7 +138,8 @@ impl<W: Write + Send + 'static> Behind<W> {
         self.shared.called.notify_one();
     }
 
-    /// Writes a waiting chunk, if no other thread is writing. Returns whether it did.
+    /// Writes a chunk of the queue, if no other thread is writing. Returns whether a chunk was
+    /// written.
     pub(super) fn write_one(&mut self) -> bool {
         self.shared
             .appender
@@ -146,7 +147,7 @@ impl<W: Write + Send + 'static> Behind<W> {
             .is_ok_and(|appender| self.shared.write_next(appender))
     }
 
-    /// Sets the kernel's symbols, to be written at the end of the trace.
+    /// Sets the kernel's symbols, which are written at the end of the trace.
     pub(super) fn name_symbols(&mut self, symbols: KernelSymbols) {
         if let Some(appender) = &mut *locked(&self.shared.appender) {
             appender.name_symbols(symbols);
@@ -175,7 +176,7 @@ impl<W: Write + Send + 'static> Behind<W> {
 }
 
 impl<W> Behind<W> {
-    /// Waits for the thread, which writes the remaining chunks.
+    /// Tells the thread to end, and waits until it has written the remaining chunks.
     fn end(&mut self) -> Option<thread::Result<()>> {
         locked(&self.shared.queue).is_ended = true;
         self.shared.called.notify_one();

@@ -21,25 +21,25 @@ pub enum WriteTraceError {
         instructions: u64,
         /// End of the last complete record, in bytes from the file's start.
         bytes: u64,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A block of the chunk is impossible.
+    /// The chunk has a block that no processor can have executed.
     #[error("block {block} of a chunk cannot be executed ({why}); check the source of the trace")]
     Unfit {
         /// Index of the block in the chunk.
         block: u64,
-        /// The rule that the block breaks.
+        /// Rule that the block breaks.
         why: UnfitBlock,
     },
-    /// The chunk's parts do not belong together.
+    /// The numbers of the chunk's parts do not match.
     #[error("a chunk has {found} {what} instead of {need}; check the source of the trace")]
     Parts {
-        /// Kind of the counted parts.
+        /// Kind of part that was counted.
         what: &'static str,
-        /// Number of parts found.
+        /// Number of parts in the chunk.
         found: u64,
-        /// Number of parts needed.
+        /// Number of parts that the chunk must have.
         need: u64,
     },
     /// A mark precedes the mark before it, or follows the last block.
@@ -49,7 +49,7 @@ pub enum WriteTraceError {
     Place {
         /// Index of the mark in the chunk.
         mark: usize,
-        /// The block that the mark claims to precede.
+        /// Block that the mark is placed before.
         found: u32,
         /// Smallest block that the mark may precede.
         least: u32,
@@ -81,8 +81,7 @@ pub enum WriteTraceError {
 
 /// Why a trace could not be read further.
 ///
-/// [`is_loss`](Self::is_loss) is true for errors before which everything read is complete and
-/// correct.
+/// If [`is_loss`](Self::is_loss) is true, everything read before the error is complete and correct.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadTraceError {
     /// The file is not a trace.
@@ -109,7 +108,7 @@ pub enum ReadTraceError {
         /// Amount of the trace read before the error.
         before: Before,
     },
-    /// The file ends between two records, before its index.
+    /// The file ends after a complete record, but has no index.
     #[error(
         "the tracing program was stopped: the file ends at byte {offset} without an index, and {before} before it can be used; \
          trace again for the rest"
@@ -120,7 +119,7 @@ pub enum ReadTraceError {
         /// Amount of the trace read before the error.
         before: Before,
     },
-    /// A record differs from the one written.
+    /// The content of a record does not match its checksum or its place.
     #[error(
         "the record that begins at byte {offset} is damaged ({what}), and {before} before it can be used; copy the file again \
          from its source, or trace again"
@@ -151,9 +150,9 @@ pub enum ReadTraceError {
         "it has {instructions} instructions, too few to begin at {wanted}; choose an earlier one"
     )]
     Beyond {
-        /// Requested instruction, from 0.
+        /// Number of the requested instruction, from 0.
         wanted: u64,
-        /// The number of instructions in the trace.
+        /// Number of instructions in the trace.
         instructions: u64,
     },
     /// The file cannot be read at all.
@@ -162,9 +161,9 @@ pub enum ReadTraceError {
         read_remedy(.source, "one that can")
     )]
     Io {
-        /// Position at which reading failed, in bytes.
+        /// Position in the file at which reading failed, in bytes.
         offset: u64,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
         /// Amount of the trace read before the error.
         before: Before,
@@ -176,7 +175,7 @@ pub enum ReadTraceError {
 }
 
 impl ReadTraceError {
-    /// Whether only the rest of the trace is lost: every chunk returned before the error is
+    /// Whether only the rest of the trace is lost. If so, every chunk returned before the error is
     /// complete and correct.
     pub fn is_loss(&self) -> bool {
         matches!(
@@ -197,7 +196,7 @@ impl ReadTraceError {
     }
 }
 
-/// Amount of trace that was read before a loss.
+/// Amount of the trace that was read before an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
     /// Number of complete chunks read.

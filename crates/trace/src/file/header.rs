@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ReadTraceError;
 use super::{TRACE_SCHEMA, TRACE_VERSION};
 
-/// Origin of the order of the tasks.
+/// What determined the order in which tasks run in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceOrder {
@@ -12,35 +12,35 @@ pub enum TraceOrder {
     Scheduled,
     /// The kernel of the traced machine scheduled the tasks.
     AsRun,
-    /// A file in another format gave the order.
+    /// The imported file gave the order.
     Imported,
-    /// A generator made the order.
+    /// A generator of synthetic traces made the order.
     Synthetic,
 }
 
-/// Header of a trace. Two captures of the same deterministic workload have the same header: it has no time, no kernel process ID, and no
-/// machine name.
+/// Header of a trace. Two captures of the same deterministic workload have the same header, because
+/// it contains no time, no kernel process ID and no machine name.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceHeader {
-    /// Schema and version of the format; a writer sets it.
+    /// Name and version of the format; set by the writer.
     pub schema: String,
     /// Version of the program that wrote the trace.
     pub program_version: String,
-    /// Source of the events: `valgrind`, `qemu`, `lackey`, `din`, `synthetic`.
+    /// Source of the events: `valgrind`, `qemu`, `lackey`, `din`, `synthetic` and so on.
     pub source: String,
-    /// Origin of the order of the tasks.
+    /// What determined the order of the tasks.
     pub order: TraceOrder,
-    /// Length of a time slice in instructions, if there were time slices.
+    /// Length of a time slice in instructions; `None` without time slices.
     pub quantum_instructions: Option<u64>,
     /// The traced commands, each with its arguments.
     pub commands: Vec<Vec<String>>,
     /// Architecture of the traced code, by the kernel's name: `x86_64`, `aarch64`.
     pub arch: String,
-    /// The guest, if a whole system was traced.
+    /// Facts about the guest; `None` unless a whole system was traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Notes that qualify every number from the trace, as sentences on what its source omitted or
-    /// invented. Hostile text until escaped.
+    /// Notes that qualify every number computed from the trace: sentences on what its source
+    /// omitted or invented. The text is untrusted: escape it before display.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -52,9 +52,9 @@ pub struct Guest {
     pub kernel: String,
     /// The kernel's command line.
     pub command_line: String,
-    /// Time slice set for the guest's scheduler, if any.
+    /// Time slice set for the guest's scheduler, in nanoseconds; `None` if it was not set.
     pub slice_ns: Option<u64>,
-    /// Instructions per second of the guest's time.
+    /// Number of instructions executed per second of the guest's time.
     pub instructions_per_second: u64,
 }
 
@@ -85,7 +85,7 @@ impl TraceHeader {
         })
     }
 
-    /// Parses a header. The version is checked first, because a newer header may have other fields.
+    /// Parses a header. Checks the version first, because a newer header may have other fields.
     pub(super) fn read_json(json: &[u8]) -> Result<Self, ReadTraceError> {
         #[derive(Deserialize)]
         struct Named {

@@ -1,4 +1,5 @@
-//! The index at the end of a trace: the position of each chunk, and all tasks.
+//! The index at the end of a trace: the position of each chunk, and the births, execs and exits of
+//! all tasks.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,25 +16,25 @@ pub struct ChunkEntry {
     pub first_block: u64,
     /// Task that runs at the chunk's start.
     pub running: TaskId,
-    /// Whether the chunk has marks that change which tasks, programs or mappings exist.
+    /// Whether the chunk has a mark that changes which tasks, programs or mappings exist.
     pub changes_lives: bool,
 }
 
 const ENTRY_BYTES: usize = 32;
 const CHANGES_LIVES: u32 = 1;
 
-/// A birth, exec or exit.
+/// A birth, exec or exit, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Life {
-    /// Number of the chunk with the mark.
+    /// Number of the chunk that contains the mark.
     pub chunk: u64,
     /// Index in the trace of the first block after the mark.
     pub before_block: u64,
-    /// The mark of this entry.
+    /// The birth, exec or exit.
     pub mark: Mark,
 }
 
-/// Index of a trace: the positions of its chunks, and the lives of its tasks.
+/// Index of a trace: the positions of its chunks, and the births, execs and exits of its tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceIndex {
     /// The chunks, in order.

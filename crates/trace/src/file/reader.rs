@@ -39,7 +39,7 @@ pub struct TraceReader<R> {
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Begins to read a trace: reads magic and header.
+    /// Begins to read a trace: reads the magic number and the header.
     pub fn new(mut from: R) -> Result<Self, ReadTraceError> {
         check_magic(&mut from)?;
         let header = TraceHeader::new("", super::TraceOrder::Imported, "");
@@ -98,12 +98,12 @@ impl<R: Read> TraceReader<R> {
         self.place
     }
 
-    /// Returns the index, once the end has been reached.
+    /// Returns the index; `None` until the end of the trace has been read.
     pub fn index(&self) -> Option<&TraceIndex> {
         self.index.as_ref()
     }
 
-    /// Returns the number of bytes read as complete records.
+    /// Returns the number of bytes in the complete records read so far.
     pub fn bytes(&self) -> u64 {
         self.offset
     }
@@ -165,7 +165,7 @@ impl<R: Read> TraceReader<R> {
         Ok(())
     }
 
-    /// Checks for the end of the file; bytes after the footer are an error.
+    /// Checks that the file ends here. Bytes after the footer are an error.
     fn end(&mut self) -> Result<(), ReadTraceError> {
         let offset = self.offset;
         match self.fill(1)? {

@@ -6,15 +6,16 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use crate::codec::Body;
 
-/// The first bytes of every trace. They are no text, and a transfer that changes line ends damages them (after PNG's signature).
+/// First bytes of every trace. They are not valid text, and a transfer that converts line ends
+/// damages them (as in PNG's signature).
 pub(super) const MAGIC: [u8; 8] = *b"\x89SCT\r\n\x1a\n";
 
-/// The first bytes of every record.
+/// First bytes of every record.
 const RECORD: [u8; 4] = *b"SCtr";
 
 pub(super) const HEAD_BYTES: usize = 32;
 
-/// Kinds of records in a trace file.
+/// Kinds of records, as numbers in the head.
 pub(super) mod kind {
     pub(in crate::file) const HEADER: u16 = 1;
     pub(in crate::file) const CHUNK: u16 = 2;
@@ -24,7 +25,7 @@ pub(super) mod kind {
     pub(in crate::file) const DEPENDENCES: u16 = 6;
 }
 
-/// Flag of a record that a reader may skip if it does not know its kind.
+/// Flag of a record that readers which do not know its kind may skip.
 pub(super) const MAY_BE_SKIPPED: u16 = 1;
 
 /// The head of a record.
@@ -32,7 +33,8 @@ pub(super) const MAY_BE_SKIPPED: u16 = 1;
 pub(super) struct Head {
     pub(super) kind: u16,
     pub(super) flags: u16,
-    /// Number of the record in the file, from 0, which reveals a missing or duplicated record.
+    /// Number of the record in the file, from 0. A gap reveals a missing record, a repetition a
+    /// duplicate.
     pub(super) number: u32,
     pub(super) body_bytes: u32,
     pub(super) checksum: u64,
@@ -107,13 +109,13 @@ pub(super) struct Records<W> {
     into: W,
     number: u32,
     bytes: u64,
-    /// Whether an incomplete record may be at the end, so that nothing can follow.
+    /// Whether the file may end with an incomplete record. If so, nothing more is written.
     is_broken: bool,
 }
 
 impl<W: Write> Records<W> {
-    /// Begins a trace, without writing yet. The magic is written with the first record, so that a
-    /// trace that ends immediately is empty or has its header.
+    /// Begins a trace without writing yet. The magic number is written together with the first
+    /// record, so a trace that ends immediately is empty or has its header.
     pub(super) fn begin(into: W) -> Self {
         Records {
             into,
@@ -161,7 +163,8 @@ impl<W: Write> Records<W> {
     }
 }
 
-/// Writes all parts, with one system call if possible. The standard library's function for this is not stable yet.
+/// Writes all parts, in one system call if possible. The standard library's function for this is
+/// not stable yet.
 fn write_parts(into: &mut impl Write, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
     IoSlice::advance_slices(&mut parts, 0);
     while !parts.is_empty() {
@@ -175,7 +178,8 @@ fn write_parts(into: &mut impl Write, mut parts: &mut [IoSlice<'_>]) -> io::Resu
     Ok(())
 }
 
-/// Reads up to `length` bytes into `into`, replacing its content. Memory grows with the bytes that arrive, not with the claimed length.
+/// Reads up to `length` bytes, and replaces the content of `into` by them. Memory grows with the
+/// bytes that arrive, not with the stated length.
 pub(super) fn read_up_to(
     reader: &mut impl Read,
     length: u64,

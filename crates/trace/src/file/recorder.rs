@@ -1,4 +1,4 @@
-//! Writes a trace block by block, for fast frontends that know the shapes of blocks.
+//! Writes a trace shape by shape, for fast frontends that know the shapes of blocks.
 
 use std::io::Write;
 
@@ -21,8 +21,8 @@ impl ShapeId {
     }
 }
 
-/// Writes a trace block by block. Full chunks are packed and written by a separate thread. The open
-/// chunk is lost unless [`Recorder::finish`] is called.
+/// Writes a trace shape by shape. A separate thread packs and writes full chunks. The open chunk is
+/// lost unless [`Recorder::finish`] is called.
 pub struct Recorder<W> {
     encoder: ChunkEncoder,
     behind: Behind<W>,
@@ -49,7 +49,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
     }
 
     /// Defines a shape (blocks that run one after the other, and the forms of their references) and
-    /// returns its number, which is the same for equal shapes.
+    /// returns its number. Equal shapes get the same number.
     pub fn define(
         &mut self,
         blocks: &[Block],
@@ -58,17 +58,17 @@ impl<W: Write + Send + 'static> Recorder<W> {
         self.encoder.define(blocks, forms).map(ShapeId)
     }
 
-    /// Returns the number of shapes, and of their references, in memory.
+    /// Returns the number of shapes in memory, and the number of their references.
     pub fn kept(&self) -> (usize, usize) {
         (self.encoder.shapes(), self.encoder.forms())
     }
 
-    /// Appends executed shapes, and returns how many words were taken. Each shape is a head
-    /// followed by its explicit addresses, of which the lower 48 bits count. The lower half of a
-    /// head is the caller's number for the shape, the upper half is the number of addresses. Stops
-    /// before an unknown shape, or one with a wrong number of addresses. Full chunks are closed.
+    /// Appends executed shapes, and returns the number of words taken. Each shape is a head and its
+    /// explicit addresses, of which the lower 48 bits count. The lower half of a head is the
+    /// caller's number for the shape, the upper half the number of addresses. Stops before an
+    /// unknown shape, or a shape with a wrong number of addresses. Full chunks are closed.
     ///
-    /// `numbers` maps the caller's numbers to [`ShapeId::number`]; an undefined shape has 0, or a
+    /// `numbers` maps the caller's numbers to [`ShapeId::number`]. An undefined shape has 0, or a
     /// number that no shape has.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
     ///
     /// # Errors
     ///
-    /// If an earlier chunk could not be written; the open one is lost then.
+    /// If an earlier chunk could not be written. The open chunk is lost then.
     pub fn cut(&mut self) -> Result<(), WriteTraceError> {
         if self.encoder.blocks() > 0 || !self.marks.is_empty() {
             let (spare, no_marks) = self.behind.spare()?;
@@ -131,27 +131,28 @@ impl<W: Write + Send + 'static> Recorder<W> {
         Ok(())
     }
 
-    /// Writes a full chunk that waits and that no thread is writing. Returns whether there was one.
+    /// Writes a closed chunk that waits, unless another thread is writing. Returns whether a chunk
+    /// was written.
     pub fn write_one(&mut self) -> bool {
         self.behind.write_one()
     }
 
-    /// Returns the number of instructions so far, without those of the open chunk.
+    /// Returns the number of instructions in all closed chunks.
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    /// Adds the symbols of the traced kernel, to be written at the end.
+    /// Sets the symbols of the traced kernel, which are written at the end of the trace.
     pub fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.behind.name_symbols(symbols);
     }
 
-    /// The dependences of blocks, to be written at the end.
+    /// Returns the dependences of blocks, which are written at the end of the trace.
     pub fn dependences(&mut self) -> &mut Dependences {
         &mut self.dependences
     }
 
-    /// Ends the trace with its index, flushes the output, and returns it.
+    /// Ends the trace with its index, flushes the output, and returns it with the totals.
     pub fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
         let cut = self.cut();
         let finished = self.behind.finish(self.dependences);

@@ -10,13 +10,13 @@ use crate::{Chunk, Dependences, KernelSymbols};
 
 const FOOTER_BYTES: u64 = HEAD_BYTES as u64 + 8;
 
-/// A source of a trace that supports seeking.
+/// A file of a trace that can be read from any position.
 trait Source: Read + Seek {}
 
 impl<F: Read + Seek> Source for F {}
 
-/// A trace that can be read from any chunk, by its index. The type does not depend on the kind of file, so that replaying code is
-/// compiled once, in this crate.
+/// A trace that can be read from any chunk with the help of its index. The type hides the kind of
+/// file, so that replaying code is compiled only once, in this crate.
 pub struct TraceFile<'f> {
     file: BufReader<Box<dyn Source + Send + 'f>>,
     header: TraceHeader,
@@ -27,7 +27,7 @@ pub struct TraceFile<'f> {
 }
 
 impl<'f> TraceFile<'f> {
-    /// Reads header and index.
+    /// Opens a trace: reads its header and index.
     pub fn open(file: impl Read + Seek + Send + 'f) -> Result<Self, ReadTraceError> {
         let mut file: Box<dyn Source + Send + 'f> = Box::new(file);
         let header = TraceReader::new(&mut file)?.header().clone();
@@ -70,7 +70,8 @@ impl<'f> TraceFile<'f> {
         self.next = number;
     }
 
-    /// Reads the next chunk into `chunk`. Returns `None` after the last; `chunk` is empty then and on errors.
+    /// Reads the next chunk into `chunk`. Returns the chunk's position; `None` after the last
+    /// chunk. After the last chunk and after errors, `chunk` is empty.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<Option<ChunkPlace>, ReadTraceError> {
         chunk.clear();
         let number = self.next;
@@ -145,7 +146,7 @@ impl<'f> TraceFile<'f> {
     }
 }
 
-/// Reads the kernel's symbols of a complete trace; empty if the trace has none.
+/// Reads the kernel's symbols of a complete trace. The result is empty if the trace has none.
 ///
 /// # Errors
 ///
@@ -158,7 +159,8 @@ pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, Re
     })
 }
 
-/// Reads the dependences of the blocks of a complete trace; empty if the trace has none.
+/// Reads the dependences of the blocks of a complete trace. The result is empty if the trace has
+/// none.
 ///
 /// # Errors
 ///
@@ -171,7 +173,8 @@ pub fn dependences(file: &mut (impl Read + Seek)) -> Result<Dependences, ReadTra
     })
 }
 
-/// Reads the body of the record of a kind between index and footer, if there is one.
+/// Reads the body of the record of a given kind between index and footer; `None` if there is no
+/// such record.
 fn read_after_index(
     file: &mut (impl Read + Seek),
     kind: u16,
@@ -242,7 +245,7 @@ const ANOTHER: &str = "it is of another kind or too long";
 ///
 /// # Errors
 ///
-/// The fault of the record.
+/// If the record is damaged: its fault, as text.
 fn read_record(
     from: &mut impl Read,
     mut is_wanted: impl FnMut(&Head) -> bool,

@@ -8,7 +8,8 @@ use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, EncodeError, Piece, limits};
 use crate::{BlockRun, Chunk, KernelSymbols, Placed};
 
-/// Appends chunks to a trace. Each becomes a complete record, so that a crash keeps the chunks before.
+/// Appends chunks to a trace. Each chunk becomes a complete record, so a crash loses none of the
+/// chunks before.
 pub struct TraceWriter<W> {
     appender: Appender<W>,
     encoder: ChunkEncoder,
@@ -38,12 +39,12 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Adds the symbols of the traced kernel, to be written at the end.
+    /// Sets the symbols of the traced kernel, which are written at the end of the trace.
     pub fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.appender.name_symbols(symbols);
     }
 
-    /// Ends the trace with its index, flushes the output, and returns it.
+    /// Ends the trace with its index, flushes the output, and returns it with the totals.
     pub fn finish(self) -> Result<(W, Written), WriteTraceError> {
         self.appender.finish()
     }
@@ -107,7 +108,7 @@ fn check(chunk: &Chunk) -> Result<(), WriteTraceError> {
     Ok(())
 }
 
-/// The unwritten part of a chunk.
+/// The part of a chunk that is not written yet.
 struct Rest<'a> {
     chunk: &'a Chunk,
     block: usize,
@@ -116,7 +117,8 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// Returns as much as fits one record, at least one block or mark. A mark stays with the blocks before it if possible.
+    /// Returns the next piece that fits into one record: at least one block or mark. A mark goes
+    /// into the record of the blocks before it if possible.
     fn next_piece(&mut self) -> Option<Piece<'a>> {
         let (_, blocks) = self.chunk.blocks.run().split_at(self.block);
         let marks = &self.chunk.marks[self.mark..];
@@ -125,7 +127,7 @@ impl<'a> Rest<'a> {
         }
         let mark_count = marks_that_fit(marks);
         let all_marks_fit = mark_count == marks.len();
-        // Blocks after the last mark that fits must wait for the next record.
+        // Blocks after the last mark that fits go into the next record.
         let most_blocks = match marks.get(mark_count) {
             Some(next) => next.before_block as usize - self.block,
             None => blocks.len(),
@@ -163,7 +165,8 @@ fn marks_that_fit(marks: &[Placed]) -> usize {
         .count()
 }
 
-/// Returns the number of blocks that fit, at least one if there is one, and the number of their references.
+/// Returns the number of blocks that fit into one record, and the number of their references. If
+/// there is a block, at least one fits.
 fn blocks_that_fit(blocks: BlockRun<'_>) -> (usize, usize) {
     let (mut count, mut references) = (0, 0);
     for block in blocks.iter().take(Chunk::BLOCKS) {

@@ -5,15 +5,16 @@ use crate::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, SIZES, 
 use super::{ImportError, Location};
 
 const LARGEST_REFERENCE: u64 = SIZES[SIZES.len() - 1] as u64;
-/// Largest size of a reference: dirty helpers of Valgrind touch up to some KiB.
+/// Largest size of a reference in bytes. Dirty helpers of Valgrind touch up to some KiB.
 const LARGEST_DATA: u64 = 1 << 20;
-/// Address of invented instructions: the last page of the user's half, where Linux maps nothing.
+/// Address of invented instructions: the last page of the user's half, in which Linux maps nothing.
 const MADE_UP: u64 = 0x7fff_ffff_f000;
-/// Number of references from which a block takes no further instruction.
+/// Number of references at which a block takes no further instruction.
 const MANY_REFERENCES: u16 = u16::MAX / 2;
-/// Number of marks at which a chunk ends, so that a trace with only switches is cut, too.
+/// Number of marks at which a chunk ends, so that a trace with nothing but switches is divided,
+/// too.
 const CHUNK_MARKS: usize = Chunk::BLOCKS;
-/// Number of references of a chunk's closed blocks at which it ends; a block cannot have as many.
+/// Number of references at which a chunk ends. One block cannot have as many.
 const CHUNK_REFERENCES: usize = 4 * Chunk::BLOCKS;
 
 #[derive(Default)]
@@ -23,18 +24,18 @@ pub(super) struct Assembler {
     open: Option<Block>,
     /// Length of the open block's last instruction.
     last_bytes: u8,
-    /// Flags of the following code.
+    /// Flags of the code that follows.
     flags: BlockFlags,
     has_instructions: bool,
-    /// Number of invented instructions, which the source does not have.
+    /// Number of invented instructions so far.
     pub(super) made_up: u64,
     begins_with_data: bool,
-    /// Number of references whose size the source does not give.
+    /// Number of references so far whose size the source does not give.
     pub(super) unknown_sizes: u64,
 }
 
 impl Assembler {
-    /// Creates an assembler for a format without tasks: one task in one process.
+    /// Creates an assembler for a format without tasks: the trace has one task in one process.
     pub(super) fn with_one_task() -> Self {
         let (task, process) = (TaskId(1), ProcessId(1));
         let mut assembler = Assembler::default();
@@ -100,7 +101,7 @@ impl Assembler {
         });
     }
 
-    /// Invents an instruction for the following data, if there was none yet.
+    /// Invents an instruction for the next references, if there has been no instruction yet.
     pub(super) fn make_up_instruction(&mut self) {
         if !self.has_instructions {
             self.begins_with_data = true;
@@ -109,12 +110,13 @@ impl Assembler {
         }
     }
 
-    /// Returns whether an instruction was invented because data came first.
+    /// Whether an instruction was invented because data came first.
     pub(super) fn begins_with_data(&self) -> bool {
         self.begins_with_data
     }
 
-    /// Repeats the last instruction of the open block for further references, because the block can hold no more of them.
+    /// Repeats the last instruction of the open block in a new block, if the open block can hold no
+    /// more references.
     fn repeat_instruction(&mut self, place: Location) -> Result<(), ImportError> {
         let block = self
             .open
@@ -144,7 +146,7 @@ impl Assembler {
             .checked_add(self.open.as_ref()?.bytes.into())
     }
 
-    /// Adds a reference of unknown size, which touches the named byte.
+    /// Adds a reference whose size the source does not give. It counts as one byte at `address`.
     pub(super) fn reference_of_unknown_size(
         &mut self,
         place: Location,
@@ -192,7 +194,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Ends the last block.
+    /// Closes the open block.
     pub(super) fn end(&mut self) {
         self.chunk.blocks.extend(self.open.take());
     }
@@ -203,7 +205,7 @@ impl Assembler {
             || self.chunk.references.len() >= CHUNK_REFERENCES
     }
 
-    /// Moves the closed blocks to the empty `chunk`; references of an open block stay.
+    /// Moves all closed blocks with their references to the empty `chunk`. The open block stays.
     pub(super) fn take(&mut self, chunk: &mut Chunk) {
         let open = self
             .open
@@ -218,7 +220,8 @@ impl Assembler {
     }
 }
 
-/// Checks that an address has 48 bits. A trace stores no more, and a wrong address would be worse than none.
+/// Checks that an address fits 48 bits. A trace stores no more bits, and a wrong address is worse
+/// than an error.
 fn check_address(place: Location, address: u64) -> Result<(), ImportError> {
     let kept = ((address << 16) as i64 >> 16) as u64;
     if kept == address {

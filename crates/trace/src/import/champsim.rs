@@ -26,7 +26,7 @@ pub(super) const WITHOUT_SIZES: &str = "the trace has no sizes, as ChampSim need
 
 pub(super) struct ChampSim<R: BufRead> {
     records: Unpacked<R>,
-    /// The last instruction, whose length follows from the address of the next one.
+    /// The last instruction. Its length is known once the address of the next one is.
     last: Option<(Location, Instruction)>,
 }
 
@@ -88,7 +88,8 @@ impl<R: BufRead> ChampSim<R> {
     }
 }
 
-/// Whether the bytes can be records of this length: each has valid flags and the address of an instruction.
+/// Whether bytes can be records of this length. Each record must have valid flags and the address
+/// of an instruction.
 fn are_records(start: &[u8], record_bytes: usize) -> bool {
     start.len() >= record_bytes
         && start
@@ -120,8 +121,8 @@ impl Instruction {
         })
     }
 
-    /// Adds the loads and then the stores of an instruction, the order in an instruction that does
-    /// both.
+    /// Adds the instruction, its loads, and then its stores, in the order that an instruction with
+    /// both has.
     fn put(
         &self,
         place: Location,

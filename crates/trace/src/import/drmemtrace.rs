@@ -27,7 +27,7 @@ use threads::Threads;
 const NEEDED_RECORD: &str =
     "one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49";
 
-/// Note that threads in separate files are interleaved here.
+/// Note for threads in separate files, which the importer interleaves.
 const INTERLEAVED: &str = "threads that may have run at once on several CPUs take turns in the trace, in the order of their time stamps, \
                            as if on one: its switches are not the machine's; import what one CPU ran (--cpu) for those";
 
@@ -40,16 +40,17 @@ const LATER: &str = "the trace has markers that this version does not know: what
 
 pub(super) struct Drmemtrace<R: BufRead> {
     files: Vec<File<R>>,
-    /// Index of the current file.
+    /// Index in `files` of the current file.
     current: usize,
-    /// The requested CPU of the traced machine, if only one is wanted, and all CPUs in the trace.
+    /// CPU of the traced machine whose instructions are imported; `None` for all. `cpus` are all
+    /// CPUs in the trace.
     cpu: Option<u64>,
     cpus: BTreeSet<u64>,
     file_type: Option<FileType>,
     threads: Threads,
     has_run: bool,
     was_idle: bool,
-    /// Notes from markers that qualify all numbers, in the order of their text.
+    /// Notes that markers in the trace imply.
     told: BTreeSet<&'static str>,
 }
 
@@ -73,7 +74,7 @@ impl<R: BufRead> Drmemtrace<R> {
         })
     }
 
-    /// Returns the notes that qualify all numbers, for the part read so far.
+    /// Returns sentences that qualify all numbers of the part read so far.
     pub(super) fn notes(&self) -> Vec<&'static str> {
         let interleaved = self.is_interleaved().then_some(INTERLEAVED);
         self.file_type
@@ -84,7 +85,7 @@ impl<R: BufRead> Drmemtrace<R> {
             .collect()
     }
 
-    /// Returns the architecture, if the trace names it.
+    /// Returns the architecture of the traced code, if the trace names it.
     pub(super) fn arch(&self) -> Option<&'static str> {
         self.file_type.and_then(FileType::arch)
     }
@@ -144,14 +145,15 @@ impl<R: BufRead> Drmemtrace<R> {
             address,
         } = *record;
         match kind {
-            // The tracer does not know the size of some accesses, such as those that save registers.
+            // The tracer does not know the size of some accesses, such as those of XSAVE.
             kind::READ | kind::WRITE if size == 0 => {
                 into.reference_of_unknown_size(place, address, kind == kind::WRITE)?;
             }
             kind::READ | kind::WRITE => {
                 into.reference(place, address, size.into(), kind == kind::WRITE)?
             }
-            // An instruction without a fetch is the next iteration of a repeated string instruction, which counts as one more.
+            // An instruction without a fetch is a further iteration of a repeated string
+            // instruction. It counts as one more instruction.
             kind::FIRST_INSTRUCTION..=kind::LAST_INSTRUCTION
             | kind::NOT_FETCHED
             | kind::SYSENTER
@@ -186,8 +188,8 @@ impl<R: BufRead> Drmemtrace<R> {
         into.instruction(place, address, bytes)
     }
 
-    /// Adds up to eight instructions that follow the last one. The record has their lengths in
-    /// place of the address.
+    /// Adds up to eight instructions that follow the last one. The record has their lengths instead
+    /// of an address.
     fn bundle(
         &mut self,
         record: &Record,
@@ -270,13 +272,13 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    /// Whether threads are interleaved differently than on a CPU. Then a thread's last records do
-    /// not show why another thread follows.
+    /// Whether threads are interleaved by this importer. A thread's last records then do not show
+    /// why another thread follows.
     fn is_interleaved(&self) -> bool {
         self.files.len() > 1 && self.cpu.is_none()
     }
 
-    /// Whether the following records belong to a CPU other than the requested one.
+    /// Whether the records that follow belong to a CPU other than the requested one.
     fn is_elsewhere(&self) -> bool {
         self.cpu.is_some() && self.cpu != self.files[self.current].cpu
     }
@@ -285,15 +287,15 @@ impl<R: BufRead> Drmemtrace<R> {
         &mut self.files[self.current]
     }
 
-    /// Records that the current file's records belong to a thread, whose process may not be
-    /// repeated.
+    /// Records the thread to which the records that follow in the current file belong. The file may
+    /// not repeat its process.
     fn belongs_to(&mut self, thread: Option<u64>, process: Option<u64>) {
         let file = self.present();
         (file.thread, file.process) = (thread, process);
         self.present_thread();
     }
 
-    /// Makes the thread of the current file's records the current thread.
+    /// Makes the thread of the current file the current thread.
     fn present_thread(&mut self) {
         let file = &self.files[self.current];
         self.threads.thread(file.thread.unwrap_or_default());
@@ -302,15 +304,15 @@ impl<R: BufRead> Drmemtrace<R> {
         }
     }
 
-    /// Records the time of the current file's next records. Records of other files may precede
-    /// them.
+    /// Records the time of the next records in the current file. Another file may now have earlier
+    /// records.
     fn stamp(&mut self, microseconds: u64, into: &mut Assembler) {
         self.present().now = microseconds;
         self.choose(into);
     }
 
-    /// Records the CPU of the following records, which is in the lower 12 bits if the tracer knew
-    /// it.
+    /// Records the CPU of the records that follow. The lower 12 bits are the CPU's number, if the
+    /// tracer knew it.
     fn cpu(&mut self, value: u64, into: &mut Assembler) {
         let cpu = (value != u64::MAX).then_some(value & 0xfff);
         if self.cpu.is_some() && self.present().cpu != cpu {
@@ -320,7 +322,7 @@ impl<R: BufRead> Drmemtrace<R> {
         self.cpus.extend(cpu);
     }
 
-    /// Continues with the file whose records are the earliest. Returns false if all files have been read.
+    /// Selects the file with the earliest record. Returns false if all files have been read.
     fn choose(&mut self, into: &mut Assembler) -> bool {
         let unread = self
             .files
@@ -335,7 +337,7 @@ impl<R: BufRead> Drmemtrace<R> {
         if first != self.current {
             self.current = first;
             self.present_thread();
-            // The following records belong to no instruction of the file before.
+            // Instructions of two files never form one block.
             into.end();
         }
         true
@@ -369,7 +371,7 @@ fn note_of(marker: u16) -> &'static str {
     }
 }
 
-/// Adds the file's name to an error if there are several files.
+/// Adds the file's name to an error, unless there is only one file.
 fn name_file(is_one: bool, name: &str, why: ImportError) -> ImportError {
     if is_one {
         why

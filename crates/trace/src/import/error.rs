@@ -21,17 +21,17 @@ impl fmt::Display for Location {
 /// Why a foreign trace cannot be read further.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// A line or record does not belong to the format.
+    /// A line or record is not valid in the format.
     #[error("{place}: expected {needed}, found {found}; check that it is the right format")]
     Unknown {
-        /// The line or byte.
+        /// Position of the line or record.
         place: Location,
-        /// The text found, shortened and escaped.
+        /// Text that was found, shortened and escaped.
         found: String,
         /// Description of valid input.
         needed: &'static str,
     },
-    /// A line has more bytes than any line of these formats.
+    /// A line is longer than any line of these formats.
     #[error("{place}: a line is longer than {most} bytes; check that it is the right format")]
     LongLine {
         /// Position of the line.
@@ -39,22 +39,22 @@ pub enum ImportError {
         /// Maximum number of bytes of a line that are read.
         most: usize,
     },
-    /// Data are touched before the first instruction.
+    /// References precede the first instruction.
     #[error(
         "{place}: a reference stands before the first instruction; put the instruction that makes it first"
     )]
     NoInstruction {
-        /// The line or byte.
+        /// Position of the first reference.
         place: Location,
     },
-    /// A size is impossible for an instruction or reference.
+    /// An instruction or reference has an impossible size.
     #[error("{place}: {bytes} bytes are not 1 to {most}; check that it is the right format")]
     Size {
-        /// The line or byte.
+        /// Position of the instruction or reference.
         place: Location,
-        /// The number of bytes claimed.
+        /// Size in the trace, in bytes.
         bytes: u64,
-        /// Largest possible number of bytes.
+        /// Largest possible size in bytes.
         most: u64,
     },
     /// An address has more bits than a trace can store.
@@ -62,20 +62,20 @@ pub enum ImportError {
         "{place}: address {address:#x} has more than 48 bits that count; check that it is the right format"
     )]
     Address {
-        /// The line or byte.
+        /// Position of the address.
         place: Location,
         /// Address that was found.
         address: u64,
     },
-    /// The trace has too many threads.
+    /// The trace has more threads than can be read.
     #[error("{place}: there are more than {most} threads; check that it is the right format")]
     Threads {
-        /// The line or byte.
+        /// Position of the first thread beyond the limit.
         place: Location,
         /// Maximum number of threads that are read.
         most: u32,
     },
-    /// The records were filtered by a cache.
+    /// A cache had filtered the references before they were recorded.
     #[error(
         "{place}: the trace was filtered through a cache {until} it was taken, and every reference is needed; trace again \
          without a filter"
@@ -83,7 +83,7 @@ pub enum ImportError {
     Filtered {
         /// Position of the record that shows this.
         place: Location,
-        /// Words for the filtered part of the time.
+        /// Words for the part of the time in which references were filtered.
         until: &'static str,
     },
     /// The trace is of code other than 64-bit x86.
@@ -91,10 +91,10 @@ pub enum ImportError {
     Architecture {
         /// Position of the record that shows this.
         place: Location,
-        /// Kind of the trace.
+        /// Kind of code that the trace has.
         found: &'static str,
     },
-    /// The file has templates of kernel code, with which another trace is completed.
+    /// The file has templates of kernel code, which the tracer inserts into other traces.
     #[error(
         "{place}: these are templates of the kernel's code, which drmemtrace puts into other traces; give drmemtrace both, and \
          import what it writes"
@@ -108,14 +108,14 @@ pub enum ImportError {
         "{place}: file type {found:#x} follows {before:#x}, but parts must be of one kind; import them one by one"
     )]
     Mixed {
-        /// The position of the record.
+        /// Position of the record that shows this.
         place: Location,
         /// File type of this part.
         found: u64,
         /// File type of the part before.
         before: u64,
     },
-    /// The file has several cores, or the CPU of a single core was requested.
+    /// The file has several cores, or one CPU was requested and the file cannot be divided by CPU.
     #[error("{place}: this is the trace of one core, and cores run at once; give {needed}")]
     Core {
         /// Position of the record that shows this.
@@ -123,7 +123,7 @@ pub enum ImportError {
         /// Description of valid input.
         needed: &'static str,
     },
-    /// The core was idle throughout.
+    /// No thread ran on the traced core.
     #[error("there is no instruction: this core ran nothing; choose another")]
     Idle,
     /// Nothing ran on the requested CPU.
@@ -134,7 +134,7 @@ pub enum ImportError {
         /// CPUs in the trace.
         seen: Vec<u64>,
     },
-    /// The file is packed in a way that cannot be read, or not in this position.
+    /// The file is packed in a way that cannot be read here.
     #[error(
         "this is {found}, not a trace; unpack it: {unpack} FILE | switchcost trace import --from {format} - -o TRACE"
     )]
@@ -146,31 +146,31 @@ pub enum ImportError {
         /// Name of the packed format on the command line.
         format: &'static str,
     },
-    /// The file has raw records of the tracer, without post-processing.
+    /// The file has the tracer's raw records, which were not post-processed.
     #[error(
         "this is a raw file of drmemtrace; post-process it, which makes FOLDER/trace: drrun -t drmemtrace -indir FOLDER -tool \
          basic_counts"
     )]
     Raw,
-    /// One of several files has an error.
+    /// One of several files cannot be imported.
     #[error("{file}, {source}")]
     OfFile {
         /// Name of the file, escaped.
         file: String,
-        /// Error of the import.
+        /// Error in this file.
         source: Box<ImportError>,
     },
-    /// A binary file ends too early.
+    /// A binary file ends inside a record or before its footer.
     #[error(
         "{place}: the file is cut: {needed} should follow, and what came before is whole; copy it again from its source, or trace again"
     )]
     Cut {
-        /// Position of the end.
+        /// Position at which the file ends.
         place: Location,
         /// Description of what should follow.
         needed: &'static str,
     },
-    /// The word size is impossible.
+    /// The requested word size is not possible.
     #[error("{0} bytes are no word; name a power of two up to 128 (din's own word has 4 bytes)")]
     Word(u64),
     /// The file cannot be read.
@@ -178,7 +178,7 @@ pub enum ImportError {
     Io {
         /// The position up to which the file could be read.
         place: Location,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

@@ -11,17 +11,17 @@ use super::{ImportError, Location};
 const MAGIC: &[u8; 4] = b"gem5";
 const NEEDED_MAGIC: &str = "gem5's packet trace, which begins with the word gem5";
 const NEEDED_MESSAGE: &str = "a message of gem5's packet.proto";
-/// Maximum length of a message that is read. The header lists requestors; a packet has some forty
-/// bytes.
+/// Maximum length in bytes of a message that is read. The header lists requestors; a packet has
+/// about forty bytes.
 const LONGEST_MESSAGE: u64 = 1 << 20;
-/// Commands (`MemCmd` of gem5) that load: reads, and the reads of atomic instructions. Numbers above 29 are those of releases since
-/// 22.1.
+/// Commands (gem5's `MemCmd`) that load: reads, and the reads of atomic instructions. Numbers above
+/// 29 are those of release 22.1 and later.
 const LOADS: [u64; 3] = [1, 26, 30];
-/// Commands that store: writes, also of a whole line, and the writes of atomic instructions.
+/// Commands that store: writes, writes of a whole line, and the writes of atomic instructions.
 const STORES: [u64; 4] = [4, 16, 27, 32];
 /// Number of the command that loads and stores.
 const SWAP: u64 = 34;
-/// Commands by which a cache requests a missing line: to own, to have clean, or to share.
+/// Commands with which a cache requests a line: exclusive, clean, or shared.
 const LINES: [u64; 3] = [22, 24, 25];
 /// Flag of a request that fetches an instruction.
 const IS_FETCH: u64 = 0x100;
@@ -42,7 +42,7 @@ pub(super) struct Gem5<R: BufRead> {
     last_pc: Option<u64>,
 }
 
-/// The fields of a packet that are read.
+/// Fields of a packet that the importer reads.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Packet {
     command: u64,
@@ -63,7 +63,7 @@ impl<R: BufRead> Gem5<R> {
         })
     }
 
-    /// Returns the notes that qualify all numbers, for the part read so far.
+    /// Returns sentences that qualify all numbers of the part read so far.
     pub(super) fn notes(&self) -> Vec<&'static str> {
         let between_caches = self.has_lines.then_some(BETWEEN_CACHES);
         let without_fetches = (!self.has_fetches).then_some(WITHOUT_FETCHES);
@@ -215,8 +215,8 @@ fn unknown(place: Location, found: &str) -> ImportError {
     }
 }
 
-/// Returns the numbers and values of a message's fields; the value is 0 for a field that is not an
-/// integer. Returns `None` if the bytes are not a message.
+/// Returns the number and the value of each field of a message. A field that is not an integer has
+/// value 0. Returns `None` if the bytes are not a message.
 fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {

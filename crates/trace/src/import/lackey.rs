@@ -33,13 +33,14 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
     }
 }
 
-/// Whether a line was meant as one of lackey's: it has lackey's blanks, which output of the traced
-/// program does not have.
+/// Whether a line looks like one of lackey's: it has lackey's blanks, which a traced program's
+/// output does not have.
 fn is_meant(line: &[u8]) -> bool {
     matches!(line.get(..3), Some(b"I  " | b" L " | b" S " | b" M "))
 }
 
-/// Whether a word looks like a damaged reference: a comma inside or after a number, or an address of lackey's length without a size.
+/// Whether a word looks like a damaged reference: it has a comma within or after a number, or is an
+/// address of lackey's length without a size.
 fn looks_meant(word: &[u8]) -> bool {
     match word.iter().position(|&byte| byte == b',') {
         Some(comma) => comma + 1 < word.len() || word.iter().any(u8::is_ascii_digit),

@@ -5,14 +5,14 @@ use std::io::{self, BufRead, Read};
 use super::packed::refuse_packed;
 use super::{ImportError, Location};
 
-/// Longest line of these formats and of Valgrind's messages.
+/// Maximum length of a line in bytes, more than these formats and Valgrind's messages need.
 const LONGEST: usize = 4096;
 
 /// Content of a parsed line.
 pub(super) enum Parsed {
     /// An instruction: its address and its length in bytes.
     Instruction { address: u64, bytes: u64 },
-    /// A load, a store, or one after the other.
+    /// A load, a store, or a load followed by a store.
     Data {
         address: u64,
         bytes: u64,
@@ -72,13 +72,13 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Parses a hexadecimal number with or without `0x`.
+/// Parses a hexadecimal number, with or without `0x`.
 pub(super) fn hexadecimal(word: &[u8]) -> Option<u64> {
     let digits = word
         .strip_prefix(b"0x")
         .or_else(|| word.strip_prefix(b"0X"))
         .unwrap_or(word);
-    // Dinero reads a lone prefix as 0, and from_str_radix accepts a sign.
+    // Dinero reads a prefix without digits as 0. `from_str_radix` would accept a sign.
     match digits {
         [] if !word.is_empty() => Some(0),
         [first, ..] if first.is_ascii_hexdigit() => {
@@ -88,7 +88,7 @@ pub(super) fn hexadecimal(word: &[u8]) -> Option<u64> {
     }
 }
 
-/// Makes a line safe for a message: shortened, on one line, without control characters.
+/// Makes a line safe to print: shortened, on one line, without control characters.
 pub(super) fn harmless(line: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();
     shown.escape_debug().to_string()

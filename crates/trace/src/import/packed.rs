@@ -1,4 +1,4 @@
-//! Reads files of records, packed or not.
+//! Reads binary files, plain or packed.
 
 use std::io::{self, BufRead, Chain, Cursor, Read};
 
@@ -9,7 +9,8 @@ use super::{ImportError, Location};
 
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 const SNAPPY: &[u8] = b"\xff\x06\x00\x00sNaPpY";
-/// First bytes of unsupported packings, with their names and the commands that unpack them.
+/// First bytes of packings that are not supported, with their names and the commands that unpack
+/// them.
 const PACKED: [(&[u8], &str, &str); 5] = [
     (
         b"PK\x03\x04",
@@ -22,12 +23,12 @@ const PACKED: [(&[u8], &str, &str); 5] = [
     (b"BZh", "a bzip2 file", "bzip2 -dc"),
 ];
 
-/// A file from its beginning, after some bytes have been examined.
+/// A file read from its beginning again, after its first bytes were examined.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// Number of bytes of the content that are examined before reading.
+/// Number of bytes of the content that are examined before reading begins.
 const LOOKED_AT: usize = 16 << 10;
-/// Offset at which a tar file names its format, and the name.
+/// Offset of the format's name in a tar file, and the name.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
 enum Input<R: BufRead> {
@@ -46,8 +47,8 @@ impl<R: BufRead> Read for Input<R> {
     }
 }
 
-/// Returns the packing of a file that begins with `start`, other than gzip and snappy, and the
-/// command that unpacks it.
+/// Returns the packing of a file that begins with `start`, and the command that unpacks it; `None`
+/// if it is plain or packed by gzip or snappy.
 fn packing(start: &[u8]) -> Option<(&'static str, &'static str)> {
     let (at, magic) = TAR;
     let is_tar = start.get(at..).is_some_and(|rest| rest.starts_with(magic));
@@ -59,7 +60,7 @@ fn packing(start: &[u8]) -> Option<(&'static str, &'static str)> {
         .or(is_tar.then_some(("a tar file", "tar -xOf")))
 }
 
-/// Refuses a packed file of a format that is text.
+/// Refuses a file that is packed although its format is text.
 pub(super) fn refuse_packed(start: &[u8], format: &'static str) -> Result<(), ImportError> {
     let gzip = start
         .starts_with(GZIP)
@@ -76,13 +77,13 @@ pub(super) fn refuse_packed(start: &[u8], format: &'static str) -> Result<(), Im
 /// The content of a file that may be packed by gzip or snappy.
 pub(super) struct Unpacked<R: BufRead> {
     from: Chain<Cursor<Vec<u8>>, Input<R>>,
-    /// Error that ended the examination. It is reported after the content before it.
+    /// Error during the examination. It is reported after the content before it.
     failure: Option<io::Error>,
     offset: u64,
 }
 
 impl<R: BufRead> Unpacked<R> {
-    /// Opens a file for `switchcost trace import --from FORMAT`.
+    /// Opens a file for an import with `--from FORMAT`.
     pub(super) fn new(mut from: R, format: &'static str) -> Result<Self, ImportError> {
         let mut first = vec![0; SNAPPY.len()];
         let filled = fill(&mut from, &mut first).map_err(|source| ImportError::Io {
@@ -123,7 +124,8 @@ impl<R: BufRead> Unpacked<R> {
         })
     }
 
-    /// Returns the first bytes, if nothing has been read so far: all, or some thousands.
+    /// Returns the first bytes of the content if nothing has been read so far: up to some
+    /// thousands.
     pub(super) fn start(&self) -> &[u8] {
         self.from.get_ref().0.get_ref()
     }
@@ -138,7 +140,7 @@ impl<R: BufRead> Unpacked<R> {
         self.offset == 0
     }
 
-    /// Fills `record`, and returns the number of bytes, which is smaller only at the end.
+    /// Fills `record`. Returns the number of bytes, which is smaller only at the end of the file.
     pub(super) fn fill(&mut self, record: &mut [u8]) -> Result<usize, ImportError> {
         let place = self.place();
         let looked_at = self.from.get_ref().0;
@@ -153,7 +155,7 @@ impl<R: BufRead> Unpacked<R> {
     }
 }
 
-/// Reads until `bytes` is full or the end is reached, and returns the number of bytes.
+/// Reads until `bytes` is full or the end is reached. Returns the number of bytes read.
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < bytes.len() {

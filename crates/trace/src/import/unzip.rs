@@ -1,4 +1,4 @@
-//! Joins the members of a zip file to one stream: drmemtrace divides a trace into members so that a
+//! Joins the members of a zip file to one stream. drmemtrace divides a trace into members so that a
 //! reader can begin in the middle.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
@@ -26,7 +26,7 @@ enum At<F> {
     /// The reader is between two members.
     Between(F),
     Within(CrcReader<Content<F>>, u32),
-    /// The reader has no file, because of an error.
+    /// The file was lost because of an error.
     Nowhere,
 }
 

@@ -1,12 +1,12 @@
-//! Decoded chunks of the file, kept in memory while there is room.
+//! Cache of decoded chunks of a trace file.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::{Chunk, ReadTraceError, Reference, TraceFile};
 
-/// Room for decoded chunks, about 30 of full length: alternating tasks may be far apart in the
-/// trace.
+/// Maximum memory for decoded chunks in bytes: about 30 of full length, because alternating tasks
+/// may be far apart in the trace.
 const ROOM_BYTES: usize = 256 << 20;
 
 /// A decoded chunk, with the number of instructions and references before each block.
@@ -45,7 +45,7 @@ impl Decoded {
     }
 }
 
-/// The trace file, with the most recently decoded chunks.
+/// A trace file with a cache of its most recently decoded chunks.
 pub(super) struct DecodedChunks<'f> {
     file: TraceFile<'f>,
     kept: VecDeque<(u32, Arc<Decoded>)>,

@@ -1,8 +1,8 @@
-//! Models page faults that wait for a disk: each page of a file is read at its first use by any
+//! Models page faults that wait for a disk. Each page of a file is read at its first use by any
 //! task, and stays in memory.
 //!
-//! Pages without a file, which the kernel fills with zeros, need no wait. The trace's marks give
-//! the mappings.
+//! Pages without a file, which the kernel fills with zeros, need no wait. The mappings come from
+//! the marks of the trace.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ use crate::{Block, Mapping, ProcessId, Reference};
 
 const PAGE: u64 = 4096;
 
-/// Part of a file that is mapped to a range of addresses.
+/// Range of addresses to which a part of a file is mapped.
 #[derive(Clone, Copy, Debug)]
 struct Mapped {
     end: u64,
@@ -24,13 +24,13 @@ type Mappings = BTreeMap<u64, Mapped>;
 /// Mapped files of processes, and their pages in memory.
 #[derive(Debug)]
 pub(super) struct Paging {
-    /// Number of instructions executed while the disk reads a page.
+    /// Number of instructions that are executed while the disk reads a page.
     pub(super) delay: u64,
     files: HashMap<Vec<u8>, usize>,
     mappings: HashMap<ProcessId, Mappings>,
     read: HashSet<(usize, u64)>,
-    /// Pages of processes that need no read, because they belong to no file or were read. Most
-    /// references are to few of these pages.
+    /// Pages of processes that need no read, because they belong to no file or have been read. Most
+    /// references are to a few of these pages.
     present: HashSet<(ProcessId, u64)>,
 }
 
@@ -92,8 +92,8 @@ impl Paging {
         }
     }
 
-    /// Removes pages of a process. A few pages are removed one by one, because programs often map
-    /// and unmap small ranges.
+    /// Removes pages of a process from `present`. A few pages are removed one by one, because
+    /// programs often map and unmap small ranges.
     fn forget(&mut self, process: ProcessId, pages: RangeInclusive<u64>) {
         if pages.end() - pages.start() < self.present.len() as u64 {
             for page in pages {
@@ -105,7 +105,7 @@ impl Paging {
         }
     }
 
-    /// Creates an address space with the parent's mappings.
+    /// Copies the parent's mappings to a new address space.
     pub(super) fn fork(&mut self, parent: ProcessId, child: ProcessId) {
         if parent != child
             && let Some(mappings) = self.mappings.get(&parent).cloned()
@@ -114,7 +114,8 @@ impl Paging {
         }
     }
 
-    /// Whether a block must wait for the disk; afterwards all pages that it touches count as read.
+    /// Whether a block must wait for the disk. All pages that the block touches count as read
+    /// afterwards.
     pub(super) fn faults(
         &mut self,
         process: ProcessId,
@@ -131,7 +132,8 @@ impl Paging {
         })
     }
 
-    /// Whether the page at an address must be read first; afterwards it counts as read.
+    /// Whether the page at an address must be read from the disk. The page counts as read
+    /// afterwards.
     fn reads(&mut self, process: ProcessId, address: u64) -> bool {
         if !self.present.insert((process, address / PAGE)) {
             return false;

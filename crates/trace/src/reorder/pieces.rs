@@ -1,54 +1,55 @@
-//! Splits a trace into the streams of its tasks: pieces of chunks, and the reason for the end of
-//! each piece.
+//! Splits a trace into one stream for each task: the pieces of chunks in which the task runs, and
+//! why it left the CPU after each.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::{Cause, Chunk, Mark, ProcessId, ReadTraceError, TaskId, TraceFile};
 
-/// Execution of one task in one chunk and one time slice.
+/// Part of a chunk in which one task runs, within one time slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Number of the time slice, counted over the whole trace. Pieces of one time slice lie in
-    /// consecutive chunks.
+    /// Number of the time slice in the trace. The pieces of one time slice lie in consecutive
+    /// chunks.
     pub(super) turn: u64,
-    /// Number of the chunk in the file.
+    /// Number of the piece's chunk in the file.
     pub(super) chunk: u32,
     pub(super) blocks: Range<u32>,
     pub(super) marks: Range<u32>,
     /// Number of system calls that the task has entered by the end of the piece.
     pub(super) calls: u64,
-    /// Instructions of the whole trace before the piece, and up to its end.
+    /// Range of the piece in the trace, in instructions.
     pub(super) instructions: Range<u64>,
-    /// Whether the task left the CPU voluntarily after the piece, and the cause; `None` if the time slice continues in the next chunk.
+    /// Whether the task left the CPU voluntarily after the piece, and the cause; `None` if its time
+    /// slice continues in the next chunk.
     pub(super) switch: Option<(bool, Cause)>,
 }
 
 impl Piece {
-    /// Returns the cause for which the task left the CPU voluntarily after the piece; `None` if it
-    /// did not.
+    /// Returns the cause if the task left the CPU voluntarily after the piece; otherwise `None`.
     pub(super) fn left(&self) -> Option<Cause> {
         self.switch
             .and_then(|(is_voluntary, cause)| is_voluntary.then_some(cause))
     }
 }
 
-/// Execution of one task from its birth to its end.
+/// All pieces of one task, from its birth to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stream {
     pub(super) task: TaskId,
     pub(super) pieces: Vec<Piece>,
-    /// Whether the trace has the task's birth.
+    /// Whether the trace contains the birth of the task.
     pub(super) has_birth: bool,
-    /// Time slice in which the trace has the task's end; `None` without an end.
+    /// Number of the time slice in which the task ends; `None` if the trace does not contain the
+    /// end.
     pub(super) ended: Option<u64>,
 }
 
-/// Streams of all tasks of a trace, from which any order of them can be made.
+/// Streams of all tasks of a trace. They can be executed in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Streams {
     pub(super) tasks: Vec<Stream>,
-    /// Births of the user's commands.
+    /// Marks of the births of the user's commands.
     pub(super) commands: Vec<Mark>,
     pub(super) places: BTreeMap<TaskId, usize>,
     /// Whether any task makes system calls.
@@ -56,7 +57,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Returns the number of tasks that execute something.
+    /// Returns the number of tasks that execute instructions.
     pub fn tasks(&self) -> usize {
         self.tasks
             .iter()
@@ -79,8 +80,7 @@ impl Streams {
     }
 }
 
-/// Whether the place of a mark depends on the order of the tasks: births of commands, ends, and
-/// switches.
+/// Whether the reordering places a mark anew: births of the user's commands, ends, and switches.
 pub(super) fn is_moved(mark: &Mark) -> bool {
     matches!(
         mark,
@@ -122,7 +122,7 @@ impl<'f> StreamsReader<'f> {
     ///
     /// # Errors
     ///
-    /// If a chunk cannot be read: the streams end before it.
+    /// If a chunk cannot be read. The streams end before it.
     pub fn next_chunk(&mut self) -> Result<bool, ReadTraceError> {
         let mut chunk = std::mem::take(&mut self.chunk);
         let outcome = self.file.next_into(&mut chunk);

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use super::schedule::Schedule;
 use crate::ProcessId;
 
-/// A runnable task, as an index into the list of tasks.
+/// A runnable task. `task` is an index into the list of tasks.
 #[derive(Clone, Copy, Debug)]
 struct Ready {
     task: usize,
@@ -18,9 +18,9 @@ struct Ready {
 pub(super) struct Queue {
     schedule: Schedule,
     ready: VecDeque<Ready>,
-    /// Tasks that alternate, if their number is limited.
+    /// Tasks that may alternate at present, under a schedule that limits their number.
     batch: Vec<usize>,
-    /// Time slice in which each process last had the CPU.
+    /// Number of the last time slice that each process had.
     ran: HashMap<ProcessId, u64>,
     turns: u64,
 }
@@ -50,8 +50,8 @@ impl Queue {
         self.batch.retain(|&member| member != task);
     }
 
-    /// Removes the next task from the queue, and returns it. `expired` has just had a time slice,
-    /// and gets another one only if no other task is runnable.
+    /// Removes the next task from the queue and returns it. `expired` is the task whose time slice
+    /// has just ended; it gets another one only if no other task is runnable.
     pub(super) fn pick(&mut self, expired: Option<usize>) -> Option<usize> {
         let eligible = self.eligible();
         let others: Vec<usize> = eligible
@@ -73,7 +73,7 @@ impl Queue {
         Some(task)
     }
 
-    /// Returns the positions in the queue of the eligible tasks.
+    /// Returns the queue positions of the tasks that may run next.
     fn eligible(&mut self) -> Vec<usize> {
         let Schedule::Batch(most) = self.schedule else {
             return (0..self.ready.len()).collect();
@@ -100,7 +100,7 @@ impl Queue {
                 .unwrap_or(0)
         };
         let due = places.iter().find(is_due);
-        // If no process of these tasks has run, the first in the queue is chosen.
+        // Of tasks whose processes have not run, the first in the queue is chosen.
         due.or_else(|| places.iter().rev().max_by_key(|place| last_ran(place)))
             .copied()
     }

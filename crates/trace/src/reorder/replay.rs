@@ -1,4 +1,4 @@
-//! Replays the streams under a schedule.
+//! Executes the streams of the tasks in the order of a schedule.
 
 use std::sync::Arc;
 
@@ -16,21 +16,22 @@ struct Player {
     process: ProcessId,
     is_born: bool,
     piece: usize,
-    /// Index of the next block of the piece's chunk, and of the next mark.
+    /// Index of the next block in the chunk of the current piece; `mark` is the index of the next
+    /// mark.
     block: u32,
     mark: u32,
     calls: u64,
 }
 
-/// A task that is not runnable yet.
+/// A task that is blocked.
 #[derive(Clone, Debug)]
 struct Waiting {
     task: usize,
-    /// Calls of other tasks that must be made first.
+    /// For each task that may wake this one, the number of calls after which it has done so.
     calls: Vec<(usize, u64)>,
-    /// Time, in instructions, at which the task returns without a call of another task.
+    /// Time at which the task wakes without a call, in instructions; `None` if it waits for calls.
     due: Option<u64>,
-    /// Time slice in which the task returned in the trace.
+    /// Number of the time slice in the trace in which the task continued.
     turn: u64,
 }
 
@@ -42,8 +43,8 @@ struct Left {
     cause: Cause,
 }
 
-/// A trace in another order, generated while it is read. Numbers of tasks and processes are those
-/// of the original trace, so they are not in the order of births.
+/// A trace in another order, generated while it is read. Tasks and processes keep their numbers, so
+/// these are not in order of birth.
 pub struct Reordered<'f> {
     chunks: DecodedChunks<'f>,
     streams: Arc<Streams>,
@@ -52,18 +53,18 @@ pub struct Reordered<'f> {
     queue: Queue,
     players: Vec<Player>,
     waiting: Vec<Waiting>,
-    /// Number of instructions so far.
+    /// Number of instructions executed so far.
     clock: u64,
     running: Option<usize>,
     quantum_left: u64,
     left: Option<Left>,
     is_begun: bool,
-    /// Pages that still must be read; `None` if page faults do not wait.
+    /// State of pages of files; `None` if page faults do not wait.
     paging: Option<Paging>,
 }
 
 impl<'f> Reordered<'f> {
-    /// Creates a reordering of `file` under a schedule. Schedules with a quantum use this number of
+    /// Creates a reordering of `file` under a schedule. A quantum has `quantum_instructions`
     /// instructions.
     pub fn new(
         file: TraceFile<'f>,
@@ -96,8 +97,9 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Makes a task that is the first to use a page of a file wait for the disk, while the others execute this many instructions. The page
-    /// is then in memory for all tasks.
+    /// Makes a task wait for the disk when it is the first to use a page of a file. The wait ends
+    /// after the others have executed `instructions` instructions; the page is then in memory for
+    /// all tasks.
     #[must_use]
     pub fn wait_for_page_faults(self, instructions: u64) -> Self {
         Reordered {
@@ -106,7 +108,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Ends time slices also at the random moments of `preemptions`.
+    /// Adds preemptions: time slices also end at the random moments of `preemptions`.
     #[must_use]
     pub fn preempt(self, preemptions: Preemptions) -> Self {
         Reordered {
@@ -116,7 +118,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Returns the number of instructions of the next time slice.
+    /// Returns the length of the next time slice in instructions.
     fn turn_length(&mut self) -> u64 {
         let quantum = self.quantum.unwrap_or(u64::MAX);
         let distance = self.preemptions.as_mut().map(Preemptions::next_distance);
@@ -127,7 +129,7 @@ impl<'f> Reordered<'f> {
     ///
     /// # Errors
     ///
-    /// If a chunk of the trace cannot be read; nothing follows after the error.
+    /// If a chunk of the trace cannot be read. No further chunk is generated then.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
         chunk.clear();
         if !std::mem::replace(&mut self.is_begun, true) {
@@ -148,7 +150,7 @@ impl<'f> Reordered<'f> {
         Ok(!chunk.is_empty())
     }
 
-    /// Begins with the user's commands and with the tasks whose birth is not in the trace.
+    /// Starts the user's commands, and the tasks whose birth is not in the trace.
     fn begin(&mut self, chunk: &mut Chunk) {
         let streams = Arc::clone(&self.streams);
         for mark in &streams.commands {
@@ -167,7 +169,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Applies a mark of a mapping to a task's files.
+    /// Applies a mark of a mapping to the files that are mapped in a task's process.
     fn follow_mapping(&mut self, task: usize, mark: &Mark) {
         let process = self.players[task].process;
         match (&mut self.paging, mark) {
@@ -177,7 +179,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Applies a birth, exec or exit to the tasks.
+    /// Applies a birth, exec or exit to the list of tasks.
     fn follow(&mut self, mark: &Mark) {
         if let (
             Some(paging),
@@ -233,7 +235,7 @@ impl<'f> Reordered<'f> {
         Ok(())
     }
 
-    /// Appends the marks at the task's position.
+    /// Appends the marks at the task's current position to `chunk`.
     fn marks(&mut self, task: usize, piece: &Piece, decoded: &Decoded, chunk: &mut Chunk) {
         while self.players[task].mark < piece.marks.end {
             let placed = &decoded.chunk.marks[self.players[task].mark as usize];
@@ -253,8 +255,8 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Runs the blocks up to the next mark, or to a block that waits for a page; returns whether there is such a block. The time slice ends
-    /// with the block that uses its last instruction.
+    /// Appends blocks up to the next mark, or to a block that waits for a page. Returns whether a
+    /// block waits. The time slice ends with the block that uses the last of its instructions.
     fn blocks(&mut self, task: usize, piece: &Piece, decoded: &Decoded, chunk: &mut Chunk) -> bool {
         let player = &mut self.players[task];
         let from = player.block;
@@ -297,7 +299,7 @@ impl<'f> Reordered<'f> {
         faulting.is_some()
     }
 
-    /// Blocks the task while the disk reads.
+    /// Blocks the task until the disk has read a page.
     fn wait_for_page(&mut self, task: usize, turn: u64) {
         self.leave(task, true, Cause::PageFault);
         self.queue.leave(task);
@@ -311,7 +313,7 @@ impl<'f> Reordered<'f> {
         });
     }
 
-    /// Records that a task has made `calls` calls, and wakes the tasks that waited for them.
+    /// Records that a task has made `calls` calls in all, and wakes the tasks that waited for them.
     fn called(&mut self, task: usize, calls: u64) {
         self.players[task].calls = calls;
         for waiting in &mut self.waiting {
@@ -332,14 +334,14 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Wakes the tasks whose waiting time is over, the earliest first.
+    /// Wakes the tasks whose time has come, the earliest first.
     fn release_due(&mut self) {
         let clock = self.clock;
         self.waiting.sort_by_key(|waiting| waiting.due);
         self.release(|waiting| waiting.due.is_some_and(|due| due <= clock));
     }
 
-    /// Blocks the task after a piece.
+    /// Blocks the task after a piece at whose end it left the CPU voluntarily.
     fn block(&mut self, task: usize, piece: usize, cause: Cause) {
         self.leave(task, true, cause);
         self.queue.leave(task);
@@ -361,7 +363,7 @@ impl<'f> Reordered<'f> {
         self.release(|waiting| waiting.due.is_none() && waiting.calls.is_empty());
     }
 
-    /// Ends the task, whose stream is exhausted.
+    /// Ends the task, because its stream has no more pieces.
     fn end(&mut self, task: usize, chunk: &mut Chunk) {
         let stream = &self.streams.tasks[task];
         let has_ended = stream.ended.is_some();
@@ -387,7 +389,7 @@ impl<'f> Reordered<'f> {
         self.called(task, TO_ITS_END);
     }
 
-    /// Ends the task's time slice. The task continues if no other is runnable.
+    /// Ends the task's time slice. The task continues if no other task is runnable.
     fn expire(&mut self, task: usize, chunk: &mut Chunk) {
         self.release_due();
         self.queue.push(task, self.players[task].process);
@@ -409,7 +411,7 @@ impl<'f> Reordered<'f> {
         });
     }
 
-    /// Gives the CPU to a task; returns false if all have ended.
+    /// Gives the CPU to the next task. Returns false if all tasks have ended.
     fn dispatch(&mut self, chunk: &mut Chunk) -> bool {
         self.release_due();
         let next = self.queue.pick(None).or_else(|| {
@@ -419,8 +421,9 @@ impl<'f> Reordered<'f> {
         next.map(|next| self.switch(next, chunk)).is_some()
     }
 
-    /// Advances the time while no task is runnable, until the first task returns. If the trace
-    /// contradicts itself, the task that returned first in the trace becomes runnable.
+    /// Advances the time to the moment at which the first blocked task wakes. Called if no task is
+    /// runnable. If the trace contradicts itself and none would wake, the task that continued first
+    /// in the trace wakes.
     fn pass_time(&mut self) {
         if let Some(due) = self.waiting.iter().filter_map(|waiting| waiting.due).min() {
             self.clock = self.clock.max(due);
@@ -458,7 +461,7 @@ fn start_of(piece: &Piece) -> (u32, u32) {
     (piece.blocks.start, piece.marks.start)
 }
 
-/// Returns the index of the first of these blocks that must wait for a page.
+/// Returns the index of the first block in a range that must wait for a page.
 fn first_fault(
     paging: &mut Paging,
     process: ProcessId,

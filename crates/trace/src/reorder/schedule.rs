@@ -1,19 +1,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Rule for the next task and the length of its time slice.
+/// Rule for which task runs next, and for how long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// The task that has waited longest runs for a quantum.
     #[default]
     RoundRobin,
-    /// A task of the process that ran last, whose lines are likeliest to be in the cache, runs for
-    /// a quantum. A task that was passed over this many times comes first.
+    /// A task of the process that ran last runs for a quantum, because its lines are likeliest to
+    /// be cached. A task that was passed over this many times comes first.
     Affinity(u32),
     /// The task that has waited longest runs until it leaves the CPU voluntarily.
     LongestQuantum,
-    /// At most this many tasks alternate, for a quantum each; another task joins when one of them
-    /// leaves the CPU voluntarily.
+    /// At most this many tasks alternate, each for a quantum. When one of them leaves the CPU
+    /// voluntarily, another task takes its place.
     Batch(u32),
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// Why a text is not a schedule.
+/// Why a text does not name a schedule: the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a schedule; use round-robin, affinity:N (a task passed over N times comes first), \

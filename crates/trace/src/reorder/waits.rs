@@ -1,23 +1,22 @@
-//! Computes the condition for the return of a task that left the CPU voluntarily. The docs of the
-//! parent module have the rule.
+//! Computes when a task that left the CPU voluntarily may run again. The documentation of `reorder`
+//! has the rule.
 
 use super::pieces::Streams;
 
-/// Number of calls that means: all calls of the task, and then its end.
+/// Number of calls that stands for all calls of a task and its end.
 pub(super) const TO_ITS_END: u64 = u64::MAX;
 
 /// What must happen before a task may run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Each of these tasks must have made this many calls.
+    /// Other tasks, by index, must each have made this many calls.
     Calls(Vec<(usize, u64)>),
-    /// The other tasks must have executed this many instructions.
+    /// The other tasks together must have executed this many instructions.
     Instructions(u64),
 }
 
 impl Streams {
-    /// Returns the condition for the return of a task that left the CPU after a piece of its
-    /// execution; `None` after its last piece.
+    /// Returns when a task may run again after a piece; `None` after the task's last piece.
     pub(super) fn wait_behind(&self, task: usize, piece: usize) -> Option<Wait> {
         let pieces = &self.tasks[task].pieces;
         let (here, next) = (&pieces[piece], pieces.get(piece + 1)?);
@@ -33,8 +32,8 @@ impl Streams {
         })
     }
 
-    /// Returns the number of calls that a task had made by its last call between two time slices;
-    /// `None` if it made none there.
+    /// Returns the number of calls that a task had made when it last made one between two time
+    /// slices; `None` if it made none there.
     fn last_call(&self, task: usize, after: u64, before: u64) -> Option<u64> {
         let stream = &self.tasks[task];
         if stream

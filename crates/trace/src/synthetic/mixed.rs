@@ -5,20 +5,20 @@ use crate::{Block, BlockFlags, Reference};
 
 use super::{CODE, DATA, Program, STACK, Synthetic};
 
-/// Number of different blocks in a program's code.
+/// Number of distinct blocks in a program's code.
 const PIECES: usize = 4096;
 const INSTRUCTION_BYTES: u16 = 4;
-/// Number of lines of 64 bytes on the heap: 4 MiB.
+/// Size of the heap in lines of 64 bytes: 4 MiB.
 const HEAP_LINES: u64 = 64 << 10;
 const STREAM: u64 = DATA + (1 << 30);
 const STREAM_BYTES: u64 = 1 << 20;
-/// Chance of a reference per instruction, in 1/256: 0.35.
+/// Probability of a reference per instruction, in 1/256: 0.35.
 const REFERENCE_CHANCE: u8 = 90;
 
-/// Synthetic processes whose code and data are used as unevenly as those of real programs: a few
-/// blocks account for most of the execution; there are a small stack, a heap with hot and cold
-/// lines, and an array that is streamed. They do not model any program. On average a block has 5
-/// instructions, and an instruction 0.35 references.
+/// Synthetic processes that use their code and data as unevenly as real programs. A few blocks
+/// account for most of the execution. There are a small stack, a heap with hot and cold lines, and
+/// a streamed array. No particular program is modelled. On average a block has 5 instructions, and
+/// an instruction 0.35 references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed {
     /// Number of processes, each with code and random numbers of its own.
@@ -59,7 +59,7 @@ struct Touched {
 
 #[derive(Clone, Copy)]
 enum Region {
-    /// Memory at a constant offset below the top of the stack.
+    /// Memory at a constant distance below the end of the stack, in bytes.
     Stack(u64),
     Heap,
     Stream,
@@ -68,7 +68,7 @@ enum Region {
 struct Worker {
     dice: ChaCha8Rng,
     pieces: Vec<Piece>,
-    /// Index of the next piece of code, and of its next instruction.
+    /// Index of the current block in `pieces`; `done` is the number of its executed instructions.
     at: usize,
     done: usize,
     stream: u64,
@@ -95,7 +95,8 @@ impl Worker {
         }
     }
 
-    /// Continues with the next piece, or sometimes with another one. Pieces with lower numbers are likelier.
+    /// Continues with the next block, or one time in four with a random block, most likely one with
+    /// a low number.
     fn go_on(&mut self) {
         let roll = self.dice.next_u64();
         self.done = 0;
@@ -140,7 +141,7 @@ impl Touched {
             5..8 => Region::Heap,
             _ => Region::Stream,
         };
-        // The reference has 4 or 8 bytes, and a third are stores.
+        // References have 4 or 8 bytes. One third are stores.
         Some(Touched {
             place,
             is_store: kind.is_multiple_of(3),
@@ -149,8 +150,8 @@ impl Touched {
     }
 }
 
-/// Returns a number below `below`, the cube of a uniform random number: half of all results are in
-/// the lowest eighth.
+/// Returns a number below `below` with the distribution of the cube of a uniform number: half of
+/// all results are in the lowest eighth.
 fn uneven(roll: u64, below: u64) -> u64 {
     let unit = (roll >> 32) & 0xffff;
     let cubed = unit * unit * unit;

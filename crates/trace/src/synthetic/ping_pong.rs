@@ -4,24 +4,24 @@ use super::{CODE, DATA, Program, Synthetic};
 
 const INSTRUCTION_BYTES: u64 = 4;
 const BLOCK_INSTRUCTIONS: u64 = 4;
-/// Index of 8 bytes in [`crate::SIZES`].
+/// Index of the size 8 in [`crate::SIZES`].
 const EIGHT_BYTES: u8 = 7;
 
-/// Processes that loop over code and data of a known size, in time slices of a known length, so
-/// that every count of a simulation can be calculated.
+/// Processes that loop over code and data of a known size in time slices of a known length, so that
+/// every count of a simulation can be calculated.
 ///
-/// An instruction has 4 bytes. A block has four instructions, or as many as are left of the loop or
-/// the time slice. Its first instruction loads 8 bytes, `stride_bytes` after those of the block
-/// before, and from the start of the data if they would not fit.
+/// An instruction has 4 bytes. A block has four instructions, or fewer at the end of the loop or of
+/// the time slice. The first instruction of a block loads 8 bytes, `stride_bytes` after the last
+/// load, or from the start of the data if they would not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong {
     /// Number of processes in the trace.
     pub processes: u32,
-    /// Size of the loop, rounded down to whole instructions, at least one.
+    /// Size of the loop's code in bytes, rounded down to whole instructions, at least one.
     pub code_bytes: u64,
-    /// Size of the data; with fewer than 8 bytes there are no references.
+    /// Size of the data in bytes. With fewer than 8 bytes there are no references.
     pub data_bytes: u64,
-    /// Distance between two loads.
+    /// Distance between two consecutive loads, in bytes.
     pub stride_bytes: u64,
     /// Number of instructions in a time slice.
     pub turn_instructions: u64,

@@ -4,23 +4,23 @@ use crate::{Block, BlockFlags, Reference};
 
 use super::{CODE, DATA, Program, Synthetic};
 
-/// Index of 8 bytes, one element of a walk, in [`crate::SIZES`].
+/// Index of the size 8, that of one element, in [`crate::SIZES`].
 const EIGHT_BYTES: u8 = 7;
 
-/// Length of every instruction.
+/// Length of every instruction in bytes.
 const INSTRUCTION_BYTES: u32 = 4;
-/// Maximum number of instructions of a loop: more would not fit into a block.
+/// Maximum number of instructions of the loop for one element. More would not fit into a block.
 const MOST_INSTRUCTIONS: u32 = 250;
 
-/// Synthetic processes that each walk a working set of `workload` once per time slice: the accesses
-/// of `measure`, without those of the kernel and the stack. Instructions are 4 bytes long.
+/// Synthetic processes that each walk a working set of `workload` once per time slice. They make
+/// the accesses of `measure`, except those of the kernel and the stack. Instructions are 4 bytes
+/// long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walks {
     /// The working set of each process.
     pub sets: Vec<WorkingSet>,
-    /// Number of instructions of the loop for each element, at least one for each of its loads and
-    /// stores and at most 250. `None` means two for each load or store: one that touches, and one
-    /// that jumps back.
+    /// Number of instructions in the loop for each element: at least one for each load and store,
+    /// at most 250. `None` means two for each load or store (the access, and a jump back).
     pub instructions: Option<u32>,
     /// Number of time slices of all processes together. Each begins with a switch, unless there is
     /// only one process.
@@ -33,9 +33,9 @@ struct Walk {
     set: WorkingSet,
     seed: u64,
     rest: Option<Box<dyn Iterator<Item = Touch> + Send>>,
-    /// Number of instructions of each block of the loop; each block begins with a load or store.
+    /// Number of instructions of each block of the loop. Each block begins with a load or store.
     blocks: Vec<u32>,
-    /// Index of the next element.
+    /// Index of the next element of the walk.
     at: usize,
 }
 
@@ -57,7 +57,7 @@ impl Walks {
     }
 }
 
-/// Divides the instructions of an element among its loads and stores.
+/// Divides the instructions for one element among its loads and stores.
 fn blocks(set: &WorkingSet, instructions: Option<u32>) -> Vec<u32> {
     let Some(instructions) = instructions else {
         return vec![2];

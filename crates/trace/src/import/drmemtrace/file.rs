@@ -15,14 +15,15 @@ const NOTHING: &str = "the end of the file behind a footer (type 26), which more
 pub(super) struct File<R: BufRead> {
     pub(super) name: String,
     pub(super) records: Records<R>,
-    /// Thread and process of the following records, if they are reported.
+    /// Thread of the records that follow, if known; `process` is its process.
     pub(super) thread: Option<u64>,
     pub(super) process: Option<u64>,
-    /// Time, in microseconds, and CPU of the following records; 0 before the first time stamp.
+    /// Time of the records that follow, in microseconds; 0 before the first time stamp. `cpu` is
+    /// their CPU.
     pub(super) now: u64,
     pub(super) cpu: Option<u64>,
     pub(super) is_read: bool,
-    /// Whether the last record was a footer.
+    /// Whether the last record read was a footer.
     is_ended: bool,
 }
 
@@ -40,9 +41,9 @@ impl<R: BufRead> File<R> {
         })
     }
 
-    /// Returns the next record, if it is valid at this position; `None` at a valid end of the file.
-    /// In the trace of a core each ending thread has a footer, and other threads may continue after
-    /// that.
+    /// Returns the next record; `None` at a valid end of the file. An error means that the record
+    /// is not valid at this position. In the trace of a core, each thread that ends has a footer,
+    /// and records of other threads may follow.
     pub(super) fn next_record(&mut self, is_core: bool) -> Result<Option<Record>, ImportError> {
         let (place, is_first) = (self.records.place(), self.records.is_at_start());
         let Some(record) = self.records.next()? else {

@@ -1,4 +1,4 @@
-//! Type of a file, which decides whether its records can be read.
+//! Type of a file, which says whether its records can be imported.
 
 use super::numbers::file_type::{
     AARCH64, ARM32, CORE, FILTERED, FILTERED_AT_FIRST, INSTRUCTIONS_ONLY, KERNEL_INSTRUCTIONS_ONLY,
@@ -6,7 +6,7 @@ use super::numbers::file_type::{
 };
 use crate::import::{ImportError, Location};
 
-/// Bits of the file type that matter here; the others announce markers.
+/// Bits of the file type that decide about the import. The other bits announce markers.
 const LOOKED_AT: u64 = INSTRUCTIONS_ONLY | KERNEL_INSTRUCTIONS_ONLY | CORE | REGDEPS | UNKNOWN;
 
 const NO_DATA: &str = "the trace has no data references, since it was taken of instructions alone: whatever is said of data is missing, \
@@ -20,7 +20,7 @@ const LATER: &str = "the trace has a file type that this version does not know: 
 /// Words of the note on a trace that was filtered up to some point.
 pub(super) const FIRST_PART: &str = "for the first part of the time that";
 
-/// Type of a readable file.
+/// Type of a file that can be imported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileType(u64);
 
@@ -53,7 +53,7 @@ impl FileType {
         self.0 & CORE != 0
     }
 
-    /// Checks that two types are equal in the bits that matter here.
+    /// Checks that the types of two files are equal in all bits that decide about the import.
     pub(super) fn agree(
         before: Option<FileType>,
         found: FileType,
@@ -69,7 +69,7 @@ impl FileType {
         }
     }
 
-    /// Returns the architecture, if the type names it.
+    /// Returns the architecture of the traced code, if the type names it.
     pub(super) fn arch(self) -> Option<&'static str> {
         [(REGDEPS, "regdeps"), (X86_64, "x86_64")]
             .into_iter()
@@ -77,7 +77,7 @@ impl FileType {
             .map(|(_, name)| name)
     }
 
-    /// Returns the notes that qualify all numbers.
+    /// Returns sentences that qualify all numbers of a file of this type.
     pub(super) fn notes(self) -> impl Iterator<Item = &'static str> {
         let notes = [
             (INSTRUCTIONS_ONLY, NO_DATA),

@@ -43,8 +43,8 @@ pub(super) mod marker {
     pub(in crate::import) const CORE_IDLE: u16 = 33;
     pub(in crate::import) const SWITCH_TRACE_BEGINS: u16 = 34;
     pub(in crate::import) const SWITCH_TRACE_ENDS: u16 = 35;
-    /// First number of markers that belong to later releases or have no meaning here; the range
-    /// ends at the markers of users.
+    /// First number of the markers that later releases define or that are not needed here.
+    /// [`LAST_RESERVED`] is the last; markers of users follow.
     pub(in crate::import) const FIRST_LATER: u16 = 36;
     pub(in crate::import) const LAST_RESERVED: u16 = 100;
 }
@@ -56,13 +56,13 @@ pub(super) mod file_type {
     pub(in crate::import) const ARM32: u64 = 0x10;
     pub(in crate::import) const X86_32: u64 = 0x20;
     pub(in crate::import) const X86_64: u64 = 0x40;
-    /// File types filtered by a cache of instructions, of data, or (the first) of both.
+    /// Bits of file types that were filtered by a cache: of both kinds, of instructions, of data.
     pub(in crate::import) const FILTERED: u64 = 0x1 | 0x80 | 0x100;
     pub(in crate::import) const FILTERED_AT_FIRST: u64 = 0x2000;
     pub(in crate::import) const TEMPLATES: u64 = 0x4000;
     pub(in crate::import) const KERNEL_INSTRUCTIONS_ONLY: u64 = 0x8000;
     pub(in crate::import) const CORE: u64 = 0x10000;
     pub(in crate::import) const REGDEPS: u64 = 0x20000;
-    /// Bits above the highest file type that has a meaning.
+    /// Bits above the highest file type that this importer knows.
     pub(in crate::import) const UNKNOWN: u64 = !0x7ffff;
 }

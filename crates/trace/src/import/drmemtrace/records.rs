@@ -1,4 +1,5 @@
-//! Records of one file, packed or not: 12 bytes each, little-endian: type (16 bits), size (16 bits), address (64 bits).
+//! Records of one file, plain or packed. A record has 12 bytes, little-endian: type (16 bits), size
+//! (16 bits), address (64 bits).
 
 use std::io::BufRead;
 
@@ -8,7 +9,8 @@ use crate::import::{ImportError, Location};
 use super::numbers::kind;
 
 const RECORD_BYTES: usize = 12;
-/// Eighth byte of a raw file, in an old and a new version: the tracer's first entry of 8 bytes is a header.
+/// Eighth byte of a raw file in an old and in a new version. A raw file begins with the tracer's
+/// header of 8 bytes.
 const RAW: [u8; 2] = [0xc0, 0xc4];
 
 pub(super) struct Records<R: BufRead>(Unpacked<R>);
@@ -59,7 +61,8 @@ impl Record {
         }
     }
 
-    /// Whether the trace of a 32-bit program begins here: its header has 8 bytes, and a marker or a thread follows.
+    /// Whether this record begins the trace of a 32-bit program. The header of such a trace has 8
+    /// bytes, so a marker or a thread follows within the record.
     pub(super) fn is_of_32_bits(&self) -> bool {
         let (version, next) = (self.address as u32, (self.address >> 32) as u16);
         self.kind == kind::HEADER

@@ -6,18 +6,17 @@ use crate::import::assembler::Assembler;
 use crate::import::{ImportError, Location};
 use crate::{BlockFlags, Cause, Mark, ProcessId, TaskId};
 
-/// Maximum number of threads of a trace, far more than traced programs have, which limits the
-/// memory for them.
+/// Maximum number of threads of a trace, a limit on memory. Traced programs have far fewer.
 const MOST_TASKS: u32 = 1 << 20;
-/// The only page in the kernel's half with user code (vsyscall).
+/// Addresses of the vsyscall page, the only page in the kernel's half with user code.
 const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
-/// Threads and processes, by the numbers of the traced machine. A thread's number may be used again
-/// after its end. A process's number means one address space: the process may live on in other
-/// cores or files after its last thread here has ended.
+/// Threads and processes, by the numbers of the traced machine. A thread's number may be reused
+/// after its end. A process's number stands for one address space, which may live on in other cores
+/// or files after its last thread here has ended.
 #[derive(Default)]
 pub(super) struct Threads {
-    /// Thread of the following records, and its process if it is reported.
+    /// Thread of the records that follow; `process` is its process, if known.
     thread: u64,
     process: Option<u64>,
     /// Task and process number of each thread, by the thread's number.
@@ -26,7 +25,7 @@ pub(super) struct Threads {
     last_task: u32,
     running: TaskId,
     leaving: Leaving,
-    /// Threads that are in a system call whose kernel code the trace contains.
+    /// Threads in a system call whose kernel code is in the trace.
     in_kernel: BTreeSet<u64>,
     is_switching: bool,
 }
@@ -34,12 +33,12 @@ pub(super) struct Threads {
 struct Process {
     id: ProcessId,
     living: u32,
-    /// The last task that ended. Its end is recorded when another task is born, because no other task may live in the address space
-    /// until then.
+    /// The last task of the process, if that task has ended. Its end is recorded when the process
+    /// gets another task, or at the end of the trace, because an address space without a task ends.
     ended: Option<TaskId>,
 }
 
-/// Actions of the running task since its last instruction.
+/// What the running task has done since its last instruction.
 #[derive(Default)]
 struct Leaving {
     call: Option<u16>,
@@ -59,7 +58,7 @@ impl Leaving {
 }
 
 impl Threads {
-    /// Makes a thread the current one.
+    /// Makes `thread` the current thread.
     pub(super) fn thread(&mut self, thread: u64) {
         self.thread = thread;
         self.process = None;
@@ -70,22 +69,22 @@ impl Threads {
         self.process = Some(process);
     }
 
-    /// Records that the running task calls the kernel; an impossible number is not reported.
+    /// Records that the running task calls the kernel. An impossible number is ignored.
     pub(super) fn call(&mut self, number: u64) {
         self.leaving.call = u16::try_from(number).ok();
     }
 
-    /// Records that the current call may wait.
+    /// Records that the current system call may block.
     pub(super) fn may_block(&mut self) {
         self.leaving.may_block = true;
     }
 
-    /// Records that no thread runs for a time.
+    /// Records that the core is idle for a time.
     pub(super) fn idle(&mut self) {
         self.leaving.is_idle = true;
     }
 
-    /// Records whether the current thread's code is the kernel's from here on.
+    /// Records whether the current thread executes the kernel's code from here on.
     pub(super) fn set_in_kernel(&mut self, is_in_kernel: bool) {
         if is_in_kernel {
             self.in_kernel.insert(self.thread);
@@ -94,13 +93,13 @@ impl Threads {
         }
     }
 
-    /// Records whether the code is that of a switch from here on.
+    /// Records whether the trace shows the kernel's code for a switch from here on.
     pub(super) fn switching(&mut self, is_switching: bool) {
         self.is_switching = is_switching;
     }
 
-    /// Returns the flags of an instruction of the current thread. The upper half of all address
-    /// spaces is the kernel's.
+    /// Returns the flags of an instruction of the current thread. Addresses in the upper half
+    /// belong to the kernel.
     pub(super) fn flags(&self, address: u64) -> BlockFlags {
         let is_above = address >> 47 & 1 == 1 && !VSYSCALL.contains(&address);
         if is_above || self.is_switching || self.in_kernel.contains(&self.thread) {
@@ -110,7 +109,8 @@ impl Threads {
         }
     }
 
-    /// Records the end of a thread, on this CPU or another. A thread that never ran was never born.
+    /// Records the end of a thread, on this CPU or on another one. A thread that never ran here has
+    /// no task.
     pub(super) fn exit(&mut self, thread: u64, is_here: bool, into: &mut Assembler) {
         self.in_kernel.remove(&thread);
         let Some((task, number)) = self.tasks.remove(&thread) else {
@@ -128,7 +128,7 @@ impl Threads {
         }
     }
 
-    /// Records all pending ends at the end of the trace.
+    /// Records all ends that were held back. Called at the end of the trace.
     pub(super) fn end(&mut self, into: &mut Assembler) {
         for task in self
             .processes
@@ -139,7 +139,7 @@ impl Threads {
         }
     }
 
-    /// Makes the current thread's task run.
+    /// Switches to the current thread's task, if another one is running.
     pub(super) fn run(&mut self, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
         let known = self.tasks.get(&self.thread).copied();
         let task = match known {
