@@ -146,8 +146,8 @@ pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     }
 }
 
-/// Adds a sentence on how many verdicts may be due to chance, and on the further result that would
-/// settle most claims; nothing if no claim is judged.
+/// Adds a sentence on the other results that the verdicts agree with, and on the number of verdicts
+/// expected to be wrong by chance; nothing if no claim is judged.
 fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     if !reproduction.is_judged {
         return;
