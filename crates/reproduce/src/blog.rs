@@ -1,4 +1,5 @@
-//! Claims of the blog post: two threads with a mutex and a condition variable alternate on one CPU.
+//! Claims of the blog post on threads: two threads alternate on one CPU, with a mutex and a
+//! condition variable.
 
 mod kinds;
 mod perf;
@@ -18,20 +19,19 @@ use crate::{Effort, Exhibit, Records, Site, Step, Table};
 const STEP: &str = "blog-condvar";
 const OBSERVED: &str = "blog-observed";
 
-/// Mechanism of the blog post's program, except for its loop.
+/// Mechanism that makes the same system calls as the blog post's program.
 const PROGRAM: Mechanism = Mechanism::MutexCondvarHeld;
 
-/// Number of the post's iterations on each side; its elapsed time and switches follow.
+/// Number of iterations of each thread in the blog post.
 const ITERATIONS: f64 = 20_000.0;
 const ELAPSED_MS: f64 = 107.993;
 const VOLUNTARY: f64 = 39_999.0;
 const INVOLUNTARY: f64 = 40_000.0;
-/// Elapsed time of the post's run under `perf stat`; its time in user mode and in the kernel
-/// follows.
+/// Elapsed time of the blog post's run under `perf stat`, in ms.
 const OBSERVED_MS: f64 = 132.224;
 const USER_S: f64 = 0.012_264;
 const SYSTEM_S: f64 = 0.122_640;
-/// Counts printed in the post, by event.
+/// Counts that the blog post prints, by perf's name of the event.
 const COUNTED: [(&str, f64); 8] = [
     ("context-switches", 79_999.0),
     ("cpu-migrations", 1.0),
@@ -43,11 +43,12 @@ const COUNTED: [(&str, f64); 8] = [
     ("branch-misses", 1_114_687.0),
 ];
 
-/// Number of hand-offs per iteration: there and back.
+/// Number of hand-offs per iteration: one to the other thread, and one back.
 const HANDOFFS: f64 = 2.0;
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
-    // More time than the intervals need: the time in user mode is counted in steps of 10 ms.
+    // The budget is longer than the intervals require, because the time in user mode is counted in
+    // steps of 10 ms.
     let budget = if site.effort == Effort::Quick {
         "4s"
     } else {
@@ -93,7 +94,7 @@ fn case<'a>(
     Ok((record, number, finding))
 }
 
-/// Returns the time of an iteration, a round through both threads, in nanoseconds.
+/// Returns the time of an iteration, which is a round trip through both threads, in ns.
 fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
     let (_, _, finding) = case(records, step, PROGRAM)?;
     finding
@@ -102,8 +103,8 @@ fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
         .ok_or_else(|| "the round trip could not be measured: see the record".to_owned())
 }
 
-/// Returns the switches per iteration, with an interval from the spread of the repetitions, and the
-/// share of involuntary ones.
+/// Returns the number of switches per iteration with an interval from the spread of the
+/// repetitions, and the share of involuntary switches.
 fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), String> {
     let (record, number, finding) = case(records, STEP, mechanism)?;
     let counts: Vec<f64> = switches_of_repetitions(record, number)
@@ -118,7 +119,7 @@ fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), 
     Ok((all, share))
 }
 
-/// Returns the elapsed time per switch, in nanoseconds, computed as in the post.
+/// Returns the elapsed time per switch in ns, computed as in the blog post.
 fn elapsed(records: &Records) -> Result<Term, String> {
     let round = iteration(records, STEP)?;
     let (all, _) = switches(records, PROGRAM)?;
@@ -129,7 +130,7 @@ fn elapsed(records: &Records) -> Result<Term, String> {
     ))
 }
 
-/// Returns the time in user mode over the time in the kernel.
+/// Returns the ratio of the time in user mode to the time in the kernel.
 fn user_over_system(records: &Records) -> Result<Term, String> {
     let (record, number, _) = case(records, STEP, PROGRAM)?;
     user_mode::over_kernel(record, number)
@@ -220,7 +221,7 @@ fn counts(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns the post's output on its machine, line by line.
+/// Returns an exhibit that compares the environment printed in the blog post with this machine.
 fn environment(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("ENV", "The machines");
     exhibit.steps.push(STEP.to_owned());
@@ -274,7 +275,7 @@ fn environment(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns the time of an iteration under perf stat, if perf counted.
+/// Returns the time of an iteration under `perf stat` in ns; an error if perf counted no switches.
 fn watched(records: &Records) -> Result<Estimate, String> {
     if records.text(OBSERVED)?.contains("context-switches") {
         iteration(records, OBSERVED)
@@ -321,7 +322,7 @@ fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Foun
     ))
 }
 
-/// Returns the number of involuntary switches per iteration.
+/// Returns the number of involuntary switches per iteration, with its interval.
 fn involuntary_an_iteration(records: &Records) -> Result<Found, String> {
     let ((all, low, high), share) = switches(records, PROGRAM)?;
     let term = Term::new(
@@ -355,8 +356,8 @@ fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the share of user mode in the time. A note has the time of the same calls without a
-/// waiting task, which is all user mode.
+/// Returns the share of the time that is spent in user mode. The note has the time of the same
+/// system calls without a waiting task, all of which counts as user mode.
 fn mostly_kernel(records: &Records) -> Result<Found, String> {
     let (_, _, finding) = case(records, STEP, PROGRAM)?;
     let alone = finding.baseline_ns.as_ref().map(|alone| alone.estimate);
@@ -387,8 +388,8 @@ fn convert_to_microseconds(term: Term) -> Found {
     Found::new(vec![term], "")
 }
 
-/// Returns the ratio of all switches that perf saw to those that the kernel counted for the same
-/// processes over their whole lives.
+/// Returns the ratio of the switches that perf counted to those that the kernel counted over the
+/// whole lives of the same processes.
 fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     let seen = perf::Counts::read(records.text(OBSERVED)?).count("context-switches")?;
     let (record, _) = records.measured(OBSERVED)?;
@@ -400,7 +401,7 @@ fn perf_over_kernel(records: &Records) -> Result<Found, String> {
         return Err("the record does not count the switches of the whole run".to_owned());
     }
     let note = format!("{seen:.0} by perf, {counted} by getrusage");
-    // The interval is no shorter than that of two counts.
+    // The interval is no shorter than that of the ratio of two counts.
     let (ratio, half) = (
         seen / counted as f64,
         1.645 * (1.0 / seen + 1.0 / counted as f64).sqrt(),
@@ -414,7 +415,7 @@ fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![term], note))
 }
 
-/// Returns every event, in total and per switch.
+/// Returns an exhibit with each event that perf counted, in total and per switch.
 fn counted_by_perf(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "perf's counts",

@@ -67,8 +67,8 @@ impl Series {
         }
     }
 
-    /// Returns the curve of measured values that are clear of 0, and the upper ends of the intervals
-    /// that cover 0. Neither has an empty series.
+    /// Creates the series of a measured curve: the values whose intervals lie above 0, and the
+    /// upper ends of the intervals that cover 0. An empty series is left out.
     pub(crate) fn measured(name: &str, points: &[(f64, Interval)]) -> Vec<Series> {
         let clear: Vec<_> = points
             .iter()

@@ -1,8 +1,8 @@
-//! The table of claims: each paper's statements, with the rule for intervals that decides each one,
-//! written before a run.
+//! The table of claims: the statements of each paper, and for each statement the rule that judges
+//! it. Rules are written before a run.
 //!
-//! The table is data, one file per paper in `claims/`, and the only source of verdicts: the papers'
-//! modules compute quantities with their intervals, without a judgement.
+//! The table is data, with one file per paper in `claims/`, and the only source of verdicts. The
+//! papers' modules compute quantities with intervals, but no verdicts.
 
 mod judged;
 mod rule;
@@ -85,13 +85,13 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Entry {
-    /// Whether the claim's numbers vary from run to run: if so, they need an interval, and a second
-    /// result that agrees.
+    /// Returns true if the claim's numbers vary from run to run. Such numbers need an interval, and
+    /// a second result that agrees.
     pub fn is_noisy(&self) -> bool {
         self.over_free || matches!(self.kind, Kind::Tested | Kind::Own)
     }
 
-    /// Returns the verdict of each of several results on the claim; each interval is widened by the
+    /// Returns the verdict of each of several results on the claim. Each interval is widened by the
     /// differences between the results.
     pub fn judge_results(&self, results: &[&[Term]]) -> Vec<Verdict> {
         let widened = |terms: &[Term]| -> Vec<Term> {
@@ -111,8 +111,8 @@ impl Entry {
             .collect()
     }
 
-    /// Returns the rule's verdict on the numbers. A number that varies and has no interval gives no
-    /// verdict.
+    /// Returns the verdict of the claim's rule on `terms`; undecided if a number varies from run to
+    /// run but has no interval.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         match self.kind {
             Kind::Shown => Verdict::Undecided,
@@ -140,7 +140,7 @@ pub struct ReasonEntry {
     pub run: String,
 }
 
-/// Open parameters of Mogul and Borg 1990, for claims that are judged over all of them.
+/// Open parameters of Mogul and Borg 1990, over which some claims are judged.
 const OPEN_PARAMETERS: [&str; 4] = [
     "lengths of time slices: shorter, longer, constant",
     "tags: physical ones, too",
@@ -154,7 +154,7 @@ struct Table {
     claim: Vec<Entry>,
 }
 
-/// Returns the claims of a paper, in the order of its exhibits.
+/// Returns the claims of a paper, in the order of its figures and tables.
 pub fn table(paper: Paper) -> Vec<Entry> {
     let text = match paper {
         Paper::Li2007 => include_str!("../claims/li2007.toml"),
@@ -172,13 +172,14 @@ pub fn table(paper: Paper) -> Vec<Entry> {
     table.claim
 }
 
-/// Function that computes a quantity from the records.
+/// Function that computes a quantity from the records, or returns the reason why it cannot.
 pub(crate) type Quantity = fn(&Records) -> Result<Found, String>;
 
-/// Quantities by the IDs of claims and reasons.
+/// Functions that compute quantities, by the IDs of claims and reasons.
 pub(crate) type Quantities = Vec<(&'static str, Quantity)>;
 
-/// Judges the claims of one exhibit; if required, over the variants of the records.
+/// Judges the claims of one exhibit. A claim over open parameters is also judged by the `variants`
+/// of the records.
 pub(crate) fn judge(
     paper: Paper,
     exhibit: &str,

@@ -1,8 +1,8 @@
-//! Results of a paper from another day or machine: a verdict stands only if they agree.
+//! Results of a paper from other days or machines. A verdict stands only if these results agree
+//! with it.
 //!
 //! An interval covers the variation of a number within a run, or between runs within an hour, but
-//! not changes from day to day or between machines. A verdict that another result does not share is
-//! therefore inconclusive.
+//! not between days or machines. So a verdict is inconclusive if another result does not share it.
 
 use crate::claims::{Claim, Other, Term, Verdict};
 use crate::stored::{EarlierError, StoredClaim, StoredPaper};
@@ -17,7 +17,7 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// Reads the text of a file that `reproduce` wrote.
+    /// Reads a result from the text of a file that `reproduce` wrote.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl Earlier {
         })
     }
 
-    /// Returns the result's numbers for a claim, if it computed the same quantity.
+    /// Returns this result's numbers for a claim; `None` if it has no numbers of the same quantity.
     fn terms_of(&self, claim: &Claim) -> Option<&Vec<Term>> {
         let entry = &claim.entry;
         let is_it =
@@ -45,8 +45,8 @@ impl Earlier {
         (!terms.is_empty()).then_some(terms)
     }
 
-    /// Whether all numbers are equal, so that the file is a copy: another result may share single
-    /// counts, but not all numbers.
+    /// Returns true if all numbers equal those of `exhibits`, so that the file is a copy of this
+    /// result. Different results may share single counts, but not all numbers.
     fn is_same(&self, exhibits: &[Exhibit]) -> bool {
         let mut claims = exhibits.iter().flat_map(|exhibit| &exhibit.claims);
         claims.all(|claim| {
@@ -55,8 +55,8 @@ impl Earlier {
         })
     }
 
-    /// Judges the result on a claim by the present rule; returns `None` if the result has no number
-    /// for the claim.
+    /// Judges a claim by this result and the present rule; `None` if the result has no number for
+    /// the claim.
     fn of(&self, claim: &Claim) -> Option<Other> {
         let terms = self.terms_of(claim)?;
         let (file, machine) = (self.file.clone(), self.machine.clone());
@@ -69,8 +69,9 @@ impl Earlier {
     }
 }
 
-/// Keeps only verdicts on which other results agree. Each result is judged with intervals widened
-/// by the differences between the results.
+/// Keeps only verdicts on which the `others` agree, for claims whose numbers vary; keeps all
+/// verdicts without `others`. Each result is judged with intervals that are widened by the
+/// differences between the results.
 pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
     if others.is_empty() {
         return;
@@ -87,7 +88,8 @@ pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
     }
 }
 
-/// Returns the reason for an open claim if another result has the same verdict, but other numbers.
+/// Returns the reason why a claim is undecided although another result has the same verdict: the
+/// numbers differ too much.
 fn differs_too_much(other: &Other) -> String {
     format!(
         "{} differs so much that the widened interval allows both verdicts: {}",
@@ -120,7 +122,8 @@ fn judge_beside(claim: &mut Claim) {
             others.join("; ")
         }
         Some(other) => {
-            // The verdict of the other result by its own intervals, which are not widened.
+            // Another result's verdict in the report is that of its own intervals, which are not
+            // widened.
             let own = claim.entry.judge(&other.terms);
             let (file, numbers) = (&other.file, other.numbers());
             if own == Verdict::Undecided {

@@ -41,7 +41,7 @@ impl Cell {
         Cell::Number { value, decimals }
     }
 
-    /// Creates a cell for a number of the result, or for the reason why there is none.
+    /// Creates a cell for a number of a result, or for the reason why the result is missing.
     pub(crate) fn new<T>(
         found: &Result<T, String>,
         decimals: usize,

@@ -1,5 +1,5 @@
-//! Computes intervals of quantities that only this crate needs; all are at 90 %, as in the papers
-//! and in `analysis`.
+//! Computes confidence intervals of quantities that only this crate needs. All intervals are at 90
+//! %, as in the papers and in `analysis`.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,16 +8,18 @@ use switchcost_analysis::simulation::interval;
 
 const CONFIDENCE: f64 = 0.9;
 
-/// An interval as mean, lower end and upper end.
+/// A number with its interval: value, lower end and upper end.
 pub(crate) type Interval = (f64, f64, f64);
 
-/// Returns Student's interval of the mean of two or more independent values.
+/// Returns the mean of independent values with Student's interval; `None` with fewer than two
+/// values.
 pub(crate) fn mean_interval(values: &[f64]) -> Option<Interval> {
     let (low, high) = interval::mean_interval(values, CONFIDENCE)?;
     Some((values.iter().sum::<f64>() / values.len() as f64, low, high))
 }
 
-/// Returns the least-squares slope of a line through three or more points, with Student's interval.
+/// Returns the least-squares slope of a line through `points` with Student's interval; `None` with
+/// fewer than three points.
 pub(crate) fn slope_interval(points: &[(f64, f64)]) -> Option<Interval> {
     let n = points.len() as f64;
     let [x, y] = [0, 1].map(|place| {
@@ -40,14 +42,15 @@ pub(crate) fn slope_interval(points: &[(f64, f64)]) -> Option<Interval> {
         .then_some((slope, slope - half, slope + half))
 }
 
-/// Returns the interval of a statistic from its values with each batch left out once.
+/// Returns a statistic with its jackknife interval. `without_one` has the values of the statistic
+/// with each batch left out once.
 pub(crate) fn batch_interval(value: f64, without_one: &[f64]) -> Option<Interval> {
     let (low, high) = interval::jackknife(value, without_one, CONFIDENCE)?;
     Some((value, low, high))
 }
 
-/// Returns the interval of a ratio of two standard deviations with these degrees of freedom, by the
-/// F distribution of the variances.
+/// Returns the ratio of two standard deviations with its interval, by the F distribution of the
+/// variances. `above` and `below` are the degrees of freedom.
 pub(crate) fn spread_ratio_interval(ratio: f64, above: f64, below: f64) -> Option<Interval> {
     let high = |above, below| {
         Some(
@@ -68,8 +71,8 @@ pub(crate) fn spread_ratio_interval(ratio: f64, above: f64, below: f64) -> Optio
 /// Share of 90 % intervals that may miss the true value on one side.
 const ONE_SIDE: f64 = 0.05;
 
-/// Widens an interval so that those of `many` numbers cover all of them with the same confidence
-/// (Bonferroni). An interval above 0 is widened on the scale of ratios.
+/// Widens an interval, so that the intervals of `many` numbers together have the confidence of one
+/// (Bonferroni). An interval above 0 is widened on a logarithmic scale.
 pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
     let quantile = |share: f64| Normal::standard().inverse_cdf(1.0 - share);
     let factor = quantile(ONE_SIDE / many.max(1) as f64) / quantile(ONE_SIDE);
@@ -86,13 +89,13 @@ pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
     }
 }
 
-/// Returns the largest of some numbers. It was not known in advance which number is the largest, so
-/// its interval is widened for their count.
+/// Returns the largest of some numbers; `None` if there are none. Which number is the largest was
+/// not known in advance, so the intervals are widened for the count of the numbers.
 pub(crate) fn largest(all: &[Interval]) -> Option<Interval> {
     extreme(all, f64::max)
 }
 
-/// Returns the smallest of some numbers, like [`largest`].
+/// Returns the smallest of some numbers, with intervals widened as by [`largest`].
 pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
     extreme(all, f64::min)
 }
@@ -104,10 +107,10 @@ fn extreme(all: &[Interval], of: fn(f64, f64) -> f64) -> Option<Interval> {
         .reduce(|a, b| (of(a.0, b.0), of(a.1, b.1), of(a.2, b.2)))
 }
 
-/// Returns the mean over groups, each with the standard error of its own value, by the hierarchical
-/// bootstrap (draw groups, then their members: Davison and Hinkley 1997, section 3.8). For a mean,
-/// the variance is a sum and needs no drawing: the variance of the groups' values, plus the mean of
-/// their own variances.
+/// Returns the mean over groups with its interval by the hierarchical bootstrap, which draws
+/// groups, then their members (Davison and Hinkley 1997, section 3.8). Each group has a value and a
+/// standard error. The variance of a mean needs no drawing: the variance of the groups' values is
+/// added to the mean of the squared errors.
 pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
     let n = groups.len() as f64;
     let mean = groups.iter().map(|(value, _)| value).sum::<f64>() / n;
@@ -121,7 +124,8 @@ pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
     half.is_finite().then_some((mean, mean - half, mean + half))
 }
 
-/// Returns the standard error of a statistic from its values with each batch left out once.
+/// Returns the jackknife standard error of a statistic from its values with each batch left out
+/// once.
 pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
     let n = without_one.len().max(1) as f64;
     let mean = without_one.iter().sum::<f64>() / n;
@@ -133,7 +137,7 @@ pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
     .sqrt()
 }
 
-/// Returns Student's factor for this number of independent values.
+/// Returns Student's quantile for a 90 % interval of the mean of `values` independent values.
 fn student(values: usize) -> Option<f64> {
     let student = StudentsT::new(0.0, 1.0, values.checked_sub(1)? as f64).ok()?;
     Some(student.inverse_cdf(1.0 - ONE_SIDE))
@@ -141,9 +145,9 @@ fn student(values: usize) -> Option<f64> {
 
 const RESAMPLES: usize = 1000;
 
-/// Returns the interval of a statistic of independent runs: its standard error over samples of as
-/// many runs, drawn with replacement (Efron and Tibshirani 1993, chapter 6). Returns `None` with
-/// fewer than six runs, or if most samples have no statistic.
+/// Returns a statistic of independent runs with its interval, from the standard error over as many
+/// runs drawn with replacement (Efron and Tibshirani 1993, chapter 6). Returns `None` with fewer
+/// than six runs, or if the statistic does not exist for most samples.
 pub(crate) fn run_interval<T: Copy>(
     runs: &[T],
     statistic: impl Fn(&[T]) -> Option<f64>,
@@ -168,14 +172,14 @@ pub(crate) fn run_interval<T: Copy>(
         .map(|found| (found - mean).powi(2))
         .sum::<f64>()
         / (drawn.len() - 1) as f64;
-    // Drawing with replacement has (n - 1) / n of the variance.
+    // Drawing n values with replacement gives (n - 1) / n of the variance.
     let n = runs.len() as f64;
     let half = student(runs.len())? * (variance * n / (n - 1.0)).sqrt();
     half.is_finite()
         .then_some((value, value - half, value + half))
 }
 
-/// Returns the interval of a counted share (Clopper and Pearson 1934).
+/// Returns the share `counted / of` with its interval (Clopper and Pearson 1934).
 pub(crate) fn share_interval(counted: u64, of: u64) -> Interval {
     let (k, n) = (counted as f64, of as f64);
     let beta = |a, b, share| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(share));

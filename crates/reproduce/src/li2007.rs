@@ -1,5 +1,5 @@
-//! Claims of Li, Ding and Shen 2007: the direct cost, Figures 1 and 2, Tables 1 and 2; and the same
-//! walks in the simulated caches of their machine.
+//! Claims of Li, Ding and Shen 2007: the direct cost, Figures 1 and 2, and Tables 1 and 2. The
+//! figures are also simulated in the caches of the paper's machine.
 
 mod in_silico;
 mod interference;
@@ -11,7 +11,7 @@ use crate::{Exhibit, Records};
 
 pub(crate) use steps::steps;
 
-/// Size of the second level of the paper's machine, in bytes.
+/// Size of the second-level cache of the machine of Li et al., in bytes.
 const L2_BYTES: u64 = 512 << 10;
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {

@@ -1,14 +1,14 @@
-//! Reproduces publications: defines the commands to run, and compares their records with the
-//! papers' figures and tables. Internal to switchcost.
+//! Reproduces publications: defines the commands to run, and compares their results with the
+//! figures and tables of the papers. Internal to switchcost.
 //!
-//! The input is the machine ([`Site`]), and the records of the [`Step`]s ([`Records`]). The output
-//! is [`Exhibit`]s, one for each published figure or table: the published values, those found here,
-//! and for each statement of the paper whether it is reproduced here ([`Claim`]). The crate is
-//! pure: it uses no files and no machine, and prints nothing; estimates come from `analysis`, and
-//! this crate compares them. The claims with their rules are a table ([`Entry`]).
+//! The input is the machine ([`Site`]) and the records of the [`Step`]s ([`Records`]). The output
+//! is [`Exhibit`]s, one for each published figure or table: the published values, the values found
+//! here, and for each statement of the paper a verdict ([`Claim`]). This crate is pure: it uses no
+//! files, reads nothing from the machine, and prints nothing. Estimates come from `analysis`, and
+//! this crate compares them. The claims and their rules are a table ([`Entry`]).
 //!
-//! A claim is about a *shape* (an order, a knee, a ratio), which any machine can show, and not
-//! about nanoseconds, which only the paper's machine can show.
+//! A claim is about a *shape* (an order, a knee, a ratio), which any machine can show. Absolute
+//! times can only be shown by the paper's machine.
 
 mod arm;
 mod blog;

@@ -1,4 +1,4 @@
-//! Claims of lmbench's matrix of context switches: seven columns of processes and sizes.
+//! Claims on lmbench's matrix of context switches, with seven columns of processes and array sizes.
 
 use switchcost_analysis::CaseFinding;
 use switchcost_units::Bytes;
@@ -8,7 +8,7 @@ use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "lmbench-matrix";
 
-/// Columns of the matrix: number of processes, and KiB for each.
+/// Columns of lmbench's matrix: number of processes, and size of each process' array in KiB.
 const COLUMNS: [(u32, u64); 7] = [
     (2, 0),
     (2, 16),
@@ -34,8 +34,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     )]
 }
 
-/// Returns the cost of a hand-off in nanoseconds, including the reload of the data, as lmbench
-/// defines it.
+/// Returns the cost of a hand-off with the reload of the array in ns, as lmbench defines it.
 fn cost(
     records: &Records,
     (tasks, kib): (u32, u64),

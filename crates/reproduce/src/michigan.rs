@@ -1,5 +1,5 @@
-//! Claims of the Michigan poster: switches in the kernel and at user level by size, and their
-//! misses.
+//! Claims of the Michigan poster: cost of switches in the kernel and at user level by array size,
+//! and their misses.
 
 mod counted;
 mod measured;
@@ -15,9 +15,9 @@ use crate::{Effort, Exhibit, Records, Site, Step};
 const KERNEL: &str = "michigan-kernel";
 const USER: &str = "michigan-user";
 
-/// Array sizes of Figures 2 and 3, in KiB; 0 stands for the direct cost.
+/// Array sizes of Figures 2 and 3 of the poster, in KiB; 0 stands for the direct cost.
 const SIZES_KIB: [u64; 10] = [0, 8, 16, 32, 48, 64, 96, 128, 192, 256];
-/// Returns the size of the smallest cache that holds data.
+/// Returns the size of the smallest cache of the machine that holds data.
 fn first_level(host: &HostManifest) -> Result<Bytes, String> {
     let caches = host
         .caches
@@ -29,7 +29,7 @@ fn first_level(host: &HostManifest) -> Result<Bytes, String> {
         .ok_or_else(|| "the machine does not report its caches".to_owned())
 }
 
-/// Whether an array just fills a level, within the distance of the measured sizes.
+/// Returns true if an array's size is between half and twice that of a cache level.
 fn is_about(size: Bytes, level: Bytes) -> bool {
     (level.0 / 2..=level.0 * 2).contains(&size.0)
 }

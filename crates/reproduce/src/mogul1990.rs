@@ -20,23 +20,23 @@ use switchcost_design::result::Simulation;
 
 use crate::{Effort, Exhibit, Records, Site, Step};
 
-/// A benchmark set of Table 2: the paper's name, switchcost's name, and the letters of its trials
-/// with the designs 1a, 2a, 1b, 2b.
+/// A benchmark set of Table 2: the paper's name, the name in switchcost, and the letters of its
+/// trials on the designs 1a, 2a, 1b and 2b.
 struct Set {
     published: &'static str,
     name: &'static str,
     trials: [&'static str; 4],
-    /// Whether time slices have a few thousand instructions, rather than a quantum.
+    /// Whether time slices have a few thousand instructions, rather than a whole quantum.
     has_short_turns: bool,
-    /// Way in which time slices end; the mean of their lengths is fitted to Table 4.
+    /// How time slices end. The mean of their lengths is fitted to Table 4.
     turns: Turns,
-    /// Alternative lengths of time slices: shorter and longer, to the extremes of Table 4's trials,
-    /// and constant.
+    /// Other time slices: shorter and longer ones, which fit the extreme trials of Table 4, and
+    /// constant ones. Each has a name.
     other_turns: &'static [(&'static str, Turns)],
 }
 
-/// Way in which time slices end: after a quantum of instructions, or at random before, with this
-/// mean distance in instructions.
+/// How time slices end: after a quantum, or earlier at random with a mean distance. Both are in
+/// instructions.
 #[derive(Clone, Copy)]
 struct Turns {
     quantum: u64,
@@ -79,8 +79,10 @@ const SETS: [Set; 3] = [
         name: "timesharing",
         trials: ["A", "D", "G", "J"],
         has_short_turns: false,
-        // 400,000 cycles (section 5.1, note 3) at 1.27 cycles per instruction; in the mean 132,000 instructions, of 108,000 to 146,000,
-        // of which system calls take some. A tenth is to reach the quantum (section 5.1).
+        // The quantum is 400,000 cycles (section 5.1, note 3) at 1.27 cycles per instruction. The
+        // mean length of a time slice is 132,000 instructions, of 108,000 to 146,000 in the trials,
+        // and system calls take some. A tenth of the time slices is to reach the quantum (section
+        // 5.1).
         turns: Turns::new(315_000, 150_000),
         other_turns: &[
             ("short-turns", Turns::new(315_000, 121_000)),
@@ -93,7 +95,8 @@ const SETS: [Set; 3] = [
         name: "compute-bound",
         trials: ["B", "E", "H", "K"],
         has_short_turns: false,
-        // At 1.10 cycles per instruction; in the mean 249,000 instructions, of 240,000 to 263,000.
+        // The quantum is 400,000 cycles at 1.10 cycles per instruction. The mean length of a time
+        // slice is 249,000 instructions, of 240,000 to 263,000 in the trials.
         turns: Turns::new(363_000, 450_000),
         other_turns: &[
             ("short-turns", Turns::new(363_000, 410_000)),
@@ -106,30 +109,30 @@ const SETS: [Set; 3] = [
         name: "client-server",
         trials: ["C", "F", "I", "L"],
         has_short_turns: true,
-        // At 1.06 cycles per instruction: hardly a turn lasts so long.
+        // The quantum is 400,000 cycles at 1.06 cycles per instruction, which hardly any time slice
+        // reaches.
         turns: Turns::even(377_000),
         other_turns: &[],
     },
 ];
 
-/// Designs in the order of the table's trials.
+/// Names of the designs, in the order of the trials in Table 4.
 const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
 
 /// Number of trials. The paper has two of each combination, and three of one, which differ by 2 to
-/// 27 %. Each trial here has inputs of other sizes, another order of its programs, preemptions at
-/// other moments, another start, and another length: copies of one trace would differ by less than
-/// two days on one machine do.
+/// 27 %. The trials here have inputs of different sizes, different orders of programs, preemptions
+/// at different moments, different starts and different lengths. Copies of one trace would differ
+/// less than two days on one machine do.
 const TRIALS: u64 = 6;
-/// Number of switches of each trial. The first trial has as many as the paper's (section 4.1): its
-/// curves and tables are drawn.
+/// Number of switches in each trial. The first trial has as many as the paper's trials (section
+/// 4.1), and is the one that curves and tables show.
 const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 1000, 1500, 1000, 1000];
-/// Number of switches skipped at the start of each trial, so that trials begin at other points of
-/// their programs. The first trial skips none, as in the paper.
+/// Number of switches skipped at the start of each trial, so that the trials begin at different
+/// points of their programs. The first trial skips none, as in the paper.
 const SKIPPED: [u64; TRIALS as usize] = [0, 0, 700, 400, 1000, 250];
 const QUICK_SWITCHES: u64 = 40;
 
-/// Name of the step that tests possible reasons: more ways for the pair of processes, other sizes
-/// for Timesharing.
+/// Name of the step that simulates Client-Server in caches with more ways.
 const WAYS_STEP: &str = "mogul1990-client-server-ways";
 const SIZES_STEP: &str = "mogul1990-timesharing-sizes";
 const SIZES: &str = "16KiB,32KiB,64KiB,128KiB,256KiB,512KiB,1MiB,2MiB,4MiB";
@@ -139,12 +142,12 @@ fn step_name(set: &Set, trial: u64) -> String {
     format!("mogul1990-{}-{trial}", set.name)
 }
 
-/// Returns the seed of a trial, which differs between results.
+/// Returns the seed of a trial. Results with different seeds have different trials.
 fn seed(site: &Site<'_>, trial: u64) -> u64 {
     site.seed * 100 + trial
 }
 
-/// Returns the command that traces a trial.
+/// Returns the command line that traces and simulates a trial.
 fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     let place = trial as usize - 1;
     let switches = match site.effort {
@@ -165,7 +168,8 @@ fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     format!("workload {name} --seed {seed} {turns} --switches {switches}{skip}")
 }
 
-/// Returns one step for each set and trial: all four designs simulate the same references.
+/// Returns the steps that reproduce the paper. Each trial of a set is one step, which simulates the
+/// same references on all four designs.
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let (trials, switches) = match site.effort {
         Effort::Usual => (TRIALS, SWITCHES[0]),
@@ -200,7 +204,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     steps
 }
 
-/// A trial of one set.
+/// A trial of a benchmark set: its step, its number and its results.
 struct Trial<'a> {
     step: String,
     number: u64,
@@ -222,12 +226,13 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Returns the trials of a set that exist, or the reason if there is none.
+/// Returns the trials of a set that have results, or the reason why none has.
 fn trials<'a>(records: &'a Records, set: &Set) -> Result<Vec<Trial<'a>>, String> {
     trials_named(records, TRIALS, |trial| step_name(set, trial))
 }
 
-/// Returns those trials of the steps with these names that exist.
+/// Returns the trials that have results, up to `most`, from the steps with the given names; the
+/// reason if none has.
 fn trials_named(
     records: &Records,
     most: u64,
@@ -255,7 +260,7 @@ fn trials_named(
     }
 }
 
-/// Returns a design of the first trial of a set.
+/// Returns the first trial of a set, with its findings on a design.
 fn first<'a>(
     records: &'a Records,
     set: usize,
@@ -271,7 +276,7 @@ fn first<'a>(
     Ok((trial, found))
 }
 
-/// Returns a design in each trial of a set.
+/// Returns the findings on a design of each trial of a set.
 fn design_of_trials<'a>(
     records: &'a Records,
     set: usize,
@@ -293,7 +298,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Returns the mean overhead ratio over the trials of a set.
+/// Returns the mean overhead ratio on a design over the trials of a set.
 fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> {
     let found = design_of_trials(records, set, design)?;
     mean(
@@ -304,7 +309,7 @@ fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> 
     .ok_or_else(|| "no overhead is available".to_owned())
 }
 
-/// Returns the mean of a published number over the trials of a combination.
+/// Returns the mean of a published number over the paper's trials with one set and design.
 fn published(set: &str, design: &str, of: impl Fn(&crate::published::Trial) -> f64) -> f64 {
     let rows = crate::published::mogul_table_4();
     let found = rows

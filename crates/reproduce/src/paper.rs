@@ -36,7 +36,7 @@ pub enum Paper {
 }
 
 impl Paper {
-    /// Authors, title, place and date.
+    /// Returns the authors, title, place and date of the publication.
     pub fn citation(self) -> &'static str {
         match self {
             Paper::Li2007 => {
@@ -64,7 +64,7 @@ impl Paper {
         }
     }
 
-    /// Returns the subject of the paper, for a heading.
+    /// Returns the name and the subject of the publication, for a heading.
     pub fn title(self) -> &'static str {
         match self {
             Paper::Li2007 => {

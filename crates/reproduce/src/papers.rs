@@ -1,4 +1,4 @@
-//! Steps and exhibits of each paper.
+//! Steps and exhibits of each publication.
 
 use crate::claims::Quantities;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
 };
 
 impl Paper {
-    /// Returns the steps to be run, in this order.
+    /// Returns the steps of the publication, in the order in which they are to be run.
     pub fn steps(self, site: &Site<'_>) -> Vec<Step> {
         match self {
             Paper::Li2007 => li2007::steps(site),
@@ -18,7 +18,8 @@ impl Paper {
         }
     }
 
-    /// Returns the paper's figures and tables with the results of the records and the verdicts on its claims.
+    /// Returns the publication's figures and tables with the results in `records`, and the verdicts
+    /// on its claims.
     pub fn exhibits(self, records: &Records) -> Vec<Exhibit> {
         let mut exhibits = self.tables_and_figures(records);
         let quantities = self.quantities();

@@ -1,4 +1,4 @@
-//! Published tables, from the files in `published/`.
+//! Published tables, read from the CSV files in `published/`.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Trial {
     pub(crate) trial: String,
-    /// Name of the design: `1a`, `1b`, `2a` or `2b`.
+    /// Name of the memory design: `1a`, `1b`, `2a` or `2b`.
     pub(crate) design: String,
-    /// Name of the set: `Timesharing`, `Compute-bound` or `Client-Server`.
+    /// Name of the benchmark set: `Timesharing`, `Compute-bound` or `Client-Server`.
     pub(crate) benchmark_set: String,
     pub(crate) instructions_millions: f64,
     pub(crate) data_refs_millions: f64,
@@ -26,7 +26,7 @@ pub(crate) struct LiRow {
     pub(crate) array_kb: u64,
     /// Setting of the runs: `dual-processor` or `single-processor`.
     pub(crate) setting: String,
-    /// Lower end of the 90 % interval of the mean, in microseconds; the upper end follows.
+    /// Lower end of the 90 % interval of the mean, in microseconds.
     pub(crate) ci90_low: f64,
     pub(crate) ci90_high: f64,
 }
@@ -39,7 +39,7 @@ pub(crate) fn mogul_table_4() -> Vec<Trial> {
     read(include_str!("../published/mogul1990-table-4.csv"))
 }
 
-/// Reads a file that is built into the program. A test reads all of them.
+/// Reads the rows of a CSV file that is built into the program. A test reads all such files.
 fn read<T: DeserializeOwned>(text: &str) -> Vec<T> {
     let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
     rows.map(|row| row.expect("a row of a file that the tests have read"))

@@ -4,7 +4,7 @@ use switchcost_analysis::{Findings, simulation};
 use switchcost_design::result::Simulation;
 use switchcost_record::{HostManifest, MeasureRecord};
 
-/// Records of the steps, by the steps' names.
+/// Results of the steps, by the names of the steps.
 #[derive(Debug, Default)]
 pub struct Records {
     measured: BTreeMap<String, (MeasureRecord, Findings)>,
@@ -14,17 +14,18 @@ pub struct Records {
 }
 
 impl Records {
-    /// Adds the record of a step of `measure`.
+    /// Adds the record of a step that runs `measure`.
     pub fn add_measured(&mut self, step: &str, record: MeasureRecord, findings: Findings) {
         self.measured.insert(step.to_owned(), (record, findings));
     }
 
-    /// Adds the record of a step of `simulate` or `workload`, without its intervals.
+    /// Adds the record of a step that runs `simulate` or `workload`, without its intervals of
+    /// instructions.
     pub fn add_simulated(&mut self, step: &str, head: Simulation, findings: simulation::Findings) {
         self.simulated.insert(step.to_owned(), (head, findings));
     }
 
-    /// Adds the output of another program.
+    /// Adds the output of another program that ran with a step.
     pub fn add_text(&mut self, step: &str, text: String) {
         self.texts.insert(step.to_owned(), text);
     }
@@ -34,8 +35,8 @@ impl Records {
         self.missing.insert(step.to_owned(), why);
     }
 
-    /// Returns the machine of a measurement, which may differ from the one that judges the
-    /// measurement.
+    /// Returns the machine of a measurement; `None` without measurements. Records may come from a
+    /// machine other than this one.
     pub fn host(&self) -> Option<&HostManifest> {
         let (record, _) = self.measured.values().next()?;
         Some(&record.header.host)

@@ -1,16 +1,17 @@
-//! A stored result, a `PAPER.json`: its numbers, judged again by the present table of claims.
+//! A stored result of a paper (`PAPER.json`), whose numbers are judged again by the present table
+//! of claims.
 
 use serde::Deserialize;
 
 use crate::claims::{Claim, Entry, Found, ReasonEntry, Term, judge_numbers, table};
 use crate::{Cell, Chart, Exhibit, Paper, Records, Table};
 
-/// Why a file cannot be used as another result of a paper.
+/// Reason why a file cannot be used as a result of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EarlierError {
-    /// The file has another format.
+    /// The file has another format; the text says why.
     Form(String),
-    /// The file is about another paper.
+    /// The file is about another paper, or about none.
     Paper(Paper),
 }
 
@@ -29,23 +30,23 @@ impl std::fmt::Display for EarlierError {
 
 impl std::error::Error for EarlierError {}
 
-/// A stored result, judged by the present rules, with the present titles and notes.
+/// A stored result of a paper, with verdicts by the present rules, and present titles and notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// Machine of the records, in one line.
+    /// Machine of the stored result, in one line.
     pub machine: String,
-    /// Figures and tables with the stored numbers.
+    /// The paper's figures and tables with the stored numbers.
     pub exhibits: Vec<Exhibit>,
 }
 
 impl Stored {
-    /// Judges the result of a paper in the text of a file that `reproduce` wrote.
+    /// Reads a result from the text of a file that `reproduce` wrote, and judges its claims.
     ///
     /// # Errors
     /// If the text has another format, or has no result of this paper.
     pub fn judge(text: &str, paper: Paper) -> Result<Stored, EarlierError> {
         let stored = StoredPaper::read(text, paper)?;
-        // Without records, the exhibits have their titles and notes alone.
+        // Without records, the exhibits have only titles and notes.
         let mut exhibits = paper.exhibits(&Records::default());
         for exhibit in &mut exhibits {
             if let Some(kept) = stored
@@ -109,7 +110,7 @@ impl StoredPaper {
     }
 }
 
-/// Why a stored result has no number for a claim that is newer.
+/// Reason why a stored result has no number for a claim that is newer.
 const NOT_COMPUTED: &str = "the stored result does not have this number";
 
 #[derive(Deserialize)]
@@ -131,7 +132,7 @@ impl StoredExhibit {
         exhibit.table = self.table.decode();
         exhibit.chart.clone_from(&self.chart);
         exhibit.steps.clone_from(&self.steps);
-        // Some notes depend on the records.
+        // Some notes depend on the records, so the stored notes are used if their number differs.
         if exhibit.notes.len() != self.notes.len() {
             exhibit.notes.clone_from(&self.notes);
         }
@@ -152,7 +153,8 @@ pub(crate) struct StoredClaim {
 }
 
 impl StoredClaim {
-    /// Returns the numbers, if they are of the same quantity.
+    /// Returns the stored numbers of the claim; an error if they are of another quantity, or
+    /// missing.
     fn found_as(&self, quantity: &str) -> Result<Found, String> {
         if self.quantity != quantity {
             return Err(NOT_COMPUTED.to_owned());
@@ -171,7 +173,7 @@ pub(crate) struct StoredReason {
     found: String,
 }
 
-/// Returns the numbers with the note that follows them in the stored words.
+/// Returns the numbers with the note that follows them in the stored text.
 fn numbers(terms: &[Term], words: &str) -> Found {
     let found = Found::new(terms.to_vec(), "");
     let note = words
@@ -208,7 +210,8 @@ enum StoredCell {
 }
 
 impl StoredCell {
-    /// Returns the cell; a number that is not whole has three significant digits, because the stored one has no number of decimals.
+    /// Converts a stored cell. The number of decimals is not stored, so a number that is not whole
+    /// is shown with three significant digits.
     fn decode(&self) -> Cell {
         match self {
             StoredCell::Text(text) => Cell::Text(text.clone()),

@@ -1,4 +1,4 @@
-//! Formats numbers in sentences.
+//! Formats numbers for sentences.
 
 /// Formats a number with three significant digits.
 pub(crate) fn number(value: f64) -> String {
@@ -11,18 +11,19 @@ pub(crate) fn number(value: f64) -> String {
         size if size >= 10.0 => 1,
         size if size >= 1.0 => 2,
         size if size >= 0.01 => 3,
-        // As many decimals as show two digits, so that a share of 0.0002 is not printed as 0.
+        // The number of decimals shows at least two digits, so that a share of 0.0002 is not
+        // printed as 0.
         size => (1.0 - size.log10()).ceil().min(12.0) as usize,
     };
     format!("{rounded:.decimals$}")
 }
 
-/// Formats a share as a percentage.
+/// Formats a share of 1 as a percentage, such as `12.5 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", number(share * 100.0))
 }
 
-/// Converts nanoseconds to microseconds.
+/// Formats a time in ns as microseconds with the unit.
 pub(crate) fn microseconds(ns: f64) -> String {
     format!("{} us", number(ns / 1e3))
 }

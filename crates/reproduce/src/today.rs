@@ -1,7 +1,7 @@
 //! Conclusions and open questions of the papers, tested on current machines.
 //!
-//! Simulated cycles are not time on a core that overlaps and prefetches, so no claim is made about
-//! the caches' share in a switch on current machines.
+//! On a core that overlaps loads and prefetches, simulated cycles are not time. So no claim is made
+//! about the share of the caches in the cost of a switch on current machines.
 
 mod kernel;
 mod order;
@@ -26,7 +26,7 @@ const WALKS: &str = "today-walks";
 const ROUND_ROBIN: &str = "today-round-robin";
 const AFFINITY: &str = "today-affinity";
 
-/// A machine with its design and name.
+/// A simulated machine: the name of its design, and its usual name.
 struct Machine {
     design: &'static str,
     name: &'static str,
@@ -36,7 +36,7 @@ const fn machine(design: &'static str, name: &'static str) -> Machine {
     Machine { design, name }
 }
 
-/// Machines from 1990 to today.
+/// Simulated machines, from 1990 to current ones.
 const MACHINES: [Machine; 6] = [
     machine("mogul-1a", "DECstation 5000/200"),
     machine("li2007-xeon", "Xeon 2.0 GHz"),
@@ -46,7 +46,7 @@ const MACHINES: [Machine; 6] = [
     machine("xeon-sapphire-rapids", "Xeon Sapphire Rapids"),
 ];
 
-/// Returns the sizes of the first and the second level of data.
+/// Returns the sizes of the first- and second-level caches that hold data, in bytes.
 fn sizes_of_levels(host: &HostManifest) -> (u64, u64) {
     let of = |level: u32| {
         let mut caches = host.caches.iter();
@@ -57,8 +57,9 @@ fn sizes_of_levels(host: &HostManifest) -> (u64, u64) {
     (of(1).unwrap_or(32 << 10), of(2).unwrap_or(1 << 20))
 }
 
-/// Returns half of the first level, half of the second, and twice the second. At these sizes the
-/// tasks' data evict the kernel's own lines to the next level.
+/// Returns array sizes in bytes: half of the first-level cache, half of the second-level cache, and
+/// twice the second-level cache. At these sizes the tasks' data evict the kernel's lines to the
+/// next level.
 fn sizes_bytes(host: &HostManifest) -> [u64; 3] {
     let (first, second) = sizes_of_levels(host);
     [first / 2, second / 2, second * 2].map(|size| size / 4096 * 4096)
@@ -137,7 +138,7 @@ pub(crate) fn quantities() -> Quantities {
     .concat()
 }
 
-/// Returns the results of a measurement with a mechanism; between processes if the kernel switches.
+/// Returns the results of a step with the given mechanism, without those between threads.
 fn results<'a>(
     records: &'a Records,
     step: &str,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::Exhibit;
 use crate::claims::{Claim, Kind, Verdict};
 
-/// Share of 90 % intervals that may lie entirely on the wrong side of a bound.
+/// Share of 90 % intervals that lie entirely on the wrong side of a bound by chance.
 const WRONG_BY_CHANCE: f64 = 0.05;
 
 /// Counts of verdicts, by kind of evidence. Claims that are only shown are not counted.
@@ -37,14 +37,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the number of claims with any verdict.
+    /// Returns the number of claims with any verdict, including "inconclusive".
     pub fn total(self) -> usize {
         self.holds + self.differs + self.undecided
     }
 }
 
 impl Verdicts {
-    /// Counts the verdicts on all claims of these exhibits.
+    /// Counts the verdicts on all claims of the exhibits.
     pub fn count(exhibits: &[Exhibit]) -> Verdicts {
         let counts = |kind| {
             let claims = || {

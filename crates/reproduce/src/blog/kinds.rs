@@ -1,4 +1,5 @@
-//! Compares the cost of voluntary and involuntary switches: a task that waits for a futex, and one that yields.
+//! Compares the cost of voluntary and involuntary switches, by a task that waits for a futex and a
+//! task that yields.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
@@ -10,7 +11,8 @@ use crate::{Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "blog-kinds";
 
-/// Least share of a mechanism's switches that must be of one kind; below it, the kinds are mixed.
+/// Least share of one kind, voluntary or involuntary, among a mechanism's switches. With a lower
+/// share, the two kinds cannot be compared.
 const MOSTLY: f64 = 0.9;
 
 pub(super) fn step(site: &Site<'_>) -> Step {
@@ -21,7 +23,7 @@ pub(super) fn step(site: &Site<'_>) -> Step {
     Step::new(STEP, &line)
 }
 
-/// Returns the direct cost of a switch and the share of involuntary switches.
+/// Returns the direct cost of a mechanism's switch, and the share of involuntary switches.
 fn cost(records: &Records, mechanism: Mechanism) -> Result<(Estimate, f64), String> {
     let (_, findings) = records.measured(STEP)?;
     let is_it = |finding: &&CaseFinding| finding.case.mechanism == mechanism;

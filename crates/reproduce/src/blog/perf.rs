@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-/// Counts by the events' names, in perf's units, without events that perf could not count.
+/// Counts by the names of the events, in perf's units. Events that perf could not count are left
+/// out.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Counts(BTreeMap<String, f64>);
 
 impl Counts {
-    /// Parses the output. Other lines are skipped.
+    /// Parses the output of `perf stat -x ,`. Lines without a count are skipped.
     pub(super) fn read(words: &str) -> Counts {
         let count = |line: &str| {
             let mut fields = line.split(',');
@@ -17,7 +18,7 @@ impl Counts {
                 .parse()
                 .ok()
                 .filter(|value: &f64| value.is_finite())?;
-            // An event that perf counted only in user mode has a suffix after a colon.
+            // The name of an event that perf counted only in user mode has a suffix after a colon.
             event
                 .split(':')
                 .next()

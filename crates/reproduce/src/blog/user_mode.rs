@@ -1,21 +1,22 @@
-//! Computes the share of user mode in the time of the hand-offs.
+//! Computes the share of user mode in the time of hand-offs.
 //!
-//! The kernel divides the CPU time by its ticks. In the windows of the record, the first task also
-//! probes the core's clock before each batch, in user mode; the recorded time of the probes is
+//! The kernel divides the CPU time by its timer ticks. In the recorded windows, the first task also
+//! probes the core's clock before each batch, in user mode, so the recorded time of the probes is
 //! subtracted. The error of the result is that of counting ticks: the square root of their number.
 
 use switchcost_record::MeasureRecord;
 
 use crate::claims::Term;
 
-/// Timer rate assumed for a kernel that does not report its own, the rate of Debian's kernels.
+/// Timer frequency in Hz that is assumed if the kernel does not report its own: that of Debian's
+/// kernels.
 const USUAL_HZ: u32 = 250;
-/// Student's t at 90 % for many degrees of freedom.
+/// Quantile of Student's t for a 90 % interval with many degrees of freedom.
 const T90: f64 = 1.645;
-/// Least number of ticks for a result.
+/// Least number of ticks that gives a result.
 const FEWEST_TICKS: f64 = 20.0;
 
-/// Returns the time in user mode over the time in the kernel, for one case.
+/// Returns the ratio of the time in user mode to the time in the kernel, for one case of a record.
 pub(super) fn over_kernel(record: &MeasureRecord, case: usize) -> Result<Term, String> {
     let lacks = || "the record does not separate user mode from the kernel".to_owned();
     let (mut user, mut system, mut probes) = (0.0, 0.0, 0.0);

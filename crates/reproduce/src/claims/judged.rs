@@ -30,10 +30,11 @@ pub struct Claim {
     pub why_not: Option<String>,
 }
 
-/// Text if no possible reason is supported, or none was tested.
+/// Text for a claim that is not met, if no possible reason is supported or tested.
 const NO_REASON: &str = "no reason found";
 
-/// Returns the supported reasons, or else those that the runs neither support nor refute.
+/// Returns the statements of the reasons that the runs support, or else of the reasons that the
+/// runs neither support nor refute.
 fn supported(reasons: &[Reason]) -> String {
     let with = |verdict: Verdict| {
         let found = reasons
@@ -63,7 +64,7 @@ pub struct Other {
 }
 
 impl Other {
-    /// Formats the numbers of the result; a single one without its name.
+    /// Formats the numbers of the result. A single number is formatted without its name.
     pub(crate) fn numbers(&self) -> String {
         match &self.terms[..] {
             [one] => one.value_words(),
@@ -92,12 +93,13 @@ pub struct Reason {
 }
 
 impl Claim {
-    /// Whether a verdict on the claim counts, because the claim is the paper's and has a rule.
+    /// Returns true if the claim is the paper's own and has a rule, so that its verdict is counted.
     pub fn counts(&self) -> bool {
         matches!(self.entry.kind, Kind::Tested | Kind::Calibrated)
     }
 
-    /// Returns the first number whose interval alone keeps the claim inconclusive.
+    /// Returns the first number whose interval leaves the claim inconclusive; `None` if there is
+    /// none.
     pub fn open_term(&self) -> Option<&Term> {
         let is_open = |term: &&Term| {
             let verdict = self.entry.judge(std::slice::from_ref(*term));
@@ -110,7 +112,7 @@ impl Claim {
             .filter(|_| is_judged && self.alone == Verdict::Undecided)
     }
 
-    /// Removes the verdict and the reasons: a quick run shows only that the steps work.
+    /// Removes the verdict and the reasons. A quick run only shows that the steps work.
     pub fn withhold(&mut self) {
         self.leave_open(
             "not judged: --quick has too few sizes and too little time for verdicts".to_owned(),
@@ -118,7 +120,7 @@ impl Claim {
         self.reasons.clear();
     }
 
-    /// Removes the verdict because something is missing.
+    /// Makes the verdict undecided, because of what is `missing`.
     pub(crate) fn leave_open(&mut self, missing: String) {
         (self.verdict, self.missing, self.why_not) = (Verdict::Undecided, Some(missing), None);
     }
@@ -140,7 +142,8 @@ pub(super) fn claim(
     })
 }
 
-/// Judges a claim, and if it is not met each possible reason, by the numbers found.
+/// Judges a claim by the numbers found. If the claim is not met, each possible reason is judged,
+/// too.
 pub(crate) fn judge_numbers(
     mut entry: Entry,
     found: Result<Found, String>,
@@ -214,7 +217,7 @@ fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Foun
 
 type Judged = (Vec<Term>, String, Verdict, Option<String>);
 
-/// Judges a claim; numbers that are not finite count as missing.
+/// Applies a rule to numbers. Numbers that are not finite count as missing.
 fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> Judged {
     let is_finite = |term: &Term| {
         [term.value, term.low, term.high]
@@ -235,7 +238,7 @@ fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> J
     }
 }
 
-/// Returns the first term whose interval allows both verdicts.
+/// Explains why a verdict is undecided, by the first number whose interval allows both verdicts.
 fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
     let is_open = |term: &&Term| judge(std::slice::from_ref(*term)) == Verdict::Undecided;
     match terms.iter().find(is_open) {

@@ -44,7 +44,7 @@ impl Default for Rule {
 }
 
 impl Rule {
-    /// Returns the verdict on numbers; undecided if there is none.
+    /// Returns the verdict of the rule on numbers with intervals; undecided without numbers.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         let (range, all) = match self {
             Rule::Every(range) => (range, true),
@@ -64,9 +64,9 @@ impl Rule {
         }
     }
 
-    /// Returns the verdict on numbers whose intervals are due to chance. One number outside is
-    /// enough for `every` to fail, and one inside for `some` to be met; among many numbers this
-    /// happens by chance more often, so their intervals are widened.
+    /// Returns the verdict of the rule on numbers whose intervals are statistical. One number
+    /// outside the range is enough for `every` to fail, and one inside for `some` to be met. Among
+    /// many numbers this happens more often by chance, so their intervals are widened.
     pub fn judge_noisy(&self, terms: &[Term]) -> Verdict {
         let widened: Vec<Term> = terms.iter().map(|term| term.among(terms.len())).collect();
         let by_one = match self {
@@ -79,7 +79,7 @@ impl Rule {
         }
     }
 
-    /// Returns the rule in words.
+    /// Formats the rule, such as `every number between 1.00 and 2.00`.
     pub fn words(&self) -> String {
         let (who, [low, high]) = match self {
             Rule::Every(range) => ("every number", range),
@@ -94,7 +94,7 @@ impl Rule {
     }
 }
 
-/// Serialises infinite ends as null, because JSON has no infinite numbers.
+/// Serializes infinite ends of a range as null, because JSON has no infinite numbers.
 mod ends {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -31,13 +31,13 @@ impl Term {
         }
     }
 
-    /// Whether the number has no interval.
+    /// Returns true if the number has no interval, such as a count.
     pub fn is_exact(&self) -> bool {
         self.low == self.high
     }
 
-    /// Widens the interval so that the intervals of `many` numbers cover all of them with the same
-    /// confidence (Bonferroni). An interval above 0 is widened on the scale of ratios.
+    /// Widens the interval, so that the intervals of `many` numbers together have the confidence of
+    /// one (Bonferroni). An interval above 0 is widened on a logarithmic scale.
     #[must_use]
     pub fn among(&self, many: usize) -> Term {
         let (low, high) = crate::interval::among((self.value, self.low, self.high), many);
@@ -48,8 +48,8 @@ impl Term {
         }
     }
 
-    /// Widens the interval by the differences between results, given as a standard deviation; of
-    /// logarithms if the interval is above 0.
+    /// Widens the interval by the differences between results. `spread` is their standard
+    /// deviation, of logarithms if the interval lies above 0.
     #[must_use]
     pub fn with_spread(&self, spread: f64) -> Term {
         let widened = |distance: f64| distance.hypot(HALF_OF_90 * spread);
@@ -72,12 +72,12 @@ impl Term {
         }
     }
 
-    /// Formats the ends of the interval.
+    /// Formats the ends of the number's interval.
     pub fn interval_words(&self) -> String {
         format!("{} to {}", number(self.low), number(self.high))
     }
 
-    /// Formats the number and its interval.
+    /// Formats the number with its interval.
     pub(crate) fn value_words(&self) -> String {
         let [value, low, high] = [self.value, self.low, self.high].map(number);
         if low == value && high == value {
@@ -87,7 +87,7 @@ impl Term {
         }
     }
 
-    /// Formats the name, the number and its interval.
+    /// Formats the number with its name and interval.
     pub fn words(&self) -> String {
         if self.name.is_empty() {
             self.value_words()
@@ -97,9 +97,9 @@ impl Term {
     }
 }
 
-/// Returns the differences of one number between results beyond its intervals: the root of the
-/// variance of its values minus the mean variance by their intervals. If all intervals are above 0,
-/// logarithms are used. The result is 0 for a single result.
+/// Returns the standard deviation of one number between results, beyond that given by its
+/// intervals: the root of the variance of its values minus the mean variance of its intervals. If
+/// all intervals lie above 0, logarithms are used. The result is 0 for a single result.
 pub(super) fn spread(results: &[&Term]) -> f64 {
     let is_ratio = results.iter().all(|term| term.low > 0.0);
     let scaled = |number: f64| if is_ratio { number.ln() } else { number };
@@ -111,7 +111,7 @@ pub(super) fn spread(results: &[&Term]) -> f64 {
         (half / HALF_OF_90).powi(2) / n
     };
     let more = results.iter().map(between).sum::<f64>() - results.iter().map(own).sum::<f64>();
-    // A single result gives NaN, which becomes 0.
+    // For a single result the value is NaN, which becomes 0.
     more.max(0.0).sqrt()
 }
 
@@ -120,8 +120,8 @@ pub(crate) fn exact(name: impl Into<String>, value: f64) -> Term {
     Term::new(name, value, value, value)
 }
 
-/// Creates a number that depends on free parameters: its value with the usual settings, and its
-/// range over all settings.
+/// Creates a number that depends on free parameters. Its value is that for the usual parameters,
+/// its interval the range over all parameters.
 pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Item = f64>) -> Term {
     let (low, high) = all.fold((usual, usual), |(low, high), one| {
         (low.min(one), high.max(one))
@@ -129,7 +129,7 @@ pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Ite
     Term::new(name, usual, low, high)
 }
 
-/// Creates the ratio of two estimates, with an interval that covers the ratio if both intervals
+/// Creates the ratio of two estimates. Its interval covers the ratio if both estimates' intervals
 /// cover their values.
 pub(crate) fn ratio(name: impl Into<String>, above: &Estimate, below: &Estimate) -> Term {
     over(
@@ -139,7 +139,8 @@ pub(crate) fn ratio(name: impl Into<String>, above: &Estimate, below: &Estimate)
     )
 }
 
-/// Creates the ratio of two cases of one run with the same mechanism and number of tasks, in which differences between runs cancel.
+/// Creates the ratio of two cases of one run with the same mechanism and number of tasks.
+/// Differences between runs cancel in this ratio.
 pub(crate) fn ratio_within_run(
     name: impl Into<String>,
     above: &Estimate,
@@ -152,8 +153,8 @@ pub(crate) fn ratio_within_run(
     )
 }
 
-/// Creates the ratio of two numbers with intervals; fails if the lower end of the second may be 0
-/// or less.
+/// Creates the ratio of two numbers with intervals; NaN unless the lower end of the second interval
+/// is above 0.
 pub(crate) fn over(name: impl Into<String>, above: Interval, below: Interval) -> Term {
     if below.1 <= 0.0 {
         return Term::new(name, f64::NAN, f64::NAN, f64::NAN);
@@ -164,11 +165,12 @@ pub(crate) fn over(name: impl Into<String>, above: Interval, below: Interval) ->
     Term::new(name, above.0 / below.0, low, high)
 }
 
-/// Numbers found, with notes.
+/// The numbers found for a claim, with a note.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Found {
     pub(crate) terms: Vec<Term>,
-    /// Note on the costs from which a ratio is computed, or on the number of trials; may be empty.
+    /// Note on the costs that a ratio is computed from, or on the number of trials; empty if there
+    /// is none.
     pub(crate) note: String,
 }
 

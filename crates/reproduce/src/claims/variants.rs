@@ -1,13 +1,14 @@
-//! Computes a number over all open parameters of a paper: its interval is widened by the effect of
-//! each setting on a trace.
+//! Computes numbers over all open parameters of a paper. The interval of a number is widened by the
+//! effect of each parameter on one trace.
 
 use super::{Found, Quantity, Term};
 use crate::Records;
 
-/// Beginning of the reason why no trial has a number.
+/// Beginning of an error message for a position that no trial reaches.
 pub(crate) const NONE_REACHES: &str = "no trial of";
 
-/// Returns the number over the trials, with its interval widened by the effect of each setting.
+/// Returns a quantity over the trials of `records`, with intervals widened by the effect of each
+/// variant.
 pub(super) fn over_variants(
     quantity: Quantity,
     records: &Records,
@@ -24,7 +25,8 @@ pub(super) fn over_variants(
     for variant in rest {
         match quantity(variant) {
             Ok(found) => others.push(found),
-            // Time slices that end before a claim's position in a curve do not show it.
+            // If the time slices of a variant end before a claim's position in a curve, the variant
+            // has no number for that position.
             Err(why) if why.starts_with(NONE_REACHES) => (),
             Err(why) => return Err(format!("with another open parameter: {why}")),
         }
@@ -67,8 +69,8 @@ pub(super) fn over_variants(
     Ok(Found::new(terms, notes.collect::<Vec<_>>().join("; ")))
 }
 
-/// Shifts a number and its interval by the effect of a free parameter; on the scale of ratios if
-/// all values are above 0.
+/// Shifts a number and its interval by the effect of a free parameter, from `base` to `varied`. The
+/// shift is a factor if all values are above 0, otherwise a difference.
 fn moved(term: &Term, base: f64, varied: f64) -> Term {
     let (factor, more) = if term.low > 0.0 && base > 0.0 && varied > 0.0 {
         (varied / base, 0.0)

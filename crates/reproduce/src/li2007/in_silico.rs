@@ -1,12 +1,11 @@
-//! Figures 1 and 2 once more, with the same walks in the simulated caches of the paper's machine;
-//! and the hand-off, which needs a guest.
+//! Simulates Figures 1 and 2 of Li et al. with the same traversals in the caches of the paper's
+//! machine, and the hand-off in a guest.
 //!
-//! The cost of a switch is the additional time with shared caches compared with private ones: the
-//! time of the walks of two alternating processes minus that of the same walks of each process
-//! alone, which is the paper's baseline. Latency and bandwidth of the machine's memory are not
-//! published, and the design's values were chosen with the paper's figures in view. So the claims
-//! are at best consistent after calibration, and judged over the whole range of the free
-//! parameters.
+//! The cost of a switch is the additional time with shared caches: the time of the traversals of
+//! two alternating processes minus that of each process alone, which is the paper's baseline.
+//! Latency and bandwidth of the machine's memory are not published, and the design's values were
+//! chosen with the paper's figures in view. So the claims are at best consistent after calibration,
+//! and judged over the whole range of the free parameters.
 
 mod figure_1;
 mod figure_2;

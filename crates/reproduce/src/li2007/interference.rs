@@ -1,10 +1,10 @@
-//! Claims of Tables 1 and 2: runs of three sizes, with and without isolation, with and without
-//! noise.
+//! Claims on Tables 1 and 2 of Li et al.: runs of three array sizes, with and without isolation,
+//! with and without noise.
 //!
-//! The run is the statistical unit. The settings are run in blocks, and blocks are drawn with
-//! replacement for the intervals. The variation of runs is their mean absolute deviation from the
-//! median (Brown and Forsythe 1974). The paper uses the variance, which needs normal data, because
-//! a single run of many may dominate it.
+//! The run is the statistical unit. The settings are run in blocks, and the intervals are from
+//! blocks drawn with replacement. The variation of runs is measured by their mean absolute
+//! deviation from the median (Brown and Forsythe 1974). The paper uses the variance, which a single
+//! run of many may dominate unless the data are normal.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,8 @@ use crate::{Exhibit, Records, Table};
 
 const SIZES: usize = 3;
 
-/// A run of each setting, in the order of [`SETTINGS`]: nanoseconds per half round trip at each
-/// size, that is, the time of the switching arm including its walks, divided by its hand-offs, as
-/// the paper's s1/20000.
+/// One run of each setting, in the order of [`SETTINGS`], with a time for each array size: ns per
+/// hand-off of the switching arm with its traversals, as the paper's s1/20000.
 type Block = [[f64; SIZES]; SETTINGS.len()];
 
 const ISOLATED_QUIET: usize = 0;
@@ -31,8 +30,8 @@ const SHARED_QUIET: usize = 1;
 const ISOLATED_NOISY: usize = 2;
 const SHARED_NOISY: usize = 3;
 
-/// Returns the sizes of a run, in bytes, each with its nanoseconds per hand-off. Disturbed cycles
-/// count, too, because disturbance is the question.
+/// Returns the array sizes of a run in bytes, each with the time per hand-off in ns. Contaminated
+/// samples are included, because interference is what the tables compare.
 fn run(record: &MeasureRecord) -> Vec<(u64, f64)> {
     let ns_per_tick = 1e9 / record.header.clock.ticks_per_second.0 as f64;
     let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
@@ -61,7 +60,7 @@ fn run(record: &MeasureRecord) -> Vec<(u64, f64)> {
         .collect()
 }
 
-/// Returns the share of a run's time in which its tasks did not have their common CPU.
+/// Returns the share of a run's time in which other tasks had the CPU of the run's tasks.
 fn share_of_others(record: &MeasureRecord) -> f64 {
     let sum = |of: fn(&Evidence) -> u64| {
         record
@@ -73,7 +72,8 @@ fn share_of_others(record: &MeasureRecord) -> f64 {
     1.0 - sum(|evidence| evidence.task_cpu_ns.0) / sum(|evidence| evidence.wall_ns.0)
 }
 
-/// Returns the ratio, between two settings, of the share of time that other tasks had.
+/// Returns the ratio of the time that other tasks had, as a share of all time, in setting `after`
+/// to that in setting `before`.
 fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Result<Found, String> {
     let of = |place: usize, number: usize| {
         records
@@ -104,7 +104,7 @@ fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Resu
     ))
 }
 
-/// Returns one run of a setting.
+/// Returns the array sizes and times of run `number` of a setting.
 fn one(records: &Records, setting: Setting, number: usize) -> Result<[(u64, f64); SIZES], String> {
     let (record, _) = records.measured(&setting.run(number))?;
     let found = run(record);
@@ -114,7 +114,8 @@ fn one(records: &Records, setting: Setting, number: usize) -> Result<[(u64, f64)
         .map_err(|_| format!("{sizes} of {SIZES} sizes were measured"))
 }
 
-/// Returns the blocks that have the wanted settings, and the sizes in bytes. A machine with one CPU has none with isolation.
+/// Returns the blocks with the wanted settings, and the array sizes in bytes. A machine with one
+/// CPU has no blocks with isolation.
 fn blocks(records: &Records, wanted: &[usize]) -> Result<(Vec<Block>, [u64; SIZES]), String> {
     let mut sizes = [0; SIZES];
     let mut block = |number: usize| -> Result<Block, String> {
@@ -143,12 +144,13 @@ fn median(values: &[f64]) -> f64 {
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
-/// Returns the mean of a number over the sizes.
+/// Returns the mean of a number over the array sizes.
 fn over_sizes(of_size: impl Fn(usize) -> f64) -> f64 {
     (0..SIZES).map(of_size).sum::<f64>() / SIZES as f64
 }
 
-/// Returns the logarithm of the variation of a setting's runs, relative to their median, as a mean over the sizes.
+/// Returns the logarithm of the relative variation of a setting's runs, as a mean over the array
+/// sizes.
 fn spread(blocks: &[Block], setting: usize) -> f64 {
     over_sizes(|size| {
         let runs = select(blocks, setting, size);
@@ -157,7 +159,8 @@ fn spread(blocks: &[Block], setting: usize) -> f64 {
     })
 }
 
-/// Returns the relative increase of the runs of one setting over those of another, as a mean over the sizes.
+/// Returns the relative increase of the median run from one setting to another, as a mean over the
+/// array sizes.
 fn shift(blocks: &[Block], before: usize, after: usize) -> f64 {
     over_sizes(|size| {
         median(&select(blocks, after, size)) / median(&select(blocks, before, size)) - 1.0
@@ -179,7 +182,8 @@ fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     ))
 }
 
-/// Returns the ratio of the variation of one setting's runs to that of another's.
+/// Returns the ratio of the relative variation of the runs in setting `after` to that in setting
+/// `before`.
 fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
     let found = run_interval(blocks, |blocks| {
         finite(spread(blocks, after) - spread(blocks, before))
@@ -202,8 +206,8 @@ fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     ))
 }
 
-/// Returns the ratio of the widening by noise without isolation to that with isolation: a
-/// difference of differences of logarithms.
+/// Returns the ratio of two increases of the variation by noise: without isolation, over with
+/// isolation. Its logarithm is a difference of differences.
 fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     let of = |blocks: &[Block], before, after| spread(blocks, after) - spread(blocks, before);
     let difference = |blocks: &[Block]| {
@@ -232,7 +236,7 @@ fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     ))
 }
 
-/// Returns the published rows of a setting, a row for each size.
+/// Returns the published rows of a setting, with a row for each array size.
 fn published_rows(setting: Setting) -> Vec<LiRow> {
     let environment = if setting.is_noisy {
         "network interference"
@@ -359,7 +363,7 @@ pub(super) fn quantities() -> Quantities {
 
 type Compare = fn(&[Block], usize, usize) -> Result<Found, String>;
 
-/// Compares two settings, even if the other settings are missing.
+/// Compares two settings, of which alone runs are required.
 fn compared(records: &Records, before: usize, after: usize, of: Compare) -> Result<Found, String> {
     of(&blocks(records, &[before, after])?.0, before, after)
 }

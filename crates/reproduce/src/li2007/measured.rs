@@ -1,4 +1,4 @@
-//! Claims on the direct cost and on Figures 1 and 2, measured on this machine.
+//! Claims of Li et al. on the direct cost and on Figures 1 and 2, measured on this machine.
 
 use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings, Knee};
 use switchcost_record::{Between, CacheKind, Case, Mechanism};
@@ -12,15 +12,16 @@ use crate::interval::{Interval, largest, smallest};
 use crate::text::microseconds;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
-/// Strides of the grid, in bytes.
+/// Strides of the measured grid, in bytes.
 const STRIDES: [u64; 5] = [8, 64, 128, 512, 4096];
 
-/// Direct cost in section 3.1 of the paper, in nanoseconds.
+/// Direct cost in section 3.1 of Li et al., in ns.
 const DIRECT_NS: f64 = 3800.0;
-/// Clock of the paper's processors (section 3.1), in GHz.
+/// Clock of the processors of Li et al. (section 3.1), in GHz.
 const GHZ: f64 = 2.0;
 
-/// Whether a result has the paper's conditions: two processes and a pipe.
+/// Returns true if a result has the conditions of Li et al.: two processes that alternate through a
+/// pipe.
 fn is_theirs(finding: &CaseFinding) -> bool {
     is_their_case(&finding.case)
 }
@@ -32,16 +33,17 @@ fn is_their_case(case: &Case) -> bool {
         && case.working_set.pattern == Pattern::Strided
 }
 
-/// Cost of a switch by size: total cost in nanoseconds, and its interval.
+/// Costs of a switch by array size or stride.
 type Points = Vec<Point>;
 type Point = (u64, f64, (f64, f64));
 
-/// Returns points with intervals that hold for other runs, too.
+/// Returns points whose intervals also cover the differences between runs.
 fn points(findings: &Findings, access: Access, stride: u64) -> Points {
     points_with(findings, access, stride, Estimate::clone)
 }
 
-/// Returns points with intervals for comparing them with each other, because all are from one run.
+/// Returns points whose intervals cover the variation within a run only, for comparisons among
+/// points of the same run.
 fn points_of_one_run(findings: &Findings, access: Access, stride: u64) -> Points {
     points_with(findings, access, stride, Estimate::estimate_within_run)
 }
@@ -77,13 +79,14 @@ fn points_with(
     points
 }
 
-/// Keeps the points whose intervals lie above 0; other points have no cost to draw or judge.
+/// Keeps the points whose intervals lie above 0. Other points have no cost to draw or judge.
 fn clear(mut points: Points) -> Points {
     points.retain(|(_, _, (low, _))| *low > 0.0);
     points
 }
 
-/// Returns the curve over the size or the stride, and its upper limits.
+/// Returns the series of costs over the array size or stride, and of upper limits for costs whose
+/// intervals cover 0.
 fn curve(name: &str, points: &Points) -> Vec<Series> {
     let points: Vec<(f64, Interval)> = points
         .iter()
@@ -92,7 +95,8 @@ fn curve(name: &str, points: &Points) -> Vec<Series> {
     Series::measured(name, &points)
 }
 
-/// Returns the cells of a cost and its interval in microseconds; no cost if the interval contains 0.
+/// Returns the cells of a cost and of its interval's ends in microseconds. The cost is missing if
+/// the interval covers 0.
 fn cells(cost: f64, (low, high): (f64, f64)) -> [Cell; 3] {
     let centre = if low > 0.0 || high < 0.0 {
         cost / 1e3
@@ -137,7 +141,8 @@ fn direct_cycles(records: &Records) -> Result<Estimate, String> {
         .ok_or_else(|| "the cycles of a multiplication are not known for this core".to_owned())
 }
 
-/// Returns the row of a quantity with the ends of its interval, divided by a unit.
+/// Returns a row with a published value, the value found, and the ends of its interval. Values
+/// found are divided by `unit`.
 fn row(
     what: &str,
     published: Cell,
@@ -204,7 +209,7 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
         let published = Series::new(
             "all accesses, published",
             Style::Published,
-            // Ends of the paper's regions 1 and 2, from its text.
+            // The marks are the ends of the paper's regions 1 and 2, given in its text.
             [
                 (1024.0, 4200.0),
                 (200.0 * 1024.0, 8700.0),
@@ -234,7 +239,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     exhibit.steps.push(GRID.to_owned());
     let mut table = Table::new(&["size", "stride B", "total us", "low", "high"]);
     let found = records.measured(GRID).map(|(_, findings)| {
-        // Only sizes that were measured at several strides count.
+        // Only sizes that were measured with several strides are included.
         let by_stride = STRIDES.map(|stride| points(findings, Access::Rmw, stride));
         let sizes: Vec<u64> = by_stride[1].iter().map(|(size, ..)| *size).collect();
         let mut lines = Vec::new();
@@ -258,7 +263,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     });
     exhibit.table = table;
     if let Ok(lines) = found {
-        // Section 3.2: means of arrays that do not fit.
+        // Section 3.2 of Li et al. gives means over the arrays that do not fit in the cache.
         let means = Series::new(
             "arrays that do not fit, published mean",
             Style::Published,
@@ -280,12 +285,13 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns a cost with the ends of its interval.
+/// Converts a point to its cost with the ends of the interval, in ns.
 fn interval(point: &Point) -> Interval {
     (point.1, point.2.0, point.2.1)
 }
 
-/// Returns the points of reading and writing at a stride of 8 B whose cost is above 0.
+/// Returns the costs of read-modify-writes at a stride of 8 B that lie above 0, by array size; an
+/// error with fewer than four sizes.
 fn rmw(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
     let points = clear(points_of_one_run(findings, Access::Rmw, 8));
@@ -296,7 +302,7 @@ fn rmw(records: &Records) -> Result<Points, String> {
     }
 }
 
-/// Returns the capacities of the machine's data caches in ascending order.
+/// Returns the capacities of the machine's data caches in bytes, in ascending order.
 fn capacities(records: &Records) -> Result<Vec<u64>, String> {
     let (record, _) = records.measured(GRID)?;
     let caches = record
@@ -319,8 +325,8 @@ fn dearest(points: &[Point]) -> Option<&Point> {
     points.iter().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns an error if a cost cannot be called the largest, because another one, too noisy to be
-/// above 0, may be larger.
+/// Returns an error if the largest cost is uncertain, because another cost, whose interval covers
+/// 0, may be larger.
 fn check_largest(all: &[Point], most: &Point) -> Result<(), String> {
     let hidden = all
         .iter()
@@ -337,20 +343,21 @@ fn cheapest(points: &[Point]) -> Option<&Point> {
     points.iter().min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns the largest cost of some sizes. It was not known in advance which size it is, so the
+/// Returns the largest of some costs. Which cost is the largest was not known in advance, so its
 /// interval is widened.
 fn most_of(points: &[Point]) -> Result<Interval, String> {
     largest(&points.iter().map(interval).collect::<Vec<_>>())
         .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
-/// Returns the smallest cost of some sizes.
+/// Returns the smallest of some costs, with a widened interval.
 fn least_of(points: &[Point]) -> Result<Interval, String> {
     smallest(&points.iter().map(interval).collect::<Vec<_>>())
         .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
-/// Returns the points at which two arrays fit the first level, and the size of that level.
+/// Returns the points of region 1, at which two arrays fit in the first-level cache, and the size
+/// of that cache in bytes.
 fn region_1(records: &Records) -> Result<(Points, u64), String> {
     let first = capacities(records)?[0];
     let fit: Points = rmw(records)?
@@ -367,8 +374,8 @@ fn region_1(records: &Records) -> Result<(Points, u64), String> {
     }
 }
 
-/// Returns, for region 1, the largest over the smallest cost at the sizes at which both arrays fit
-/// the first level.
+/// Returns the ratio of the largest to the smallest cost in region 1, where both arrays fit in the
+/// first-level cache.
 fn flat(records: &Records) -> Result<Found, String> {
     let (fit, first) = region_1(records)?;
     let note = format!(
@@ -386,7 +393,7 @@ fn flat(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the first knee of reading and writing sequentially.
+/// Returns the first knee of the curve of sequential read-modify-writes.
 fn knee_of(records: &Records) -> Result<&Knee, String> {
     let (_, findings) = records.measured(GRID)?;
     let is_theirs = |curve: &&Curve| {
@@ -410,8 +417,8 @@ fn knee_of(records: &Records) -> Result<&Knee, String> {
         .ok_or_else(|| "no knee was found in the curve".to_owned())
 }
 
-/// Returns the ratio of the knee's size to the capacity of the smallest cache of at least that
-/// size.
+/// Returns the ratio of the knee's array size to the capacity of the smallest cache that is at
+/// least as large, or of the largest cache.
 fn knee(records: &Records) -> Result<Found, String> {
     let knee = knee_of(records)?;
     let (after, before) = (knee.after_bytes as f64, knee.before_bytes as f64);
@@ -436,12 +443,12 @@ fn knee(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![term], note))
 }
 
-/// Stride that skips lines, so that the lines prefetched for a sequential walk are not the next
-/// ones.
+/// Stride in bytes that skips lines, so that the lines prefetched by a sequential prefetcher are
+/// not used next.
 const SKIPPING_BYTES: u64 = 512;
 
-/// Returns the cost in strides that skip lines over the sequential cost, at sizes from half of the
-/// second level to the knee.
+/// Returns the ratio of the cost at a stride that skips lines to the cost of a sequential
+/// traversal, at sizes from half of the second-level cache to the knee.
 fn prefetched(records: &Records) -> Result<Found, String> {
     let end = knee_of(records)?.after_bytes;
     let second = *capacities(records)?
@@ -469,8 +476,9 @@ fn prefetched(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms, ""))
 }
 
-/// Returns, for region 2, the ratio of the most expensive size to the smallest, at strides that are
-/// not prefetched. With a sequential walk, the cost of a reload is small compared with noise.
+/// Returns the ratio of the largest cost to the cost of the smallest array, for region 2, at a
+/// stride that is not prefetched. With a sequential traversal, the cost of a reload is small
+/// compared with the noise.
 fn rise(records: &Records) -> Result<Found, String> {
     let all = points_of_one_run(records.measured(GRID)?.1, Access::Rmw, STRIDES[2]);
     let points = clear(all.clone());
@@ -493,8 +501,8 @@ fn rise(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns, for region 2, the ratio of each size to the one before, from half of the last level to
-/// all of it.
+/// Returns the ratio of the cost of each array size to that of the next smaller one, for region 2,
+/// from half of the last-level cache to its full size.
 fn grows(records: &Records) -> Result<Found, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let mut points = rmw(records)?;
@@ -508,7 +516,7 @@ fn grows(records: &Records) -> Result<Found, String> {
     Ok(Found::new(steps_up(&points), ""))
 }
 
-/// Returns the ratio of each size to the one before.
+/// Returns the ratio of the cost of each array size to that of the next smaller one.
 fn steps_up(points: &[Point]) -> Vec<Term> {
     let step = |pair: &[Point]| {
         over(
@@ -520,7 +528,7 @@ fn steps_up(points: &[Point]) -> Vec<Term> {
     points.windows(2).map(step).collect()
 }
 
-/// Returns the largest total cost minus the direct cost, over the direct cost.
+/// Returns the ratio of the largest indirect cost (total minus direct cost) to the direct cost.
 fn indirect_range(records: &Records) -> Result<Found, String> {
     let direct = direct_cost(records)?.estimate_within_run();
     let all = points_of_strides(records)?;
@@ -544,7 +552,8 @@ fn indirect_range(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the ratios of writing, and of reading and writing, to reading, at the last level's size.
+/// Returns the ratios of the cost of writes and of read-modify-writes to that of reads, at the size
+/// of the last-level cache.
 fn split(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
     let [read, write, rmw] = ACCESSES.map(|access| clear(points_of_one_run(findings, access, 8)));
@@ -558,7 +567,7 @@ fn split(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(size))))
 }
 
-/// Returns the sizes from that of the last level on.
+/// Returns the costs of the array sizes from that of the last-level cache on, which are region 3.
 fn beyond(records: &Records) -> Result<Points, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let beyond: Points = rmw(records)?
@@ -575,12 +584,12 @@ fn beyond(records: &Records) -> Result<Points, String> {
     }
 }
 
-/// Returns, for region 3, the ratio of each size to the one before.
+/// Returns the ratio of the cost of each array size to that of the next smaller one, for region 3.
 fn uneven(records: &Records) -> Result<Found, String> {
     Ok(Found::new(steps_up(&beyond(records)?), ""))
 }
 
-/// Returns the ratio of the cheapest size of region 3 to the most expensive of region 1.
+/// Returns the ratio of the smallest cost in region 3 to the largest in region 1.
 fn region_3_ratio(records: &Records) -> Result<Found, String> {
     let (least, most) = (
         least_of(&beyond(records)?)?,
@@ -596,7 +605,8 @@ fn region_3_ratio(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the mean cost of some sizes at a stride, with the means of the intervals' ends.
+/// Returns the mean cost over the wanted sizes, with the means of the lower and of the upper ends
+/// of the intervals.
 fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
     let chosen: Vec<_> = points
         .iter()
@@ -612,7 +622,7 @@ fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
     )
 }
 
-/// Returns costs by stride, at the sizes whose costs are above 0 at all strides.
+/// Returns the costs of each stride, and the sizes whose costs lie above 0 at all strides.
 fn points_by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64>), String> {
     let (_, findings) = records.measured(GRID)?;
     let of_stride = |stride: &u64| clear(points_of_one_run(findings, Access::Rmw, *stride));
@@ -629,8 +639,10 @@ fn points_by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, 
     }
 }
 
-/// Returns the mean costs at these strides, over the larger half of the sizes that were measured at all of them. Costs that are not clear of
-/// 0 count, too: in order, the cost of a reload is small, so to leave these sizes out would leave out the claim's largest differences.
+/// Returns the mean cost at each stride over the larger half of the sizes that were measured at all
+/// strides, and a description of these sizes. Costs whose intervals cover 0 are included: the cost
+/// of a sequential reload is small, so leaving these sizes out would leave out the largest
+/// differences between strides.
 fn larger_half(records: &Records, strides: &[u64]) -> Result<(Vec<Interval>, String), String> {
     let (_, findings) = records.measured(GRID)?;
     let of_stride = |stride: &u64| points_of_one_run(findings, Access::Rmw, *stride);
@@ -648,7 +660,8 @@ fn larger_half(records: &Records, strides: &[u64]) -> Result<(Vec<Interval>, Str
     Ok((means, format!("from {} on", Bytes(larger[0]))))
 }
 
-/// Cost at one stride minus a multiple of that at another, in microseconds.
+/// Returns the difference between the cost `far` and a multiple of the cost `near`, in
+/// microseconds.
 fn difference(name: String, far: Interval, times: f64, near: Interval) -> Term {
     let [value, low, high] = [
         far.0 - times * near.0,
@@ -659,10 +672,11 @@ fn difference(name: String, far: Interval, times: f64, near: Interval) -> Term {
     Term::new(name, value, low, high)
 }
 
-/// Strides of the paper, in bytes, as far as the grid has them.
+/// Strides of the paper that the measured grid has, in bytes.
 const PUBLISHED_STRIDES: [u64; 3] = [8, 64, 128];
 
-/// Larger half of the sizes: cost at each stride minus that at the one before.
+/// Returns the difference between the cost at each stride and at the next smaller one, as a mean
+/// over the larger half of the sizes.
 fn larger_strides(records: &Records) -> Result<Found, String> {
     let (means, sizes) = larger_half(records, &PUBLISHED_STRIDES)?;
     let step = |place: usize| {
@@ -674,7 +688,8 @@ fn larger_strides(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms, sizes))
 }
 
-/// Larger half of the sizes: cost at a stride of 128 B minus twice that at 8 B.
+/// Returns the difference between the cost at a stride of 128 B and twice the cost at 8 B, as a
+/// mean over the larger half of the sizes.
 fn strided(records: &Records) -> Result<Found, String> {
     let (means, sizes) = larger_half(records, &[8, 128])?;
     let [near, far] = [means[0], means[1]];
@@ -687,7 +702,7 @@ fn strided(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![term], note))
 }
 
-/// Ratio of the cost at 128 B to that at 8 B, for the smallest size.
+/// Returns the ratio of the cost at a stride of 128 B to that at 8 B, for the smallest array size.
 fn small_by_stride(records: &Records) -> Result<Found, String> {
     let (all, sizes) = points_by_stride(records, &[8, 128])?;
     let [near, far] = [0, 1].map(|place| mean_of(&all[place], &sizes[..1]));
@@ -699,7 +714,7 @@ fn small_by_stride(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![over("128 B over 8 B", far, near)], note))
 }
 
-/// Returns all costs measured at every stride.
+/// Returns the costs measured at all strides and sizes.
 fn points_of_strides(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
     Ok(STRIDES

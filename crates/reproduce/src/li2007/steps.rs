@@ -1,4 +1,4 @@
-//! Defines the commands for Li, Ding and Shen 2007.
+//! Defines the steps that reproduce Li, Ding and Shen 2007.
 
 pub(super) mod hand_off;
 
@@ -14,7 +14,8 @@ use crate::{Effort, Site, Step};
 
 pub(super) const GRID: &str = "li2007-grid";
 
-/// A setting of Tables 1 and 2: with or without a separate CPU and real-time priority, with or without noise.
+/// A setting of Tables 1 and 2: with or without isolation (a CPU of its own and real-time
+/// priority), with or without noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     pub(super) is_isolated: bool,
@@ -41,7 +42,7 @@ pub(super) const SETTINGS: [Setting; 4] = [
 ];
 
 impl Setting {
-    /// Returns the name of the step of one run.
+    /// Returns the name of the step for run `number` of this setting.
     pub(super) fn run(self, number: usize) -> String {
         let where_ = if self.is_isolated {
             "isolated"
@@ -56,31 +57,32 @@ impl Setting {
     }
 }
 
-/// Accesses of Figure 1.
+/// Kinds of access in Figure 1.
 pub(super) const ACCESSES: [Access; 3] = [Access::Read, Access::Write, Access::Rmw];
 
-/// Sizes of the simulated Figure 1, in KiB.
+/// Array sizes of the simulated Figure 1, in KiB.
 pub(super) const SIZES_KIB: [u64; 15] = [
     1, 8, 32, 64, 96, 128, 160, 192, 256, 320, 384, 448, 512, 768, 1024,
 ];
-/// Sizes and strides of the simulated Figure 2.
+/// Array sizes of the simulated Figure 2, in KiB.
 pub(super) const STRIDE_SIZES_KIB: [u64; 7] = [32, 128, 256, 384, 512, 1024, 2048];
 pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
 
-/// Instructions of the loop per element. gcc 12 -O0 for 32-bit x86 compiles the loop to 13 (read,
-/// write) or 15 (read and write) instructions, and the paper used no optimization. Its tables 1 and
-/// 2 minus its figure 1 leave 12.6 to 12.8 cycles per element in the cache, and the design counts
-/// one cycle per instruction.
+/// Number of instructions of the loop per element. gcc 12 -O0 for 32-bit x86 compiles the loop to
+/// 13 (read, write) or 15 (read-modify-write) instructions, and the paper used no optimization.
+/// Tables 1 and 2 minus Figure 1 leave 12.6 to 12.8 cycles per element in the cache, and the design
+/// counts one cycle per instruction.
 const INSTRUCTIONS: u32 = 13;
-/// Cycles for which a line occupies the bus, from its peak of 3.2 GB/s to the longest that the
-/// paper's own times allow (see the design), with the design's own between.
+/// Cycles for which a line occupies the bus: the bus' peak of 3.2 GB/s, the value of the committed
+/// design, and the longest time that the paper's results allow (see the design).
 pub(super) const BUS_CYCLES: [u32; 3] = [80, 120, 152];
 
-/// Unpublished latencies of the machine, and the loop's instructions for each element.
+/// Memory latencies of the machine, which are not published, in cycles.
 pub(super) const LATENCIES: [u32; 3] = [199, 300, 343];
 pub(super) const LOOPS: [u32; 2] = [INSTRUCTIONS, 15];
 
-/// Points by which the claims about the simulated figures are judged: access, stride, KiB.
+/// Points by which the claims on the simulated figures are judged: access, stride in bytes, array
+/// size in KiB.
 pub(super) const JUDGED: [(Access, u64, u64); 8] = [
     (Access::Read, 8, 512),
     (Access::Write, 8, 512),
@@ -96,7 +98,7 @@ pub(super) fn sensitivity_step(instructions: u32, access: Access, stride: u64, k
     format!("li2007-sensitivity-{instructions}-{access}-{stride}-{kib}KiB")
 }
 
-/// Returns the name of a simulated point's trace and simulation.
+/// Returns the name of the step that traces a simulated point.
 fn walk_step(instructions: u32, access: Access, stride: u64, kib: u64) -> String {
     format!("li2007-loop-{instructions}-{access}-{stride}-{kib}KiB")
 }
@@ -155,7 +157,7 @@ fn list(numbers: &[u32]) -> String {
         .join(",")
 }
 
-/// Returns the steps of a point: its trace and its simulation.
+/// Returns the two steps of a simulated point: its trace and its simulation.
 fn walks(
     effort: Effort,
     instructions: u32,
@@ -175,7 +177,8 @@ fn walks(
     ]
 }
 
-/// Returns all points of both simulated figures, each once.
+/// Returns the points of both simulated figures without duplicates: access, stride in bytes, array
+/// size in KiB.
 pub(super) fn points(is_quick: bool) -> Vec<(Access, u64, u64)> {
     let thin = |kibs: &[u64]| {
         kibs.iter()
@@ -187,7 +190,7 @@ pub(super) fn points(is_quick: bool) -> Vec<(Access, u64, u64)> {
     for access in ACCESSES {
         points.extend(thin(&SIZES_KIB).into_iter().map(|kib| (access, 8, kib)));
     }
-    // Strides in between are drawn, but no claim is about them.
+    // Other strides are drawn, but no claim is about them.
     let strides = STRIDES
         .iter()
         .copied()
@@ -204,8 +207,8 @@ pub(super) fn points(is_quick: bool) -> Vec<(Access, u64, u64)> {
     points
 }
 
-/// Returns half, three quarters and all of the second level; on the paper's machine these were 256,
-/// 384 and 512 KB.
+/// Returns half, three quarters and all of the second-level cache's size. On the paper's machine
+/// these were 256, 384 and 512 KB.
 pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     let second = host
         .caches
@@ -219,13 +222,13 @@ pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     ]
 }
 
-/// Number of runs of each setting: six in the paper, and more here, to determine their spread.
+/// Number of runs of each setting. The paper has six; more runs determine their spread.
 pub(super) const RUNS: usize = 20;
 const QUICK_RUNS: usize = 2;
 
-/// Returns the steps of the settings in blocks, each block in a random order, so that changes of
-/// the machine affect all settings alike. A run is a separate program, as in the paper. With a
-/// single CPU, only the paper's second setting is run.
+/// Returns the steps of the settings in blocks, each block in random order, so that changes of the
+/// machine affect all settings alike. Each run is a separate process, as in the paper. A machine
+/// with a single CPU has steps for the paper's second setting only.
 fn interference(site: &Site<'_>) -> Vec<Step> {
     let noisy = site.noisy_cpu.unwrap_or(site.quiet_cpu);
     let has_two = site.noisy_cpu.is_some();
@@ -248,8 +251,9 @@ fn interference(site: &Site<'_>) -> Vec<Step> {
     (0..runs).flat_map(block).collect()
 }
 
-/// Returns the command of a run of three sizes. An isolated run has the quiet CPU and real-time
-/// priority, and the noise is on another CPU; otherwise everything is on one CPU, without priority.
+/// Returns the command line of a run with three array sizes. An isolated run has the quiet CPU and
+/// real-time priority, and the noise runs on another CPU. Otherwise everything runs on one CPU
+/// without real-time priority.
 fn command(site: &Site<'_>, noisy: CpuId, setting: Setting) -> String {
     let cpu = if setting.is_isolated {
         site.quiet_cpu
@@ -257,7 +261,7 @@ fn command(site: &Site<'_>, noisy: CpuId, setting: Setting) -> String {
         noisy
     };
     let sizes = sizes(site.host).map(|size| size.0.to_string()).join(",");
-    // All repetitions count, whatever their intervals: together they cover several bursts of the
+    // All repetitions are used, whatever their intervals: together they cover several bursts of the
     // noise.
     let mut line = format!(
         "measure --size {sizes} --precision 0.1% --max-repetitions {REPETITIONS} --budget 30s --no-counters --cpu {cpu}"

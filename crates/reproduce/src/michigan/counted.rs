@@ -1,5 +1,5 @@
-//! Claims of Figure 4 by counters: the misses of the measured switches, if this machine has
-//! counters.
+//! Claims on Figure 4 of the poster, by hardware counters: the misses of measured switches, on a
+//! machine that has such counters.
 
 use switchcost_analysis::{CounterFinding, Estimate};
 use switchcost_record::{Mechanism, SelfTestOutcome};
@@ -13,12 +13,12 @@ use crate::interval::{Interval, largest};
 use crate::text::number;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
-/// Counters of the poster, by perf's names.
+/// perf's name of the counter of L1 data load misses.
 const L1D: &str = "L1-dcache-load-misses";
 const COUNTERS: [&str; 3] = [L1D, "L1-icache-load-misses", DTLB];
 const DTLB: &str = "dTLB-load-misses";
 
-/// Arms of the comparison: switches in the kernel, and at user level.
+/// Compared switches, in the kernel and at user level: name, step and mechanism.
 const ARMS: [(&str, &str, Mechanism); 2] = [
     ("kernel", KERNEL, Mechanism::Pipe),
     ("user", USER, Mechanism::Ucontext),
@@ -87,7 +87,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns a counter at one size.
+/// Returns the finding of a counter at one array size, or the reason why it was not counted.
 fn counted(
     records: &Records,
     step: &str,
@@ -120,7 +120,7 @@ fn counted(
         .iter()
         .find(at_size)
         .map(|finding| &finding.counters);
-    // The end of the name says that the kernel's half is not in it.
+    // perf marks a counter that leaves out the kernel by the end of its name.
     let is_it =
         |found: &&CounterFinding| found.name.strip_suffix(":u").unwrap_or(&found.name) == counter;
     counters
@@ -129,7 +129,7 @@ fn counted(
         .ok_or_else(why)
 }
 
-/// Returns how many more misses two tasks have than one, by size in KiB.
+/// Returns the difference in misses per hand-off between two tasks and one, by array size in KiB.
 fn gaps(
     records: &Records,
     step: &str,
@@ -151,7 +151,8 @@ fn gaps(
     if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
 }
 
-/// Returns the difference of the arms; a single batch has no interval.
+/// Returns the difference in counts between the two arms, with its interval. A single batch has no
+/// interval.
 fn gap(found: &CounterFinding) -> Interval {
     let (gap, half) = (
         found.switching - found.baseline,
@@ -165,8 +166,8 @@ fn gap(found: &CounterFinding) -> Interval {
 /// Half-width of a 90 % interval over many batches, in standard errors.
 const NORMAL: f64 = 1.645;
 
-/// Returns the ratio of the largest gap at a size about the first level's to the largest at any
-/// other size.
+/// Returns the ratio of the largest difference in L1 misses at array sizes near that of the
+/// first-level cache, to the largest at other sizes.
 fn first_maximum(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, L1D)?;
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
@@ -193,8 +194,8 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the difference of two numbers, with an interval that covers it if both intervals cover
-/// their values.
+/// Returns the difference of two numbers. Its interval covers the difference if both intervals
+/// cover their numbers.
 fn less(name: &str, one: Interval, other: Interval) -> Term {
     Term::new(name, one.0 - other.0, one.1 - other.2, one.2 - other.1)
 }
@@ -223,11 +224,11 @@ fn tlb(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// A size in KiB, its gap in misses, and its cost.
+/// An array size in KiB, its difference in misses, and its cost.
 type Size<'a> = (u64, Interval, &'a Estimate);
 
-/// Returns whether overhead and dTLB misses change in the same direction from each size above 64 KB
-/// to the next.
+/// Returns a number for each step from an array size above 64 KiB to the next, which is positive if
+/// the cost and the dTLB misses change in the same direction.
 fn follows(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, DTLB)?;
     let costs = curve(records, KERNEL, Mechanism::Pipe)?;
@@ -253,8 +254,8 @@ fn follows(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Returns the relative change of the cost if the misses grow, and its opposite if they fall; both
-/// if the direction is uncertain.
+/// Returns the relative change of the cost from one array size to the next. The sign is inverted if
+/// the misses decrease; the interval covers both signs if the direction of the misses is uncertain.
 fn way((from, few, before): &Size<'_>, (to, many, after): &Size<'_>) -> Term {
     let [before, after] = [before, after].map(|cost| (cost.estimate, cost.low, cost.high));
     let change = over("", after, before);

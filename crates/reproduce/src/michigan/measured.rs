@@ -1,4 +1,4 @@
-//! Claims of Figures 2 and 3, measured on this machine.
+//! Claims on Figures 2 and 3 of the poster, measured on this machine.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
@@ -11,13 +11,13 @@ use crate::interval::{Interval, largest, smallest, spread_ratio_interval};
 use crate::text::{microseconds, percent};
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
-/// The poster's direct cost between OS threads, in microseconds.
+/// Direct cost of a switch between OS threads in the poster, in microseconds.
 const DIRECT_US: f64 = 0.62;
-/// The poster's user-level cost for arrays below 64 KB, in microseconds.
+/// Range of the user-level cost in the poster for arrays below 64 KB, in microseconds.
 const USER_US: (f64, f64) = (1.2, 1.4);
 const USER_MIDDLE_US: f64 = 1.3;
 
-/// Returns the total cost of a switch by size in bytes; at 0 the direct cost.
+/// Returns the total cost of a switch by array size in bytes; the direct cost at size 0.
 pub(super) fn curve(
     records: &Records,
     step: &str,
@@ -46,7 +46,7 @@ pub(super) fn curve(
     }
 }
 
-/// Returns a cost in microseconds; none if its interval contains 0.
+/// Returns the cell of a cost in microseconds. The cost is missing if its interval covers 0.
 fn cost(found: Option<&Estimate>, why: &str) -> Cell {
     match found {
         Some(estimate) if estimate.low <= 0.0 => {
@@ -108,7 +108,8 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
             .collect();
         Series::measured(name, &points)
     };
-    // The poster gives a range for all sizes below 64 KB; its direct cost in the kernel belongs to no size.
+    // The poster gives one range for all sizes below 64 KB. Its direct cost in the kernel is not
+    // given for a size.
     let band = |name: &str, us: f64| {
         Series::new(
             name,
@@ -146,8 +147,8 @@ fn user(records: &Records) -> Result<Vec<(u64, Estimate)>, String> {
     curve(records, USER, Mechanism::Ucontext)
 }
 
-/// Returns the ratio of the cost near the first level's capacity to that at the next smaller and
-/// larger sizes.
+/// Returns the ratios of the cost near the first-level cache's size to those at the next smaller
+/// and the next larger array size.
 fn peak(records: &Records) -> Result<Found, String> {
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
     let curve = kernel(records)?;
@@ -171,8 +172,8 @@ fn peak(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the spread of repetitions below 64 KiB: pooled over the sizes, with its degrees of
-/// freedom; in ns or as a share of the cost.
+/// Returns the standard deviation of repetitions, pooled over array sizes below 64 KiB, with its
+/// degrees of freedom. The deviation is in ns, or with `is_relative` a share of the cost.
 fn variation(curve: &[(u64, Estimate)], is_relative: bool) -> Result<(f64, f64), String> {
     let small = curve
         .iter()
@@ -236,7 +237,7 @@ fn slower(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the ratio of the largest to the smallest cost at user level below 64 KiB.
+/// Returns the ratio of the largest to the smallest user-level cost at array sizes below 64 KiB.
 fn level(records: &Records) -> Result<Found, String> {
     let curve = user(records)?;
     let small = curve
@@ -255,8 +256,9 @@ fn level(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Returns whether both curves change in the same direction from each size from 64 KiB on to the
-/// next: 1 if they do, -1 if not; undecided if the intervals of one of them overlap.
+/// Returns the relative change of the user-level cost for each step from an array size of at least
+/// 64 KiB to the next. The sign is inverted if the kernel's cost decreases; the interval covers
+/// both signs if the direction of the kernel's cost is uncertain.
 fn same_shape(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (kernel(records)?, user(records)?);
     let at = |curve: &[(u64, Estimate)], size: u64| {
@@ -296,13 +298,14 @@ fn same_shape(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Returns the direction of a change; `None` if the intervals overlap.
+/// Returns the sign of the change from one estimate to another; `None` if their intervals overlap.
 fn change(before: &Estimate, after: &Estimate) -> Option<f64> {
     let is_clear = after.low > before.high || after.high < before.low;
     is_clear.then(|| (after.estimate - before.estimate).signum())
 }
 
-/// Returns the ratio of the reload of an array of about the first level's size to the direct cost.
+/// Returns the ratio of the reload of an array near the first-level cache's size to the direct
+/// cost.
 fn first_level_reload(records: &Records) -> Result<Found, String> {
     let (record, findings) = records.measured(KERNEL)?;
     let first = first_level(&record.header.host)?;
@@ -337,8 +340,8 @@ fn first_level_reload(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the part of the ratio's difference from the poster's (user level to kernel) that is due
-/// to the cost at user level, in logarithms.
+/// Returns the share of the user-level cost in the difference from the poster. The difference is
+/// that of the ratio of user-level to kernel cost, in logarithms.
 fn library(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let share = |user_ns: f64, kernel_ns: f64| {

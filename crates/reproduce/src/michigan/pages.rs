@@ -1,4 +1,4 @@
-//! Claims about larger pages, which the poster recommends.
+//! Claims on larger pages, which the poster recommends.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_units::Bytes;
@@ -8,7 +8,7 @@ use crate::exhibit::Cell;
 use crate::text::microseconds;
 use crate::{Exhibit, Records, Site, Step, Table};
 
-/// Array sizes in KiB; a huge page has 2 MiB, which is the smallest array on one.
+/// Array sizes in KiB. The smallest array fills one huge page of 2 MiB.
 const SIZES_KIB: [u64; 2] = [2048, 4096];
 const PAGES: [&str; 2] = ["base", "huge"];
 
@@ -30,7 +30,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the total cost of a switch.
+/// Returns the total cost of a switch with base or huge pages at one array size.
 fn total(records: &Records, pages: &str, kib: u64) -> Result<Estimate, String> {
     let (_, findings) = records.measured(&step(pages))?;
     let is_it = |finding: &&CaseFinding| finding.case.working_set.size_bytes == Bytes::kib(kib);

@@ -1,4 +1,5 @@
-//! Claims of Figure 4 with the kernel: misses of the measured tasks in a guest, hand-offs included.
+//! Claims on Figure 4 of the poster, simulated with the kernel: misses of two tasks in a guest,
+//! with their hand-offs.
 
 use switchcost_design::result::{HierarchyCounts, LevelCounts};
 use switchcost_units::Bytes;
@@ -10,15 +11,15 @@ use crate::interval::{mean_interval, slope_interval};
 use crate::text::number;
 use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Step, Style, Table};
 
-/// Array sizes in KiB, the fewest that can decide every claim about them.
+/// Array sizes in KiB, the fewest that decide every claim.
 const SIZES_KIB: [u64; 5] = [8, 32, 64, 128, 256];
 const QUICK_SIZES_KIB: [u64; 2] = [8, 256];
-/// Number of hand-offs of each of two tasks: enough for one-time misses to be fewer than one per
+/// Number of hand-offs by each of the two tasks: enough that one-time misses are fewer than one per
 /// hand-off.
 const TURNS: u64 = 500;
 const TASKS: u64 = 2;
 
-/// Layer that makes the switches.
+/// The layer that switches: the kernel, or a user-level library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
     Kernel,
@@ -27,21 +28,21 @@ pub(super) enum Layer {
 
 pub(super) const LAYERS: [Layer; 2] = [Layer::Kernel, Layer::User];
 
-/// Varied fields of the design, in the order of the record: the last one varies fastest.
+/// Options that vary fields of the design. The last field varies fastest in the record.
 const VARIED: &str = "--vary L2.inclusion=neither,inclusive --vary ITLB+DTLB+STLB.on_switch=flush,keep --vary DTLB.entries=64,256";
 
-/// Indices of the design's variants in the record.
+/// A variant of the design, numbered by its position in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variant {
-    /// The processor by its manuals, with TLBs that a switch flushes.
+    /// The processor as in its manuals, with TLBs that are flushed at a switch.
     Usual = 0,
-    /// Four times the data TLB's entries.
+    /// A data TLB with four times the entries.
     LargerTlb = 1,
-    /// TLBs that keep their entries.
+    /// TLBs that keep their entries at a switch.
     TlbsKept = 2,
-    /// Four times the data TLB's entries, which are kept at a switch.
+    /// A data TLB with four times the entries, and TLBs that keep their entries at a switch.
     LargerTlbKept = 3,
-    /// An inclusive second level, as the poster assumes.
+    /// An inclusive second-level cache, as the poster assumes.
     Inclusive = 4,
 }
 
@@ -84,7 +85,7 @@ pub(super) fn steps(effort: Effort) -> Vec<Step> {
     pairs.flat_map(of_pair).collect()
 }
 
-/// Returns the trace of an arm, and its simulation.
+/// Returns the steps that trace one arm of a layer, and simulate the trace.
 fn steps_of_arm(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
     let trace = named("michigan-turns", layer, arm, kib);
     let mechanism = if layer == Layer::Kernel {
@@ -104,12 +105,13 @@ fn steps_of_arm(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
     [Step::new(trace, &line), simulate]
 }
 
-/// A counter of the poster, taken from the shared hierarchy.
+/// A counter of the poster, and the function that reads it from the counts of a simulated
+/// hierarchy.
 #[derive(Clone, Copy)]
 struct Counter {
     name: &'static str,
     of: fn(&HierarchyCounts) -> Option<u64>,
-    /// Variants on which the counter depends, with their names.
+    /// The two variants of the design that are compared for the counter, with their names.
     variants: [(Variant, &'static str); 2],
 }
 
@@ -135,7 +137,7 @@ const DTLB: Counter = Counter {
     ],
 };
 
-/// Level and variant whose misses are requested.
+/// A counter on one variant of the design, for switches by one layer.
 #[derive(Clone, Copy)]
 struct MissCounter {
     counter: Counter,
@@ -143,7 +145,7 @@ struct MissCounter {
     layer: Layer,
 }
 
-/// Returns the counts of a variant's shared caches.
+/// Returns the counts of the shared hierarchy of one variant of the design.
 fn shared(
     records: &Records,
     variant: Variant,
@@ -166,12 +168,13 @@ fn misses(records: &Records, place: MissCounter, arm: Arm, kib: u64) -> Result<f
     Ok(count as f64 / (TURNS * TASKS) as f64)
 }
 
-/// Returns how many more misses two tasks have than one.
+/// Returns the difference in misses per hand-off between two tasks and one.
 fn gap(records: &Records, place: MissCounter, kib: u64) -> Result<f64, String> {
     Ok(misses(records, place, Arm::Two, kib)? - misses(records, place, Arm::Alone, kib)?)
 }
 
-/// Returns the values of the sizes that have one, if there are two or more.
+/// Returns the numbers by array size in KiB, without sizes that have none; an error with fewer than
+/// two numbers.
 fn points_by_size(of: impl Fn(u64) -> Result<f64, String>) -> Result<Vec<(u64, f64)>, String> {
     let found: Vec<_> = SIZES_KIB.iter().map(|kib| (*kib, of(*kib))).collect();
     let why = found
@@ -193,15 +196,15 @@ fn mean_gap(records: &Records, place: MissCounter) -> Result<f64, String> {
     Ok(mean(&points_by_size(|kib| gap(records, place, kib))?))
 }
 
-/// Returns the mean over the sizes, with Student's interval over them.
+/// Returns the mean over the array sizes, with Student's interval.
 fn over_sizes(name: &str, points: &[(u64, f64)]) -> Result<Term, String> {
     let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
     let (mean, low, high) = mean_interval(&values).ok_or("too few sizes for an interval")?;
     Ok(Term::new(name, mean, low, high))
 }
 
-/// Returns the growth of the gap when the array doubles, in the kernel and at user level: the slope
-/// of a line through the sizes.
+/// Returns the growth of the difference in misses when the array size doubles, for each layer: the
+/// slope of a line through the sizes.
 fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for layer in LAYERS {
@@ -253,7 +256,7 @@ fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
     ))
 }
 
-/// Returns the kernel's gap minus that at user level.
+/// Returns the mean difference in misses in the kernel, minus that at user level.
 fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Result<f64, String> {
     let [kernel, user] = LAYERS.map(|layer| {
         mean_gap(
@@ -287,7 +290,8 @@ fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
     ))
 }
 
-/// Returns how many more cycles per hand-off two tasks in the kernel take than one.
+/// Returns the difference in cycles per hand-off between two tasks and one, for switches by the
+/// kernel.
 fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
     let cycles = |arm| {
         Ok::<_, String>(
@@ -298,7 +302,8 @@ fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
     Ok(cycles(Arm::Two)? - cycles(Arm::Alone)?)
 }
 
-/// Returns the share of an inclusive second level in the whole cost of a switch with such a level.
+/// Returns the cost that an inclusive second-level cache adds to a switch, as a share of the cost
+/// with this cache.
 fn inclusion(records: &Records) -> Result<Found, String> {
     let added = |kib| {
         let [without, with] =
@@ -316,8 +321,8 @@ fn inclusion(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the lines that an inclusive second level removed from the first levels, over the first
-/// levels' misses.
+/// Returns the ratio of the lines that an inclusive second-level cache invalidates in the first
+/// levels to the misses of these levels.
 fn few_taken_away(records: &Records) -> Result<Found, String> {
     let share = |kib| {
         let levels = &shared(records, Variant::Inclusive, Layer::Kernel, Arm::Two, kib)?.levels;
@@ -347,7 +352,8 @@ fn few_taken_away(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns a number with TLBs that a switch flushes, and with TLBs that keep their entries.
+/// Returns a number with TLBs that are flushed at a switch. Its interval reaches to the number with
+/// TLBs that keep their entries.
 fn tlb_term(name: &str, of: impl Fn(Variant) -> Result<f64, String>) -> Result<Term, String> {
     let kept = of(Variant::TlbsKept)?;
     Ok(ranged(name, of(Variant::Usual)?, std::iter::once(kept)))
@@ -383,7 +389,8 @@ fn tlb_spaces(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns how many more cycles per hand-off two tasks in the kernel take than one: in all levels, and in the TLBs among them.
+/// Returns the difference in cycles per hand-off between two tasks and one for switches by the
+/// kernel: in all levels, and in the TLBs alone.
 fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], String> {
     let of = |arm| {
         let HierarchyCounts { levels, tlbs, .. } =
@@ -403,7 +410,7 @@ fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], Str
     Ok([all - all_alone, tlbs - tlbs_alone])
 }
 
-/// Returns the numbers of the sizes above 64 KiB that have one.
+/// Returns the numbers at array sizes above 64 KiB, without sizes that have none.
 fn above_64(of: impl Fn(u64) -> Result<Term, String>) -> Result<Found, String> {
     let found: Vec<_> = SIZES_KIB
         .into_iter()
@@ -462,7 +469,8 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
                 table.row(row(records, counter, (variant, name), kib));
             }
             for layer in LAYERS {
-                // Contexts share an address space, so no switch between them flushes the TLBs.
+                // Contexts at user level share an address space, so a switch between them flushes
+                // no TLB.
                 let depends = layer == Layer::Kernel || counter.name == L1I.name;
                 if !depends && variant == Variant::TlbsKept {
                     continue;
@@ -502,7 +510,8 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns Figure 2: the cost of a switch in the kernel, and the TLBs' part of it.
+/// Returns Figure 2 of the poster, simulated: the cost of a switch in the kernel, and the part of
+/// it in the TLBs.
 pub(super) fn figure_2(records: &Records) -> Exhibit {
     let title = "Cycles of misses that two tasks in the kernel take more than one, and those of the TLBs among them";
     let mut exhibit = Exhibit::new("Figure 2 with the kernel", title);
@@ -575,7 +584,8 @@ fn steps_of(kib: u64) -> impl Iterator<Item = String> {
         .flat_map(move |layer| ARMS.map(|arm| step(layer, arm, kib)))
 }
 
-/// Returns the sizes that have a result; if none has, the largest, whose row says why.
+/// Returns the array sizes that have a result, in KiB. If none has one, the largest is returned,
+/// whose row gives the reason.
 fn sizes(records: &Records) -> Vec<u64> {
     let is_known = |kib: &u64| steps_of(*kib).any(|step| records.simulated(&step).is_ok());
     let known: Vec<u64> = SIZES_KIB.into_iter().filter(is_known).collect();

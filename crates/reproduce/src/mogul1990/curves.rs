@@ -1,5 +1,5 @@
-//! Figures 1 to 7: lengths of segments, CPI since the switch, excess CPI and its integral, for the
-//! first trial of a set.
+//! Figures 1 to 7 of Mogul and Borg, for the first trial of a set: lengths of segments, CPI since
+//! the switch, excess CPI and its integral.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, Point};
 
@@ -10,7 +10,7 @@ use crate::exhibit::Cell;
 use crate::published::mogul_table_4;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
-/// Groups that are drawn: all switches, then by class.
+/// Groups of switches that are drawn, with their names: all switches, and each class.
 const GROUPS: [(Group, &str); 4] = [
     (Group::All, "all, births and exits too"),
     (Group::Class("system call"), "system call"),
@@ -18,7 +18,8 @@ const GROUPS: [(Group, &str); 4] = [
     (Group::Class("involuntary"), "scheduler"),
 ];
 
-/// Drawn value of a point, and whether it belongs to the end of its interval.
+/// Function that returns the drawn value of a point, and whether the value is drawn at the end of
+/// the point's interval.
 type Value = (fn(&Point) -> f64, bool);
 
 const SHARED: Value = (|point| point.shared_cpi.mean, false);
@@ -91,7 +92,7 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     ]
 }
 
-/// Adds the average cost of a trial in Table 4, over the width of the curves.
+/// Adds the average cost of a published trial in Table 4 as a horizontal line.
 fn add_published(exhibit: &mut Exhibit, trial: &str) {
     let table = mogul_table_4();
     let published = table.iter().find(|row| row.trial == trial);
@@ -108,7 +109,7 @@ fn add_published(exhibit: &mut Exhibit, trial: &str) {
     ));
 }
 
-/// Returns Figure 1: lengths of the segments of trial A, by why they end.
+/// Returns Figure 1: the lengths of the segments of trial A, by the reason why they end.
 fn lengths(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 1",
@@ -124,7 +125,7 @@ fn lengths(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Draws the distributions of lengths by why segments end.
+/// Draws the distribution of segment lengths, with a curve for each reason why segments end.
 pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
     let groups = [
         (Group::All, "all"),
@@ -171,7 +172,7 @@ pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
     exhibit.table = table;
 }
 
-/// Returns the median lengths of segments that end in a system call, and of those that the
+/// Returns the median lengths of segments that end in a system call and of segments that the
 /// scheduler ends, in the first trial.
 pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
     let (trial, _) = first(records, TIMESHARING, "1a")?;
@@ -195,7 +196,8 @@ pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns a chart of one value of every point, and the same values as a table.
+/// Returns an exhibit with a chart of one value over the instructions since the switch, and a table
+/// of these values.
 fn over_time(
     records: &Records,
     (name, title): (&str, &str),
@@ -216,7 +218,7 @@ fn over_time(
     exhibit
 }
 
-/// Draws the curves of a design whose intervals have this many instructions.
+/// Draws the curves of a design. `length` is the number of instructions in an interval.
 pub(super) fn draw(
     exhibit: &mut Exhibit,
     (length, design): (u64, &DesignFinding),
@@ -244,7 +246,7 @@ pub(super) fn draw(
                     length as f64 / 2.0
                 }
         };
-        // A sum begins with zero.
+        // A cumulative sum begins with 0.
         let start = at_end.then_some((0.0, 0.0));
         let told: Vec<&Point> = found
             .curve

@@ -1,4 +1,4 @@
-//! Table 3: the memory systems.
+//! Table 3 of Mogul and Borg: the memory systems.
 
 use switchcost_design::result::Simulation;
 use switchcost_design::{Design, Level, WritePolicy};
@@ -7,11 +7,12 @@ use super::{SETS, trials};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// A level of Table 3: name, line in bytes, lines, cycles of a miss, write buffers (0: write-back).
+/// A level of Table 3: name, line size in bytes, number of lines, cycles of a miss, number of write
+/// buffers (0 for write-back).
 type Published = (&'static str, u64, u64, u32, u32);
 
-/// Table 3; all caches are direct-mapped. The first levels come in pairs, one for instructions and
-/// one for data.
+/// Table 3, by design. All caches are direct-mapped. There are two first-level caches of the same
+/// size, for instructions and for data.
 const TABLE: [(&str, &[Published]); 4] = [
     ("1a", &[("L1", 16, 4096, 15, 6)]),
     ("1b", &[("L1", 16, 16384, 15, 6)]),
@@ -57,7 +58,7 @@ pub(super) fn table_3(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns one of the simulations; all have the same designs.
+/// Returns one of the simulations; `None` if there is none. All have the same designs.
 fn simulated(records: &Records) -> Option<&Simulation> {
     SETS.iter()
         .find_map(|set| trials(records, set).ok()?.into_iter().next())

@@ -1,17 +1,18 @@
-//! Section 6: the cost of a switch in the caches, compared with the kernel's work.
+//! Section 6 of Mogul and Borg: the cost of a switch in the caches, compared with the kernel's
+//! work.
 
 use super::quantities::microseconds;
 use super::{SETS, published};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Times in section 6, in microseconds: a switch of Ultrix on the DECstation 5000 (Ousterhout), and
-/// the shortest possible one on that machine (Anderson et al.).
+/// Times of a switch on the DECstation 5000 in section 6, in microseconds: in Ultrix (Ousterhout),
+/// and the shortest possible (Anderson et al.).
 const KERNEL_US: [(&str, f64); 2] = [
     ("Ultrix, measured", 70.0),
     ("the least possible, estimated", 7.4),
 ];
-/// Cycle of the DECstation in microseconds (section 4.1).
+/// Cycle time of the DECstation in microseconds (section 4.1).
 const CYCLE_US: f64 = 0.04;
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {

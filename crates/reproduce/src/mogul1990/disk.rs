@@ -1,5 +1,6 @@
-//! Figures 1 and 3 with page faults, which hardly occur with today's memory: a trace of Timesharing
-//! is reordered so that its tasks wait for a disk at the first use of each page of a file.
+//! Figures 1 and 3 of Mogul and Borg with page faults, which hardly occur with today's memory. A
+//! trace of Timesharing is reordered so that its tasks wait for a disk at the first use of each
+//! page of a file.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 
@@ -9,10 +10,11 @@ use super::{QUICK_SWITCHES, SETS, seed};
 use crate::claims::{Found, ranged};
 use crate::{Effort, Exhibit, Records, Site, Step};
 
-/// Times of a page fault: half and twice the 20 ms that disks of 1990 took.
+/// Times of a page fault: half and twice the 20 ms of disks of 1990.
 const DISKS: [&str; 2] = ["10ms", "40ms"];
 const TRACE: &str = "mogul1990-timesharing-disk-trace";
-/// Number of switches: enough for all programs to start, and few enough for the trace to be kept.
+/// Number of switches: enough for all programs to start, and few enough for the trace file to be
+/// kept.
 const SWITCHES: u64 = 800;
 
 pub(super) fn step(disk: usize) -> String {
@@ -74,7 +76,7 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![lengths, private]
 }
 
-/// Returns a number with the first disk, and its range over all disks.
+/// Returns a number for the first disk, with its range over all disks as interval.
 fn over_disks(records: &Records, name: &str, of: fn(&DesignFinding) -> Option<f64>) -> Outcome {
     let number = |disk: usize| {
         of(found(records, disk)?.1).ok_or("too few segments of one of the causes".to_owned())
@@ -89,7 +91,8 @@ fn over_disks(records: &Records, name: &str, of: fn(&DesignFinding) -> Option<f6
     ))
 }
 
-/// Ratio of the private CPI in the curve's first tenth after page faults to that after the scheduler's switches, with either disk.
+/// Returns the ratio of the private CPI after page faults to that after involuntary switches, in
+/// the first tenth of the curve, for all disks.
 pub(super) fn fault_outcome(records: &Records) -> Outcome {
     over_disks(
         records,
@@ -101,7 +104,8 @@ pub(super) fn fault_outcome(records: &Records) -> Outcome {
     )
 }
 
-/// Change of the private CPI after the scheduler's switches minus that after page faults, in logarithms, with either disk.
+/// Returns the change of the private CPI after involuntary switches minus that after page faults,
+/// in logarithms, for all disks.
 pub(super) fn flatter(records: &Records) -> Outcome {
     over_disks(
         records,

@@ -1,8 +1,9 @@
-//! Open parameters of the paper: the distribution of time slices, the caches' tags, whether stores
-//! allocate lines, the speed of write buffers.
+//! Open parameters of Mogul and Borg 1990: the distribution of time slices, the tags of the caches,
+//! whether stores allocate lines, and the speed of write buffers.
 //!
-//! One trace of each set is simulated with each of these parameters changed, one at a time. A claim is judged over all of them that the
-//! paper's own numbers allow: the interval of its number over the trials is widened by each parameter's effect on that trace.
+//! One trace of each set is simulated with one parameter changed at a time. A claim is judged over
+//! all parameters that the paper's own numbers allow: the interval of its number over the trials is
+//! widened by the effect of each parameter on the trace.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +12,10 @@ use crate::exhibit::Cell;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 const SWITCHES: u64 = 800;
-/// Seed of the traces, which are the same in every result, because a setting is not a sample.
+/// Seed of the traces. All results use the same traces, because a setting is not a random sample.
 const TRACE_SEED: u64 = 300;
 
-/// Variations of the paper's designs, as switchcost models these.
+/// Variations of the paper's designs: a name, and the varied field of the model.
 const DESIGN_SETTINGS: [(&str, &str); 4] = [
     ("physical-tags", "caches.addressing=pipt"),
     ("stores-allocate", "L1D.write_allocate=true"),
@@ -24,15 +25,16 @@ const DESIGN_SETTINGS: [(&str, &str); 4] = [
 
 const USUAL: &str = "usual";
 
-/// Setting that contradicts the paper: with 10 cycles to drain a write buffer, Client-Server's CPI in private caches is 1.28 on 1a, and the
-/// paper has "almost exactly 1.0" (section 5.3).
+/// Setting that contradicts the paper. With 10 cycles to drain a write buffer, the CPI of
+/// Client-Server in private caches of 1a is 1.28, while the paper has "almost exactly 1.0" (section
+/// 5.3).
 const CONTRADICTED: &str = "slow-drain";
 
 fn free_step(set: &Set, setting: &str) -> String {
     format!("mogul1990-{}-free-{setting}", set.name)
 }
 
-/// Returns all settings, the usual one first.
+/// Returns the names of all settings, the usual one first.
 fn settings() -> impl Iterator<Item = &'static str> {
     let turns: BTreeSet<&str> = SETS
         .iter()
@@ -90,7 +92,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the steps of a set.
+/// Returns the names of a set's steps, one for each setting.
 #[cfg(test)]
 pub(super) fn all_steps(set: &Set) -> Vec<String> {
     let own = set.other_turns.iter().map(|(name, _)| *name);
@@ -99,7 +101,8 @@ pub(super) fn all_steps(set: &Set) -> Vec<String> {
     names.map(|setting| free_step(set, setting)).collect()
 }
 
-/// Returns the records with each setting, as if its traces were the first trials of all sets; the usual setting first.
+/// Returns the records with each setting, in which its traces take the place of the first trials of
+/// all sets. The usual setting comes first.
 pub(crate) fn variants(records: &Records) -> Result<Vec<Records>, String> {
     settings()
         .map(|setting| variant(records, setting))
@@ -113,7 +116,8 @@ fn variant(records: &Records, setting: &str) -> Result<Records, String> {
         let is_of_all = !SETS
             .iter()
             .any(|set| set.other_turns.iter().any(|(name, _)| *name == setting));
-        // A set whose time slices are those of its programs has no other ones.
+        // Client-Server's time slices end by its own system calls, so it has no settings with other
+        // time slices.
         let step = free_step(
             set,
             if has_turns || is_of_all {

@@ -1,4 +1,4 @@
-//! Length that a trace needs: the cost of a switch in successive parts of a trace.
+//! Shows the length that a trace needs, by the cost of a switch in successive parts of a trace.
 
 use super::sample::{Sample, costs_of};
 use super::{SETS, Set, trials};
@@ -6,16 +6,16 @@ use crate::exhibit::Cell;
 use crate::interval::{Interval, mean_interval};
 use crate::{Exhibit, Records, Table};
 
-/// Number of parts of a trace, each of as many batches of segments.
+/// Number of parts of a trace, each with the same number of batches of segments.
 const PARTS: usize = 5;
 
-/// Cost in each part of the longest trial, and the trial's number of switches.
+/// Cost of a switch in each part of the longest trial, and the trial's number of switches.
 struct ByPart {
     switches: u64,
     parts: Vec<Interval>,
 }
 
-/// Returns each batch's own value, computed from the statistic's value with and without the batch.
+/// Returns the value of each batch, computed from the statistic with and without the batch.
 fn batches(sample: &Sample) -> Vec<f64> {
     let n = sample.without_one.len() as f64;
     sample
@@ -46,7 +46,8 @@ fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
     Ok(ByPart { switches, parts })
 }
 
-/// Returns the first part from which on every part's interval overlaps that of the last part.
+/// Returns the index of the first part from which all intervals overlap that of the last part;
+/// `None` if there are no parts.
 fn settled(parts: &[Interval]) -> Option<usize> {
     let last = parts.last()?;
     let meets = |part: &Interval| part.1 <= last.2 && last.1 <= part.2;

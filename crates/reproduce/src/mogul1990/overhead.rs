@@ -1,10 +1,10 @@
-//! Figures 8 and 9: overhead ratio over technology, and over cache size.
+//! Figures 8 and 9 of Mogul and Borg: the overhead ratio by technology, and by cache size.
 
 use super::{SETS, design_of_trials, overhead, published};
 use crate::exhibit::Cell;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
-/// A step from one design to another.
+/// A pair of designs that are compared.
 type Move = (&'static str, &'static str);
 
 const FASTER: [Move; 2] = [("1a", "2a"), ("1b", "2b")];
@@ -90,7 +90,8 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
     exhibit
 }
 
-/// Returns the overhead of each trial on both designs.
+/// Returns the overheads of a set's trials on both designs, as points with the index of the design
+/// as position.
 fn pair_trials(records: &Records, set: usize, designs: [&str; 2]) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for (place, design) in designs.into_iter().enumerate() {

@@ -1,12 +1,12 @@
-//! Tables 1 and 2: the programs, and the sets that consist of them.
+//! Tables 1 and 2 of Mogul and Borg: the programs, and the benchmark sets.
 
 use super::{SETS, Trial, trials};
 use crate::exhibit::Cell;
 use crate::text::number;
 use crate::{Exhibit, Records, Table};
 
-/// Programs of Table 1: the program, its work, its memory in megabytes if the paper gives it, and
-/// its counterpart here.
+/// Programs of Table 1: name, purpose, memory in MB if the paper gives it, and counterpart in this
+/// reproduction.
 const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
     (
         "Magic",
@@ -58,7 +58,7 @@ const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
     ),
 ];
 
-/// Members and megabytes of the sets in Table 2.
+/// Programs of each set in Table 2, and their memory in MB.
 const MEMBERS: [(&str, f64); 3] = [
     ("Magic, Tree, make #1, make #2, interactive", 75.0),
     ("BigTree, TV", 69.0),
@@ -80,7 +80,7 @@ fn table_1() -> Exhibit {
     exhibit
 }
 
-/// Returns Table 2, with the lowest and the highest trial of each set.
+/// Returns Table 2, with the lowest and the highest number over the trials of each set.
 fn table_2(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("Table 2", "The benchmark sets, lowest to highest trial");
     let mut table = Table::new(&[
@@ -123,7 +123,7 @@ fn table_2(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Formats the lowest and the highest number.
+/// Formats the lowest and the highest of some numbers.
 fn range(numbers: impl Iterator<Item = f64>) -> String {
     let numbers: Vec<f64> = numbers.collect();
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
@@ -141,7 +141,7 @@ fn range(numbers: impl Iterator<Item = f64>) -> String {
     }
 }
 
-/// Returns the three programs with the most instructions, by name.
+/// Returns the names of the three programs with the most instructions.
 fn most_active(head: &switchcost_design::result::Simulation) -> String {
     let mut by_name: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
     for process in &head.processes {

@@ -1,4 +1,4 @@
-//! Computes the quantities of the claims, with their intervals over trials.
+//! Computes the quantities of the claims of Mogul and Borg, with intervals over trials.
 
 use switchcost_analysis::simulation::{Group, Point};
 
@@ -11,7 +11,7 @@ use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
 use crate::interval::{Interval, largest, share_interval, smallest};
 
-/// Pairs of designs that differ in the processor, and in the size of the caches.
+/// Pairs of designs that differ in the speed of the processor.
 const FASTER: [[&str; 2]; 2] = [["1a", "2a"], ["1b", "2b"]];
 
 /// Cycle time of the DECstation 5000/200, in microseconds.
@@ -25,7 +25,6 @@ fn overhead(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, 
     costs(records, set, design, |found| &found.table_4_overhead)
 }
 
-// ---- Shares of switches ----
 
 fn involuntary(trial: &Trial<'_>) -> u64 {
     trial.head.trace.involuntary_switches
@@ -35,7 +34,7 @@ fn other_switches(trial: &Trial<'_>) -> u64 {
     trial.switches() - involuntary(trial)
 }
 
-/// Returns the mean over trials of a share of their switches, with an interval at least as long as
+/// Returns the mean over trials of a share of their switches. The interval is at least as long as
 /// that of the count.
 fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
     let all = trials(records, &SETS[set])?;
@@ -57,11 +56,10 @@ fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
     Ok(Found::new(vec![term], trials_of(&samples)))
 }
 
-// ---- Curves of design 1a ----
 
 const CALL: Group = Group::Class("system call");
 
-/// Returns the number of a group's segments over all trials, as text.
+/// Formats the number of a group's segments over all trials.
 fn segments_after_tenth(records: &Records, wanted: &Group) -> String {
     let all = trials(records, &SETS[TIMESHARING]).unwrap_or_default();
     let designs = all.iter().filter_map(|trial| trial.design("1a"));
@@ -72,7 +70,8 @@ fn segments_after_tenth(records: &Records, wanted: &Group) -> String {
     format!("{segments} segments")
 }
 
-/// Returns the excess cycles of a group's switches after this many instructions.
+/// Returns the cumulative excess cycles of a group's switches after this many instructions; `None`
+/// if the curve ends before.
 fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
     let curve = &group(trial.design("1a")?, wanted)?.curve;
     let length = trial.findings.interval_instructions;
@@ -82,12 +81,13 @@ fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
     Some(reached.cumulative_excess_cycles)
 }
 
-/// Returns the excess cycles after 300,000 instructions over those after 225,000.
+/// Returns the ratio of the excess cycles after 300,000 instructions to those after 225,000.
 fn growth(trial: &Trial<'_>) -> Option<f64> {
     Some(cumulative(trial, &ALL, 300_000)? / cumulative(trial, &ALL, 225_000)?)
 }
 
-/// Returns the instructions per switch over the paper's: those of Table 4 over 5000 switches.
+/// Returns the ratio of the instructions per switch to the paper's, which are those of Table 4
+/// divided by 5000 switches.
 fn mean_turn(records: &Records, set: usize) -> Result<Term, String> {
     let published = super::published(SETS[set].published, "1a", |row| row.instructions_millions);
     let samples = samples(records, set, |trial| {
@@ -107,7 +107,7 @@ fn median_turn(records: &Records, set: usize) -> Result<Term, String> {
     geometric(format!("{}, instructions", SETS[set].published), &samples)
 }
 
-/// Returns the excess cycles of a group's switches at the cut-off of all switches.
+/// Returns the cumulative excess cycles of a group's switches at the cut-off of all switches.
 fn segments_at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     let design = trial.design("1a")?;
     let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
@@ -115,7 +115,7 @@ fn segments_at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     Some(reached.cumulative_excess_cycles)
 }
 
-/// Returns the geometric mean of one number of each trial of a set.
+/// Returns the geometric mean of a number over the trials of a set.
 fn mean_of_trials(
     records: &Records,
     set: usize,
@@ -148,7 +148,8 @@ fn cost_after_calls(records: &Records) -> Outcome {
     Ok(Found { note, ..found })
 }
 
-/// Change of the private curve after the scheduler's switches between its first tenth, its middle and its last tenth.
+/// Returns the changes of the private CPI after involuntary switches, between the first tenth, the
+/// middle and the last tenth of the curve.
 fn changes(records: &Records) -> Outcome {
     let part = |name: &str, of: fn([f64; 3]) -> f64| {
         let of_trial = |trial: &Trial<'_>| {
@@ -183,7 +184,7 @@ fn private_cpi(trial: &Trial<'_>) -> Option<f64> {
     Some(design.hierarchies.private.cycles as f64 / design.instructions as f64)
 }
 
-/// Returns the ratio of a number of one set to that of another.
+/// Returns the ratio of a number in one set to that in another.
 fn between_sets(
     records: &Records,
     name: &str,
@@ -204,11 +205,10 @@ fn between_sets(
     ))
 }
 
-// ---- Table 4, Figures 8 and 9 ----
 
 type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
 
-/// Returns the ratio of a number on one design to that on another, from the same references.
+/// Returns the ratio of a number on design `to` to that on design `from`, from the same references.
 fn moved(
     records: &Records,
     of: PerDesign,
@@ -243,8 +243,8 @@ fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
     Ok(Found { note, ..found })
 }
 
-/// Returns one set's number minus the others' on every design; a difference, because a cost may be
-/// about 0.
+/// Returns the number of one set minus that of another on each design. A ratio is not used, because
+/// a cost may be about 0.
 fn more_on_designs(
     records: &Records,
     of: PerDesign,
@@ -280,8 +280,8 @@ fn more_on_designs(
     ))
 }
 
-/// Returns the largest over the smallest overhead of the sets on 1a, divided by the same ratio of
-/// their costs, trial by trial.
+/// Returns the spread of the sets' overheads on 1a, which is the ratio of the largest to the
+/// smallest, divided by the spread of their costs, for each trial.
 fn spread(records: &Records) -> Outcome {
     let extremes = |of: PerDesign| -> Result<Vec<Sample>, String> {
         let sets = (0..SETS.len())
@@ -324,7 +324,7 @@ fn spread(records: &Records) -> Outcome {
     ))
 }
 
-/// Returns the average cost here over the published one, on each design.
+/// Returns the ratio of the average cost here to the published one, on each design.
 fn magnitude(records: &Records, set: usize) -> Outcome {
     let one = |design: &&str| {
         let published =
@@ -353,7 +353,7 @@ fn scaled(sample: Sample, by: f64) -> Sample {
 }
 
 /// Returns the smallest of some ratios, and the inverse of the largest. Both are below 1 if one
-/// number falls and another rises; it is not known in advance which ones do.
+/// number falls and another rises. Which ones do is not known in advance.
 fn detrended_ratio(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
     let found = moves(records, overhead, &between.map(|designs| (set, designs)))?;
     let all: Vec<Interval> = found
@@ -388,7 +388,6 @@ fn detrended_ratio(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Ou
     ))
 }
 
-// ---- The discussion ----
 
 pub(super) fn microseconds(records: &Records, set: usize) -> Result<Term, String> {
     let us: Vec<Sample> = average(records, set, "1a")?
@@ -415,7 +414,7 @@ pub(crate) fn quantities() -> Quantities {
     .concat()
 }
 
-/// Returns the quantities on causes of switches, and on the cost over the time since a switch.
+/// Returns the quantities on causes of switches, and on the cost by the time since a switch.
 fn design_quantities() -> Quantities {
     vec![
         ("compute-bound-is-involuntary", |r| {
@@ -587,7 +586,7 @@ fn across_designs() -> Quantities {
     ]
 }
 
-/// Returns the quantities on sizes of costs, and on their origins.
+/// Returns the quantities on the magnitude of costs, and on their origins.
 fn magnitudes() -> Quantities {
     vec![
         ("tens-to-hundreds", |r| {

@@ -1,4 +1,5 @@
-//! Possible reasons for claims that are not met, tested by numbers of the same trials, or of runs of their own.
+//! Possible reasons for claims that are not met, tested by numbers of the same trials or of
+//! additional runs.
 
 use switchcost_analysis::simulation::DesignFinding;
 
@@ -11,7 +12,8 @@ use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
 use crate::text::number;
 
-/// Returns the ratio of two variants' costs, in one run of both over the same references.
+/// Returns the ratio of the costs on two variants of a design, simulated in one step from the same
+/// references.
 fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name: &str) -> Outcome {
     let (_, findings) = records.simulated(step)?;
     let sample = |number: usize| {
@@ -35,7 +37,8 @@ fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name:
     ))
 }
 
-/// Returns Client-Server's cost with two ways over that with one, on three designs.
+/// Returns the ratio of the cost of Client-Server in two-way caches to that in direct-mapped ones,
+/// on three designs.
 fn two_ways(records: &Records) -> Outcome {
     let mut all = Found::default();
     for (place, design) in ["1a", "2a", "2b"].into_iter().enumerate() {
@@ -51,8 +54,8 @@ fn two_ways(records: &Records) -> Outcome {
     Ok(all)
 }
 
-/// Returns the ratio of the lines lost and fetched again per switch on two designs, in the levels
-/// with these names.
+/// Returns the ratio of two designs in the number of lines that are lost and fetched again per
+/// switch, in the levels with the given name.
 fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome {
     let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
         let losses = trial
@@ -81,12 +84,12 @@ fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome 
     ))
 }
 
-/// Returns the average cost with both first levels sixteen times as large as on 1a and 1b, over the
-/// published one.
+/// Returns the ratio of the average cost to the published one, with first-level caches sixteen
+/// times as large as on 1a and 1b.
 fn grown_caches(records: &Records) -> Outcome {
     let (_, findings) = records.simulated(SIZES_STEP)?;
-    // Two of the sizes from 16 KiB to 4 MiB are compared: 1 MiB and 4 MiB, where 1a has 64 KiB and
-    // 1b 256 KiB.
+    // Two of the sizes from 16 KiB to 4 MiB are used: 1 MiB in place of 1a's 64 KiB, and 4 MiB in
+    // place of 1b's 256 KiB.
     let term = |(place, design): (usize, &str)| -> Result<Term, String> {
         let cost = &findings
             .designs
@@ -118,11 +121,11 @@ fn grown_caches(records: &Records) -> Outcome {
     ))
 }
 
-/// Cycles of a miss in the first levels of 2a and 2b.
+/// Cycles of a miss in the first-level caches of 2a and 2b.
 const FIRST_LEVEL_MISS: f64 = 13.0;
 
-/// Returns the share of the first levels' lost and refetched lines in the extra cost of a switch on
-/// 2b over 2a.
+/// Returns the share of the first-level caches' lost and refetched lines in the additional cost of
+/// a switch on 2b over 2a.
 fn first_levels_share(records: &Records) -> Outcome {
     let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
         let losses = trial
@@ -154,8 +157,8 @@ fn first_levels_share(records: &Records) -> Outcome {
     ))
 }
 
-/// Returns the excess cycles of Client-Server at the cut-off over those after 4,000 instructions,
-/// with two ways.
+/// Returns the ratio of the excess cycles of Client-Server at the cut-off to those after 4,000
+/// instructions, in two-way caches.
 fn flat_with_two_ways(records: &Records) -> Outcome {
     let (_, findings) = records.simulated(WAYS_STEP)?;
     let design = findings.designs.get(1).ok_or("the record lacks two ways")?;
@@ -177,7 +180,8 @@ fn flat_with_two_ways(records: &Records) -> Outcome {
     ))
 }
 
-/// Returns the excess cycles after this many instructions, or up to the end of the curve.
+/// Returns the cumulative excess cycles after this many instructions, or at the end of a shorter
+/// curve.
 fn sum_after(design: &DesignFinding, interval: u64, after: u64) -> Option<f64> {
     let curve = &group(design, &ALL)?.curve;
     let reached = curve

@@ -1,9 +1,10 @@
-//! Numbers of trials, and terms with intervals that are made of them.
+//! Numbers of trials, and their means with intervals.
 //!
-//! Another trial is another trace, and another stretch of the trace would be, too. Intervals are
-//! therefore those of the hierarchical bootstrap, over trials and over batches of segments in them,
-//! if a number has batches (for ratios on the same trace: batch by batch). A single trial has only
-//! the interval of its batches; without batches it has none, and decides nothing.
+//! A further trial would be another trace, and a further part of the same trace would differ, too.
+//! Intervals are therefore those of the hierarchical bootstrap, over trials and over batches of
+//! segments within them, if a number has batches. Ratios on the same trace are formed batch by
+//! batch. A single trial has only the interval of its batches. Without batches it has no interval,
+//! and decides nothing.
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
 
@@ -23,8 +24,8 @@ pub(super) const LARGER: [[&str; 2]; 2] = [["1a", "1b"], ["2a", "2b"]];
 
 pub(super) type Outcome = Result<Found, String>;
 
-/// A number of one trial, and the same number with each batch of its segments left out once, if
-/// known.
+/// A number of one trial, and its values with each batch of segments left out once; no such values
+/// if they are unknown.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) trial: u64,
@@ -33,7 +34,8 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Returns a cost in a trial, with its batches; `None` if the trial has none.
+    /// Returns a cost of a trial, with its values without each batch; `None` if the cost is
+    /// unknown.
     pub(super) fn of(trial: &Trial<'_>, cost: &Cost) -> Option<Sample> {
         Some(Sample {
             trial: trial.number,
@@ -51,14 +53,14 @@ impl Sample {
         }
     }
 
-    /// Returns the trial's value on a scale, and its standard error over the batches.
+    /// Returns the trial's value on a scale, and the standard error of this value over the batches.
     fn grouped(&self, scale: fn(f64) -> f64) -> (f64, f64) {
         let batches: Vec<f64> = self.without_one.iter().map(|value| scale(*value)).collect();
         (scale(self.value), error_of_batches(&batches))
     }
 }
 
-/// Returns a number of each trial of a set that has it.
+/// Returns a number of each trial of a set, without trials that lack the number.
 pub(super) fn samples(
     records: &Records,
     set: usize,
@@ -83,7 +85,7 @@ pub(super) fn samples(
     }
 }
 
-/// Returns a cost of each trial, with its batches.
+/// Returns a cost of each trial of a set, with its batches.
 pub(super) fn costs(
     records: &Records,
     set: usize,
@@ -93,7 +95,7 @@ pub(super) fn costs(
     costs_of(&trials(records, &SETS[set])?, design, of)
 }
 
-/// Returns a cost of each of these trials, with its batches.
+/// Returns a cost of each of the given trials, with its batches.
 pub(super) fn costs_of(
     all: &[Trial<'_>],
     design: &str,
@@ -108,12 +110,12 @@ pub(super) fn costs_of(
     }
 }
 
-/// Divides samples trial by trial; batch by batch if both are of the same traces.
+/// Divides samples trial by trial; batch by batch if both are from the same traces.
 pub(super) fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
     combine(above, below, are_same_traces, |a, b| a / b)
 }
 
-/// Subtracts samples trial by trial; batch by batch if both are of the same traces.
+/// Subtracts samples trial by trial; batch by batch if both are from the same traces.
 pub(super) fn less(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
     combine(above, below, are_same_traces, |a, b| a - b)
 }
@@ -140,7 +142,8 @@ fn combine(
     ones.iter().filter_map(pair).collect()
 }
 
-/// Returns the geometric mean over trials, for ratios and costs.
+/// Returns the geometric mean of ratios or costs over trials, with its interval; an error if a
+/// value is not above 0.
 pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
     let all = samples
         .iter()
@@ -169,7 +172,7 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
     Ok(Term::new(name, mean.exp(), low.exp(), high.exp()))
 }
 
-/// Returns the mean over trials, for shares and differences.
+/// Returns the mean of shares or differences over trials, with its interval.
 pub(super) fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
     if let [one] = samples {
         return Ok(exact(name, one.value));
@@ -191,7 +194,7 @@ pub(super) fn trials_of(samples: &[Sample]) -> String {
     }
 }
 
-/// Returns the mean numbers from which a ratio is computed, for its note.
+/// Formats the mean of the samples, multiplied by `scale`, for the note on a ratio.
 pub(super) fn level(samples: &[Sample], scale: f64) -> String {
     number(
         samples.iter().map(|sample| sample.value).sum::<f64>() / samples.len().max(1) as f64
@@ -212,10 +215,11 @@ pub(super) fn group<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<&'a
         .find(|found| found.group == *wanted && !found.curve.is_empty())
 }
 
-/// Least number of segments that must reach a part of a curve for it to have a number.
+/// Least mean number of segments that must reach a part of a curve for the part to have a value.
 pub(super) const FEWEST_SEGMENTS: f64 = 20.0;
 
-/// Returns the mean of a part of a group's curve, weighted by the segments that reach each interval.
+/// Returns the mean of a part of a curve, weighted by the number of segments that reach each
+/// interval; `None` with too few segments.
 fn stretch(points: &[&Point], value: fn(&Point) -> f64) -> Option<f64> {
     let weights: f64 = points.iter().map(|point| point.segments as f64).sum();
     let reaching = weights / points.len() as f64;
@@ -235,7 +239,8 @@ fn points_before_cut<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<Ve
     Some(curve.iter().filter(is_before).collect())
 }
 
-/// Returns the mean over the first tenth of a group's curve. Few segments may reach the rest of the curve.
+/// Returns the mean of the first tenth of a group's curve; `None` with too few segments. Few
+/// segments may reach the rest of the curve.
 pub(super) fn first_tenth(
     design: &DesignFinding,
     wanted: &Group,
@@ -245,7 +250,8 @@ pub(super) fn first_tenth(
     stretch(within.get(..(within.len() / 10).max(1))?, value)
 }
 
-/// Returns the means over the first and the last tenth of the part of two groups' curves that enough segments of both reach.
+/// Returns the means of the first and the last tenth of two groups' curves, in the part that enough
+/// segments of both groups reach.
 pub(super) fn common_ends(
     design: &DesignFinding,
     groups: [&Group; 2],
@@ -270,8 +276,8 @@ pub(super) fn common_ends(
     Some([ends(one)?, ends(other)?])
 }
 
-/// Returns the mean over the first tenth of a group's curve, over the middle fifth, and over the last tenth before the cut-off of all
-/// switches.
+/// Returns the means of the first tenth, the middle fifth and the last tenth of a group's curve
+/// before the cut-off of all switches.
 pub(super) fn tenths(
     design: &DesignFinding,
     wanted: &Group,
@@ -291,7 +297,7 @@ pub(super) fn tenths(
     ])
 }
 
-/// Returns the means over the first and the last tenth of a group's curve.
+/// Returns the means of the first and the last tenth of a group's curve.
 pub(super) fn ends(
     design: &DesignFinding,
     wanted: &Group,

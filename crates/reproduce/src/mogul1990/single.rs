@@ -1,5 +1,5 @@
-//! Compares private caches with shared ones: whether single programs show which cache size to
-//! choose.
+//! Compares private with shared caches, which tells whether traces of single programs are enough to
+//! choose a cache size.
 
 use switchcost_analysis::simulation::DesignFinding;
 
@@ -10,7 +10,7 @@ use crate::exhibit::Cell;
 use crate::text::percent;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
-/// Sizes of both first levels in the order of the step, in KiB.
+/// Sizes of both first-level caches in KiB, in the order of the simulated designs.
 const SIZES_KIB: [u64; 9] = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 
 const PRIVATE: usize = 0;
@@ -23,15 +23,15 @@ fn cpis(design: &DesignFinding) -> [f64; 2] {
         .map(|counts| counts.cycles as f64 / design.instructions.max(1) as f64)
 }
 
-/// Returns the share of the cycles on 1a that 1b saves, in private and in shared caches.
+/// Returns the share of 1a's cycles that 1b saves, in private and in shared caches.
 fn saved(trial: &Trial<'_>) -> Option<[f64; 2]> {
     let [small, large] = ["1a", "1b"].map(|name| trial.design(name).map(cpis));
     let (small, large) = small.zip(large)?;
     Some([PRIVATE, SHARED].map(|place| 1.0 - large[place] / small[place]))
 }
 
-/// Returns the ratio of what a four times larger cache saves in shared caches to what it saves in
-/// private ones, and the inverse.
+/// Returns the ratio of the share of cycles that a four times larger cache saves in shared caches
+/// to that in private ones, and the inverse ratio.
 pub(super) fn saved_otherwise(records: &Records) -> Outcome {
     let of = |place: usize| samples(records, TIMESHARING, |trial| Some(saved(trial)?[place]));
     let ratios = samples(records, TIMESHARING, |trial| {

@@ -1,4 +1,5 @@
-//! Table 4: instructions, references, average cost, total cycles and overhead of each trial.
+//! Table 4 of Mogul and Borg: instructions, references, average cost, total cycles and overhead of
+//! each trial.
 
 use switchcost_analysis::simulation::DesignFinding;
 
@@ -21,7 +22,8 @@ const COLUMNS: [&str; 11] = [
     "from",
 ];
 
-/// Returns the table in short, a row for each design and set, and trial by trial.
+/// Returns Table 4 twice: in short with a row for each design and set, and with a row for each
+/// trial.
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let mut short = Exhibit::new("Table 4", "The cost of a context switch");
     let all = trial_by_trial(records);
@@ -35,7 +37,8 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![short, all]
 }
 
-/// Means over the trials of a design and set, with the lowest and the highest trial.
+/// Returns a table of the means over the trials of each design and set, with the lowest and the
+/// highest trial.
 fn means(records: &Records) -> Table {
     let mut table = Table::new(&[
         "design",
@@ -79,7 +82,7 @@ fn means(records: &Records) -> Table {
     table
 }
 
-/// Formats the mean of the trials, the lowest and the highest.
+/// Formats the mean, the lowest and the highest of the trials.
 fn format_extremes(trials: &[f64], why: &str) -> Cell {
     let of = |one: fn(f64, f64) -> f64| trials.iter().copied().reduce(one);
     match (mean(trials.iter().copied()), of(f64::min), of(f64::max)) {

@@ -1,10 +1,10 @@
-//! Table 4 in a guest, with the kernel's references and without them at the same switches, which
-//! the paper could not see.
+//! Table 4 of Mogul and Borg in a guest, with and without the kernel's references at the same
+//! switches. The paper's traces did not contain the kernel.
 //!
-//! The kernel's cost depends on the ownership of its lines. With virtual tags and process numbers
-//! each process has a copy of every kernel line, and the copies evict each other; the paper assumes
-//! such tags or physical ones. So everything is simulated with caches that are addressed in three
-//! ways, and claims are judged over all of them.
+//! The kernel's cost depends on who owns its lines. With virtual tags and process numbers, each
+//! process has a copy of every kernel line, and the copies evict each other. The paper assumes such
+//! tags or physical ones. So everything is simulated with three ways of addressing the caches, and
+//! claims are judged over all three.
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, TASKS};
 
@@ -16,26 +16,26 @@ use crate::claims::{Found, Term};
 use crate::exhibit::Cell;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
-/// Number of trials: enough to show a spread. Each takes a guest from its start, twice.
+/// Number of trials, enough to show a spread. Each trial runs a guest from its start, twice.
 const TRIALS: u64 = 3;
 const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 2500];
 
-/// How caches are indexed and tagged, in the words of `--vary`: virtual addresses with process
-/// numbers; physical tags in virtually indexed first levels, so that all processes share the
-/// kernel's lines; physical addresses.
+/// Ways of indexing and tagging caches, named as for `--vary`: by virtual addresses with process
+/// numbers, by physical tags with virtual indices, so that all processes share the kernel's lines,
+/// and by physical addresses.
 const ADDRESSINGS: [&str; 3] = ["vivt", "vipt", "pipt"];
 
-/// Returns the name of a design with this addressing.
+/// Returns the name of a design with one way of addressing the caches.
 fn addressed(design: &str, addressing: &str) -> String {
     format!("{design}[caches.addressing={addressing}]")
 }
 
-/// Part of the guest that is simulated.
+/// The part of the guest's references that is simulated.
 #[derive(Clone, Copy)]
 enum View {
-    /// The programs and the kernel.
+    /// References of the programs and of the kernel.
     WithKernel,
-    /// The programs' own references, at the same switches.
+    /// References of the programs only, at the same switches.
     Alone,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn name_alone(set: &Set, trial: u64) -> String {
     format!("mogul1990-{}-without-kernel-{trial}", set.name)
 }
 
-/// Returns two steps per trial. The guest is the same each time, so its trace need not be kept.
+/// Returns two steps for each trial. Both run the same guest, so its trace need not be kept.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let trials = if site.effort == Effort::Usual {
         TRIALS
@@ -96,8 +96,8 @@ fn cost(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, Stri
     costs_of(&trials(records, set, View::WithKernel)?, design, average)
 }
 
-/// Returns a number with the caches as in the paper's designs, and its range over all ways of
-/// addressing them.
+/// Returns a number for caches addressed as in the paper's designs, with an interval over all ways
+/// of addressing.
 fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, String> {
     let all = ADDRESSINGS
         .map(of)
@@ -113,8 +113,8 @@ fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, S
     })
 }
 
-/// Returns the ratio of the cost with the kernel to that of the programs alone. The segments are
-/// the same, so their batches pair.
+/// Returns the ratio of the cost with the kernel to that of the programs alone. Both have the same
+/// segments, so the ratio is formed batch by batch.
 fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let ratios = over(&cost(records, set, design)?, &alone, true);
@@ -124,8 +124,8 @@ fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     )
 }
 
-/// Returns the cost that the kernel's references add. A cost without them may be about 0, so there
-/// is no ratio.
+/// Returns the cost that the kernel's references add. A ratio is not used, because the cost without
+/// these references may be about 0.
 fn added_on(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let with_kernel = cost(records, set, design)?;
@@ -154,7 +154,7 @@ fn found(records: &Records, terms: Vec<Term>) -> Outcome {
     ))
 }
 
-/// Column names, for each way of addressing.
+/// Names of the columns, repeated for each way of addressing.
 const COLUMNS: [&str; 7] = [
     "alone",
     "with the kernel",
@@ -265,7 +265,7 @@ fn row(records: &Records, set: usize, design: &str, steps: &mut Vec<String>) -> 
     row
 }
 
-/// Returns the segments of a guest's programs, or of its kernel threads.
+/// Returns the segments of a guest's programs or of its kernel threads; `None` if there are none.
 fn task_group<'a>(design: &'a DesignFinding, tasks: &'static str) -> Option<&'a GroupFinding> {
     design
         .groups
@@ -273,14 +273,16 @@ fn task_group<'a>(design: &'a DesignFinding, tasks: &'static str) -> Option<&'a 
         .find(|found| found.group == Group::Tasks(tasks))
 }
 
-/// Returns the share of the switches that are to kernel threads; `None` if there is no such segment.
+/// Returns the share of switches that are to kernel threads; `None` if there are no segments of
+/// programs.
 fn threads_share(design: &DesignFinding) -> Option<f64> {
     let [programs, threads] =
         TASKS.map(|tasks| task_group(design, tasks).map_or(0.0, |group| group.segments as f64));
     (programs > 0.0).then(|| threads / (programs + threads))
 }
 
-/// Returns the share of all lost cycles that are on lines of the kernel, as a percentage.
+/// Returns the share of the lost cycles that are on lines of the kernel, in percent; `None` if it
+/// is unknown.
 fn kernels_share(design: &DesignFinding) -> Option<f64> {
     let lost = design.lost_to?;
     let (programs, kernel) = (lost.programs.total() as f64, lost.kernel.total() as f64);

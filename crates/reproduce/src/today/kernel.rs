@@ -1,4 +1,4 @@
-//! Cost of the kernel's own part of a switch if its lines are in a farther level.
+//! Cost of the kernel's part of a switch, if the kernel's lines are in a more distant cache level.
 
 use switchcost_analysis::CaseFinding;
 use switchcost_record::Mechanism;
@@ -9,7 +9,7 @@ use crate::exhibit::Cell;
 use crate::text::microseconds;
 use crate::{Exhibit, Records, Table};
 
-/// Returns the results by size of the tasks' arrays, the smallest first.
+/// Returns the results in ascending order of the size of the tasks' arrays.
 fn results_by_size(records: &Records) -> Result<Vec<&CaseFinding>, String> {
     let mut found = results(records, KERNEL, Mechanism::Pipe)?;
     found.retain(|finding| finding.indirect_kernel_ns.is_some());

@@ -1,19 +1,20 @@
-//! Tests whether it saves cycles to return to a process that ran recently.
+//! Tests whether fewer cycles are needed if the scheduler prefers the process that ran last.
 
 use super::{AFFINITY, ROUND_ROBIN};
 use crate::claims::{Found, Quantities, exact};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Machines whose caches can hold the walks of several processes. In a direct-mapped cache that is
-/// indexed by virtual addresses, two processes alone evict all of each other's lines, in any order.
+/// Designs whose caches can hold the arrays of several processes. In a direct-mapped cache with
+/// virtual indices, two processes evict all of each other's lines, in any order.
 pub(super) const DESIGNS: [&str; 3] = [
     "michigan-xeon-d1541",
     "blog-i7-9850h",
     "xeon-sapphire-rapids",
 ];
 
-/// Returns the designs with all their cycles, for round robin and for running the last process first.
+/// Returns the cycles of each design with two orders of processes: round robin, and the process
+/// that ran last first.
 fn cycles(records: &Records) -> Result<Vec<(String, [u64; 2])>, String> {
     let (in_turn, last_first) = (
         records.simulated(ROUND_ROBIN)?.1,

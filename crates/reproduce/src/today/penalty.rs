@@ -1,5 +1,5 @@
-//! Growth of the kernel's own part of a switch with the miss penalty. Mogul and Borg 1990 (section
-//! 7) ask this across processors; here the misses of one processor are made longer.
+//! Growth of the kernel's part of a switch with the miss penalty. Mogul and Borg 1990 (section 7)
+//! discuss this growth across processors. Here the miss penalty of one processor is varied.
 
 use switchcost_units::Bytes;
 
@@ -8,26 +8,26 @@ use crate::claims::{Found, Quantities, exact};
 use crate::exhibit::Cell;
 use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Site, Step, Style, Table};
 
-/// Cycles of a miss in either first level; the DECstation had 15.
+/// Miss penalties of both first-level caches, in cycles. The DECstation had 15.
 const PENALTIES: [u32; 4] = [5, 15, 50, 150];
-/// Ways of addressing: virtual tags with process numbers, as in Table 4; and physical tags, with
-/// which all processes share the kernel's lines.
+/// Ways of addressing the caches: virtual tags with process numbers, as in Table 4, and physical
+/// tags, with which all processes share the kernel's lines.
 const ADDRESSINGS: [&str; 2] = ["vivt", "vipt"];
-/// Memory that both processes touch together, in KiB: arrays of 16 KiB, with which the kernel's
-/// lines stay in caches of 64 KiB, and arrays of 64 KiB.
+/// Memory that both processes together touch, in KiB: arrays of 16 KiB each, with which the
+/// kernel's lines stay in caches of 64 KiB, and arrays of 64 KiB each.
 const PAIRS_KIB: [u64; 2] = [TOTALS_KIB[0], TOTALS_KIB[2]];
 
-/// Part of the guest that is simulated.
+/// The part of the guest's references that is simulated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
     All,
     ProgramsAlone,
 }
 
-/// Number of hand-offs of each guest.
+/// Number of hand-offs in each guest.
 pub(super) const HAND_OFFS: u64 = REQUESTS * ONE;
 
-/// Returns all steps, each with whether its simulation includes the kernel.
+/// Returns the names of all steps, each with whether its simulation includes the kernel.
 #[cfg(test)]
 pub(super) fn every_step() -> Vec<(String, bool)> {
     let both = |kib: u64| {
@@ -45,7 +45,8 @@ fn step(kib: u64, view: View) -> String {
     format!("today-penalty-{of}-{kib}KiB")
 }
 
-/// Returns two steps per traced guest of `servers`: all references, and the programs' own.
+/// Returns two steps for each guest that `servers` traces: one simulates all references, the other
+/// those of the programs only.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let pairs = if site.effort == Effort::Quick {
         &PAIRS_KIB[..1]
@@ -74,8 +75,8 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the kernel's cycles per hand-off: its instructions, its misses, and the misses that it
-/// causes.
+/// Returns the kernel's cycles per hand-off: its instructions, its own misses, and the misses of
+/// programs that it causes.
 fn kernels_part(
     records: &Records,
     kib: u64,
@@ -91,7 +92,7 @@ fn kernels_part(
     Ok(cycles(View::All)? - cycles(View::ProgramsAlone)?)
 }
 
-/// Describes arrays and addressing in words.
+/// Describes the array size and the way of addressing the caches.
 fn name(kib: u64, addressing: usize) -> String {
     format!(
         "arrays of {}, {}",
@@ -100,7 +101,8 @@ fn name(kib: u64, addressing: usize) -> String {
     )
 }
 
-/// Returns all combinations of arrays and addressing.
+/// Returns all combinations of array sizes in KiB (for both processes) and indices in
+/// [`ADDRESSINGS`].
 fn settings() -> impl Iterator<Item = (u64, usize)> {
     PAIRS_KIB
         .into_iter()

@@ -1,5 +1,5 @@
-//! Compares a request through many servers with one through one: whether a modular system costs as
-//! little on later machines as in 1990.
+//! Compares a request through many servers with a request through one, which tells whether a
+//! modular system costs as little on later machines as in 1990.
 
 use switchcost_units::Bytes;
 
@@ -9,9 +9,9 @@ use crate::exhibit::Cell;
 use crate::interval::mean_interval;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
-/// Memory that a request touches in total, in KiB, whatever the number of processes.
+/// Memory that a request touches in all processes together, in KiB.
 pub(super) const TOTALS_KIB: [u64; 3] = [32, 64, 128];
-/// Number of processes of a request through one server; a client with seven servers has eight.
+/// Number of processes of a request through one server: a client and the server.
 pub(super) const ONE: u64 = 2;
 pub(super) const MANY: u64 = 8;
 pub(super) const REQUESTS: u64 = 200;
@@ -20,12 +20,13 @@ pub(super) fn step(tasks: u64, kib: u64) -> String {
     format!("today-servers-{tasks}-{kib}KiB")
 }
 
-/// Returns the name of a trace.
+/// Returns the name of the step that traces a guest with `tasks` processes and `kib` KiB in total.
 pub(super) fn walks(tasks: u64, kib: u64) -> String {
     format!("today-servers-walks-{tasks}-{kib}KiB")
 }
 
-/// Returns the steps: the same work in two processes and in eight, in a guest.
+/// Returns the steps that trace and simulate the same work in a guest, with two processes and with
+/// eight.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let totals = if site.effort == Effort::Quick {
         &TOTALS_KIB[..1]
@@ -58,8 +59,8 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the simulated cycles per request on a machine, with `tasks` servers that have `kib` in
-/// total.
+/// Returns the simulated cycles per request on a machine, with `tasks` processes that touch `kib`
+/// KiB in total.
 fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<f64, String> {
     let (_, findings) = records.simulated(&step(tasks, kib))?;
     let design = findings
@@ -70,7 +71,7 @@ fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<
     Ok(design.hierarchies.shared.cycles as f64 / REQUESTS as f64)
 }
 
-/// Returns the ratio of the time of a request through many servers to that through one.
+/// Returns the ratio of the cycles of a request through many servers to those through one.
 fn dearer(records: &Records, machine: &Machine, kib: u64) -> Result<f64, String> {
     Ok(cycles(records, machine, MANY, kib)? / cycles(records, machine, ONE, kib)?)
 }
@@ -115,8 +116,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns the ratio on each later machine over that of 1990: geometric mean, and Student's
-/// interval over the sizes of touched memory.
+/// Returns the ratio of the cost of many servers on each later machine to that in 1990: the
+/// geometric mean over the sizes of touched memory, with Student's interval.
 fn relative(records: &Records) -> Result<Found, String> {
     let then = &MACHINES[0];
     let term = |machine: &Machine| {

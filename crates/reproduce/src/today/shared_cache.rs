@@ -1,5 +1,5 @@
-//! Tests whether two tasks lose more by time-sharing a cache, or by using it concurrently from two
-//! CPUs.
+//! Tests whether two tasks lose more by time-sharing a cache on one CPU, or by using it
+//! concurrently from two CPUs.
 
 use switchcost_analysis::SharedCache;
 use switchcost_record::HostManifest;
@@ -10,7 +10,7 @@ use crate::exhibit::Cell;
 use crate::text::microseconds;
 use crate::{Exhibit, Records, Table};
 
-/// Returns the measured sizes, and the machine.
+/// Returns the results for each array size, and the machine; an error if no tasks ran concurrently.
 fn found(records: &Records) -> Result<(&[SharedCache], &HostManifest), String> {
     let (record, findings) = records.measured(SHARED_CACHE)?;
     match findings.shared_cache.as_slice() {
@@ -67,7 +67,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Compares the losses at the planned sizes, without the control, about which there is no claim.
+/// Returns the difference of the losses at the planned sizes. The control is left out, because no
+/// claim is about it.
 fn turn_excess(records: &Records) -> Result<Found, String> {
     let (found, host) = found(records)?;
     let sizes = sizes_bytes(host);

@@ -1,8 +1,8 @@
-//! Compares simulated cycles with time: reloads of arrays, simulated in this machine's caches and
-//! measured on it.
+//! Compares simulated cycles with time: reloads of arrays are simulated in this machine's caches
+//! and measured on this machine.
 //!
-//! The simulator adds up latencies; a core overlaps and prefetches. The factor between simulated
-//! cycles and time depends on the kind of access.
+//! The simulator adds up latencies, while a core overlaps and prefetches loads. The ratio of
+//! simulated cycles to time depends on the kind of access.
 
 use switchcost_analysis::CaseFinding;
 use switchcost_record::{HostManifest, Mechanism};
@@ -14,7 +14,7 @@ use crate::exhibit::Cell;
 use crate::interval::Interval;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
-/// A kind of access: its name, and its command line options.
+/// A kind of access: its name, and its command-line options.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     flags: &'static str,
@@ -36,8 +36,8 @@ pub(super) const KINDS: [Kind; 3] = [
 ];
 const TURNS: u64 = 12;
 
-/// Returns all of the first level, and a quarter, half and three quarters of the second: lines of
-/// such arrays that are lost come back from the next level.
+/// Returns array sizes in bytes: all of the first-level cache, and a quarter, half and three
+/// quarters of the second. Lost lines of such arrays are fetched from the next level.
 pub(super) fn sizes(host: &HostManifest) -> [u64; 4] {
     let (first, second) = sizes_of_levels(host);
     [first, second / 4, second / 2, second / 4 * 3].map(|size| size / 4096 * 4096)
@@ -93,7 +93,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     KINDS.iter().flat_map(of_kind).collect()
 }
 
-/// A reload, simulated and measured, in nanoseconds, and their ratio.
+/// A reload of an array, simulated and measured in ns, and the ratio of both.
 struct Reload {
     kind: &'static str,
     size: u64,
@@ -133,7 +133,7 @@ fn reload(records: &Records, kind: &'static Kind, finding: &CaseFinding) -> Resu
     })
 }
 
-/// Returns the reloads of each kind and size that exist.
+/// Returns the reloads of each kind of access and array size that were both measured and simulated.
 fn reloads(records: &Records) -> Result<Vec<Reload>, String> {
     let of_kind = |kind: &'static Kind| -> Result<Vec<Reload>, String> {
         let found = results(records, &measured_step(kind), Mechanism::Pipe)?;

@@ -1,5 +1,4 @@
-//! Cost of a switch with more or fewer vector registers in use, which the kernel must save and
-//! load.
+//! Cost of a switch by the vector registers in use, which the kernel must save and restore.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
@@ -11,7 +10,7 @@ use crate::interval::Interval;
 use crate::text::number;
 use crate::{Exhibit, Records, Table};
 
-/// Returns the results by the registers in use; no registers come first.
+/// Returns the results in ascending order of the registers in use, with their direct costs.
 fn results_by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>, String> {
     let found = results(records, VECTORS, Mechanism::Pipe)?;
     let mut found: Vec<(&CaseFinding, &Estimate)> = found
@@ -27,7 +26,8 @@ fn results_by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>,
     }
 }
 
-/// Returns the time that all registers add, in nanoseconds.
+/// Returns the time in ns that all registers in use add to a switch, and a note that names the
+/// registers.
 fn added(records: &Records) -> Result<(Interval, String), String> {
     let found = results_by_state(records)?;
     let ((_, none), (most, all)) = (found[0], found[found.len() - 1]);

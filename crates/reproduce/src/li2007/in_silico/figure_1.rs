@@ -1,4 +1,5 @@
-//! Figure 1, simulated: the cost of a switch over the size of the data, by access.
+//! Figure 1 of Li et al., simulated: the cost of a switch by the size of the data, for each kind of
+//! access.
 
 use switchcost_workload::Access;
 
@@ -67,7 +68,8 @@ fn table(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Table {
     table
 }
 
-/// Returns the curves: all accesses with one bus, reading and writing with the others, and the ends of the paper's second region.
+/// Returns the curves: all kinds of access with the usual bus, reads and writes with the other
+/// buses, and the ends of the paper's second region.
 fn lines(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Vec<Series> {
     let mut lines: Vec<Series> = curves
         .iter()

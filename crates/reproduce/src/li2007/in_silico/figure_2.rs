@@ -1,4 +1,4 @@
-//! Figure 2, simulated: the cost of a switch over the stride.
+//! Figure 2 of Li et al., simulated: the cost of a switch by the stride.
 
 use switchcost_workload::Access;
 
@@ -20,7 +20,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let published = |name: &str, ns: [f64; 2]| {
         Series::new(name, Style::Published, [(8.0, ns[0]), (128.0, ns[1])])
     };
-    // Means over the arrays that do not fit, from the paper's text.
+    // The published values are means over the arrays that do not fit in the cache, from the text of
+    // Li et al.
     lines.push(published(
         "arrays that do not fit, published mean",
         [116_500.0, 825_300.0],
@@ -58,7 +59,8 @@ fn table(records: &Records, buses: [usize; 3]) -> Table {
     table
 }
 
-/// Returns the cost over the stride with one bus.
+/// Returns the cost of a switch by the stride, for one bus and one array size; `None` if a cost is
+/// missing.
 fn series_by_stride(records: &Records, bus: usize, kib: u64) -> Option<Series> {
     let at = |stride: u64| {
         Some((

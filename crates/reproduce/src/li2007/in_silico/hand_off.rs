@@ -1,9 +1,8 @@
-//! Simulates the hand-off itself, which figures 1 and 2 leave out: two processes in a guest hand a
-//! byte over pipes, and everything that they and the kernel execute is simulated in the caches of
-//! the paper's machine, and in those of this one.
+//! Simulates the hand-off itself, which the simulated Figures 1 and 2 leave out. Two processes in a
+//! guest hand a byte over pipes, and all instructions of the processes and of the kernel are
+//! simulated in the caches of the paper's machine and of this one.
 //!
-//! As in the paper, the result is the additional time compared with the same process handing the
-//! byte to itself.
+//! As in the paper, the result is the additional time over a process that hands the byte to itself.
 
 use switchcost_analysis::simulation::{Cost, DesignFinding};
 use switchcost_analysis::{CaseFinding, Estimate};
@@ -20,12 +19,13 @@ use crate::exhibit::Cell;
 use crate::interval::Interval;
 use crate::{Exhibit, Records, Table};
 
-/// Direct cost in microseconds (section 3.1).
+/// Direct cost of a switch in Li et al. (section 3.1), in microseconds.
 const DIRECT_US: f64 = 3.8;
 
 type Outcome<T> = Result<T, String>;
 
-/// Returns a design of a step; for the machine at hand there is one.
+/// Returns the findings of a design. `setting` selects a design of the Xeon, and is 0 for this
+/// machine.
 fn design(
     records: &Records,
     machine: Machine,
@@ -40,7 +40,8 @@ fn design(
         .ok_or_else(|| "the record lacks a design".to_owned())
 }
 
-/// Returns the nanoseconds of a cycle: as in the design, or at the clock of this machine's costs.
+/// Returns the time of a cycle in ns: that of the design, or on this machine that of the measured
+/// core clock.
 fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outcome<f64> {
     match machine {
         Machine::Xeon => design
@@ -57,12 +58,13 @@ fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outc
     }
 }
 
-/// Converts the cycles of all hand-offs to microseconds per hand-off.
+/// Converts the cycles of all hand-offs to the time of one hand-off, in microseconds.
 fn us(records: &Records, machine: Machine, design: &DesignFinding, cycles: u64) -> Outcome<f64> {
     Ok(cycles as f64 / HAND_OFFS as f64 * cycle_ns(records, machine, design)? / 1e3)
 }
 
-/// Returns a number of the simulated machine with the design's own settings, and its range over all free settings.
+/// Returns a number for the usual design of a machine, with its range over all free settings as
+/// interval.
 fn over_settings(
     name: &str,
     machine: Machine,
@@ -78,8 +80,8 @@ fn over_settings(
     }
 }
 
-/// Returns how much longer a hand-off to another process, with its walk, takes than one to the
-/// process itself. For empty arrays this is the direct cost.
+/// Returns the additional time of a hand-off to another process with its traversal, over a hand-off
+/// to itself, in microseconds. Without arrays this is the direct cost.
 fn more(records: &Records, machine: Machine, kib: u64, setting: usize) -> Outcome<f64> {
     let of = |arm| {
         let design = design(records, machine, arm, kib, setting)?;
@@ -88,8 +90,8 @@ fn more(records: &Records, machine: Machine, kib: u64, setting: usize) -> Outcom
     Ok(of(Arm::Two)? - of(Arm::Alone)?)
 }
 
-/// Returns the cycles lost per hand-off in some lookups; with arrays, the increase over no arrays,
-/// which `measure` calls indirect.
+/// Returns the time that a hand-off loses to evicted lines selected by `of`, in microseconds. For
+/// arrays, the time without arrays is subtracted, as in the indirect cost of `measure`.
 fn lost(
     records: &Records,
     machine: Machine,
@@ -112,14 +114,15 @@ fn lost(
     })
 }
 
-/// Returns the kernel's instructions per hand-off to another process.
+/// Returns the number of kernel instructions per hand-off to another process.
 fn instructions(records: &Records) -> Outcome<&Cost> {
     let design = design(records, Machine::Xeon, Arm::Two, 0, USUAL)?;
     let kernel = design.kernel.as_ref().ok_or("the trace has no kernel")?;
     Ok(&kernel.instructions_per_switch)
 }
 
-/// Returns the kernel's instructions of the same system calls if the sender receives the byte itself.
+/// Returns the number of kernel instructions of the same system calls, if the sender receives the
+/// byte itself.
 fn instructions_to_itself(records: &Records) -> Outcome<f64> {
     let design = design(records, Machine::Xeon, Arm::Alone, 0, USUAL)?;
     if design.calls.is_empty() {
@@ -133,7 +136,7 @@ fn instructions_to_itself(records: &Records) -> Outcome<f64> {
         / HAND_OFFS as f64)
 }
 
-/// Returns a result of `measure` on this machine.
+/// Returns the result of `measure` on this machine for one mechanism and array size.
 fn measured(records: &Records, mechanism: Mechanism, kib: u64) -> Outcome<&CaseFinding> {
     let (_, findings) = records.measured(MEASURED)?;
     let is_wanted = |finding: &&CaseFinding| {
@@ -157,7 +160,8 @@ fn estimated(records: &Records, mechanism: Mechanism, kib: u64, of: Part) -> Out
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
 
-/// A part of a hand-off, by machine; `None` if the part cannot be determined for a machine.
+/// A row for a part of a hand-off, with its value on each machine; `None` if the part is not
+/// determined for a machine.
 #[derive(Default)]
 struct Row {
     kib: u64,
@@ -170,7 +174,7 @@ struct Row {
 }
 
 impl Row {
-    /// Makes an empty row, in microseconds.
+    /// Creates a row in microseconds without values.
     fn new(kib: u64, name: &'static str) -> Row {
         Row {
             kib,
@@ -248,7 +252,7 @@ fn counted(cost: &Cost) -> Outcome<Term> {
     Ok(Term::new("", value, low, high))
 }
 
-/// Returns rows for the kernel's instructions.
+/// Returns the rows for the numbers of kernel instructions.
 fn executed(records: &Records) -> [Row; 2] {
     let to_itself = instructions_to_itself(records).map(|number| exact("", number));
     [
@@ -265,8 +269,8 @@ fn executed(records: &Records) -> [Row; 2] {
     ]
 }
 
-/// Returns the rows for arrays of one size: the extra time of the hand-off and of its walk, and the
-/// cycles lost in them, by the owner of the lines and by what evicted them.
+/// Returns the rows for one array size: the additional time of the hand-off and its traversal, and
+/// the time lost by the owner of the evicted lines and by their evictor.
 fn parts(records: &Records, kib: u64) -> Vec<Row> {
     let measured = |mechanism, of: Part| Some(estimated(records, mechanism, kib, of));
     let on = |machine| {
@@ -342,7 +346,7 @@ fn list_steps() -> Vec<String> {
     SIZES_KIB.into_iter().flat_map(steps_of).collect()
 }
 
-/// Returns the array sizes with results, including 0 for the direct cost.
+/// Returns the array sizes with results, in KiB, and 0 for the direct cost.
 fn sizes(records: &Records) -> impl Iterator<Item = u64> {
     let is_known = |kib: u64| steps_of(kib).any(|step| records.simulated(&step).is_ok());
     SIZES_KIB

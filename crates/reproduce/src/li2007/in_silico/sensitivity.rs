@@ -1,7 +1,7 @@
-//! Judges the claims of both figures over all unpublished parameters of the machine, one step per
-//! point.
+//! Judges the claims on Figures 1 and 2 of Li et al. over all unpublished parameters of the
+//! machine, with one step for each point.
 //!
-//! A result that holds only with some settings is not reported.
+//! A claim that holds only for some of the parameters is not reported as reproduced.
 
 use switchcost_workload::Access;
 
@@ -10,7 +10,8 @@ use crate::claims::{Found, Quantities, Term, ranged};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Settings of the free parameters: instructions of the loop, latency and bus.
+/// A setting of the free parameters: instructions of the loop, and indices of the memory latency
+/// and of the bus.
 #[derive(Clone, Copy)]
 struct Setting {
     instructions: u32,
@@ -18,7 +19,7 @@ struct Setting {
     bus: usize,
 }
 
-/// The design's own setting.
+/// The setting of the committed design.
 const USUAL: Setting = Setting {
     instructions: LOOPS[0],
     latency: 1,
@@ -37,7 +38,8 @@ fn settings() -> impl Iterator<Item = Setting> {
     })
 }
 
-/// Returns the cost of a switch, in microseconds.
+/// Returns the cost of a switch in microseconds, for one setting, access, stride in bytes and array
+/// size in KiB.
 fn cost(
     records: &Records,
     setting: Setting,
@@ -64,7 +66,7 @@ fn rmw(records: &Records, setting: Setting, kib: u64) -> Result<f64, String> {
     cost(records, setting, Access::Rmw, 8, kib)
 }
 
-/// Returns the ratio of the cost of another access to that of reading, at 512 KiB.
+/// Returns the ratio of the cost with `access` to that with reads, at 512 KiB.
 fn over_reading(records: &Records, setting: Setting, access: Access) -> Result<f64, String> {
     Ok(cost(records, setting, access, 8, 512)? / cost(records, setting, Access::Read, 8, 512)?)
 }
@@ -73,12 +75,13 @@ fn stride_ratio(records: &Records, setting: Setting) -> Result<f64, String> {
     Ok(cost(records, setting, Access::Rmw, 128, 512)? / rmw(records, setting, 512)?)
 }
 
-/// Returns the higher cost in region 1.
+/// Returns the higher one of two costs in region 1, at 32 KiB and at 192 KiB, in microseconds.
 fn region_1(records: &Records, setting: Setting) -> Result<f64, String> {
     Ok(rmw(records, setting, 32)?.max(rmw(records, setting, 192)?))
 }
 
-/// Returns a number with the design's own setting, and its range over all simulated settings.
+/// Returns a number for the committed design's setting, with its range over all simulated settings
+/// as interval.
 fn over_all(
     name: impl Into<String>,
     of: impl Fn(Setting) -> Result<f64, String>,

@@ -1,4 +1,4 @@
-//! Simulated costs of a switch by bus, access, stride and size.
+//! Simulated costs of a switch by bus, access, stride and array size.
 
 use switchcost_units::Bytes;
 use switchcost_workload::Access;
@@ -6,18 +6,20 @@ use switchcost_workload::Access;
 use super::super::steps::{BUS_CYCLES, simulated_step};
 use crate::{Records, Series, Style};
 
-/// Cost of a switch in nanoseconds by size in KiB.
+/// Costs of a switch: array size in KiB, and cost in ns.
 pub(super) type Points = Vec<(u64, f64)>;
 
-/// Index of the design's own bus.
+/// Index of the committed design's bus in [`BUS_CYCLES`].
 pub(super) const DRAWN: usize = 1;
 
-/// Returns the bandwidth of memory with a bus: 128 bytes in this number of cycles of 0.5 ns.
+/// Formats the bandwidth of a bus, which transfers a line of 128 bytes in its number of cycles of
+/// 0.5 ns.
 pub(super) fn bandwidth(bus: usize) -> String {
     format!("{:.2} GB/s", 128.0 / (f64::from(BUS_CYCLES[bus]) * 0.5))
 }
 
-/// Returns the shared hierarchy's excess cycles per switch with one of the buses, in nanoseconds of the paper's 2 GHz.
+/// Returns the cost of a switch with one bus in ns: the excess cycles of the shared hierarchy at
+/// the 2 GHz of the paper's machine.
 pub(super) fn cost(
     records: &Records,
     bus: usize,
@@ -39,7 +41,7 @@ pub(super) fn cost(
     Ok(cycles * cycle_ns)
 }
 
-/// Returns the simulated sizes, or the reason if there is none.
+/// Returns the costs of the simulated sizes, or the reason why none was simulated.
 pub(super) fn points(
     records: &Records,
     bus: usize,
@@ -70,7 +72,7 @@ pub(super) fn bytes(kib: u64) -> String {
     Bytes::kib(kib).to_string()
 }
 
-/// Returns the curve over the size; values of 0 or less cannot be drawn.
+/// Returns the costs as a curve over the array size. Costs of 0 or less cannot be drawn.
 pub(super) fn series(name: &str, points: &Points) -> Series {
     let above = points.iter().filter(|(_, ns)| *ns > 0.0);
     Series::new(

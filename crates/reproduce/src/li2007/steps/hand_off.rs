@@ -1,25 +1,25 @@
-//! Steps of the hand-off in a guest, and of its parts as measured on this machine.
+//! Steps for the simulated hand-off in a guest, and for its parts measured on this machine.
 
 use crate::arm::{ARMS, Arm};
 use crate::li2007::steps::{BUS_CYCLES, LATENCIES, list};
 use crate::{Effort, Site, Step};
 
-/// Sizes of the arrays in KiB: none, for the direct cost, and two that fit the second level of the
+/// Array sizes in KiB: 0 for the direct cost, and two that fit in the second-level cache of the
 /// paper's machine.
 pub(in crate::li2007) const SIZES_KIB: [u64; 3] = [0, 32, 128];
 const QUICK_SIZES_KIB: [u64; 2] = [0, 32];
-/// Number of hand-offs of each of two tasks: enough for one-time misses to be fewer than one per
+/// Number of hand-offs by each of the two tasks: enough that one-time misses are fewer than one per
 /// hand-off.
 const TURNS: u64 = 500;
 pub(in crate::li2007) const HAND_OFFS: u64 = 2 * TURNS;
 
 pub(in crate::li2007) const MEASURED: &str = "li2007-hand-off-measured";
 
-/// Number of designs of the Xeon, including the one with the usual latency and bus.
+/// Number of simulated designs of the Xeon, one for each latency and bus.
 pub(in crate::li2007) const SETTINGS: usize = LATENCIES.len() * BUS_CYCLES.len();
 pub(in crate::li2007) const USUAL: usize = BUS_CYCLES.len() + 1;
 
-/// Machine whose caches are simulated.
+/// The machine whose caches are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::li2007) enum Machine {
     Xeon,
@@ -74,7 +74,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     steps
 }
 
-/// Returns the trace and its two simulations.
+/// Returns the steps that trace the hand-off of one arm, and simulate the trace on both machines.
 fn simulated(arm: Arm, kib: u64) -> [Step; 3] {
     let trace = named("trace", arm, kib);
     let option = arm.option();
