@@ -47,7 +47,7 @@ fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
 }
 
 /// Returns the index of the first part from which all intervals overlap that of the last part;
-/// `None` if there are no parts.
+/// `None` if no part before the last is such a part.
 fn settled(parts: &[Interval]) -> Option<usize> {
     let last = parts.last()?;
     let meets = |part: &Interval| part.1 <= last.2 && last.1 <= part.2;

@@ -25,7 +25,6 @@ fn overhead(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, 
     costs(records, set, design, |found| &found.table_4_overhead)
 }
 
-
 fn involuntary(trial: &Trial<'_>) -> u64 {
     trial.head.trace.involuntary_switches
 }
@@ -55,7 +54,6 @@ fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
     );
     Ok(Found::new(vec![term], trials_of(&samples)))
 }
-
 
 const CALL: Group = Group::Class("system call");
 
@@ -204,7 +202,6 @@ fn between_sets(
         note,
     ))
 }
-
 
 type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
 
@@ -387,7 +384,6 @@ fn detrended_ratio(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Ou
         ),
     ))
 }
-
 
 pub(super) fn microseconds(records: &Records, set: usize) -> Result<Term, String> {
     let us: Vec<Sample> = average(records, set, "1a")?
