@@ -3,94 +3,101 @@ use switchcost_units::{Nanos, Ticks};
 
 use crate::{Arm, Evidence, KernelSwitches};
 
-/// Cycles of batches that were run one right after the other, raw: one window of a repetition.
+/// Raw times of one window of a repetition: at most 25 ms of rounds. (The record's name for a round
+/// is *cycle*.)
 ///
-/// A cycle (a *round* in docs/method/cycles.md) compares a switching arm with its baseline within
-/// some tens of microseconds, or a few walks if these are longer: one arm, the other for twice as
-/// long, and the first again, where the arm in the middle is chosen at random. With a working set,
-/// three such batches with walks follow. Whatever changes more slowly than a cycle is in both arms
-/// alike.
+/// A round (docs/method/cycles.md) compares a switching arm with its baseline. It has three
+/// batches: one arm, the other arm for twice as long, and the first arm again. The arm in the
+/// middle is chosen at random. With a working set, three such batches with walks over the working
+/// set follow. Changes that are slower than a round affect both arms equally.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycles {
     /// Index of the measured case in the plan.
     pub case: u32,
-    /// Number of the repetition, each with fresh processes and fresh pages.
+    /// Number of the repetition. Each repetition has fresh processes and fresh pages.
     pub repetition: u32,
-    /// Start of the window, since the start of the run.
+    /// Start of the window in nanoseconds since the start of the run.
     pub at_ns: Nanos,
-    /// Batches in each cycle: 3, or 6 with a working set.
+    /// Number of batches in each round: 3, or 6 with a working set.
     pub batches_per_cycle: u32,
-    /// Hand-offs between tasks in the window, including those outside the timed parts.
+    /// Number of hand-offs between tasks in the window, including untimed ones.
     pub switching_handoffs: u64,
-    /// Switches of tasks that get commands from the parent, as planned; they belong to no hand-off.
+    /// Number of planned switches to tasks that receive commands from the parent process. These
+    /// switches belong to no hand-off.
     pub control_switches: u64,
-    /// Switches counted by the kernel in the window.
+    /// Number of switches of all tasks in the window, as counted by the kernel.
     pub kernel_switches: KernelSwitches,
-    /// Switches counted by the user-level mechanism itself, including those outside the timed parts.
+    /// Number of switches in the window as counted by the user-level mechanism itself, including
+    /// untimed ones.
     pub user_switches: u64,
-    /// Switches that the tasks themselves counted, with the number of hand-offs; `None` if no token
-    /// goes round between kernel tasks.
+    /// Hand-offs and switches that the tasks themselves counted; `None` if no token is passed
+    /// between kernel tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedHandoffs>,
-    /// Evidence of other events in the window.
+    /// Evidence of interference in the window.
     pub evidence: Evidence,
-    /// Batches of the window, as columns of equal length; the columns of probes have one entry
-    /// more.
+    /// Batches of the window, as one column per quantity.
     #[serde(flatten)]
     pub batches: Batches,
 }
 
-/// Switches that the tasks counted while the token went round. Each task counts its own switches
-/// (getrusage), from after its first receive to after its last. A command to a task adds none.
+/// Number of switches that the tasks themselves counted while the token was passed around. Each
+/// task counts its own switches (getrusage), from after its first receive to after its last.
+/// Commands to tasks add no switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedHandoffs {
     /// Number of hand-offs, including untimed ones.
     pub handoffs: u64,
-    /// Switches of all tasks during the counted hand-offs.
+    /// Number of switches of all tasks during these hand-offs.
     pub switches: KernelSwitches,
 }
 
-/// Batches as columns, in the order in which they were run.
+/// Batches in the order in which they were run, as one column per quantity. The columns of probes
+/// have one entry more than the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batches {
     /// Arm of each batch, as a number: 0 to 3 in the order of [`Arm`].
     pub arm: Vec<u8>,
-    /// Number of timed hand-offs, from a task to another or to itself.
+    /// Number of timed hand-offs of each batch, from a task to another or to itself.
     pub handoffs: Vec<u32>,
-    /// Time of all hand-offs of each batch together, from before each send to after the receive, without the walks.
+    /// Total time of the timed hand-offs of each batch, in ticks: from before each send to after
+    /// the receive, without walks over the working set.
     pub handoff_ticks: Vec<Ticks>,
-    /// Time of the walks after the timed hand-offs of each batch.
+    /// Total time of the walks over the working set after the timed hand-offs of each batch, in
+    /// ticks.
     pub walk_ticks: Vec<Ticks>,
-    /// Time of a fixed chain of dependent multiplications before each batch and after the last one:
-    /// it shows the core's clock.
+    /// Time of a fixed chain of dependent multiplications before each batch and after the last one,
+    /// in ticks. This time shows the rate of the core's clock.
     pub chain_ticks: Vec<Ticks>,
-    /// Time of a fixed number of independent additions before each batch and after the last one: it
-    /// shows whether the core is shared.
+    /// Time of a fixed number of independent additions before each batch and after the last one, in
+    /// ticks. This time shows whether the other hardware thread of the core is busy.
     pub addition_ticks: Vec<Ticks>,
-    /// The core's cycles from the probe before each batch to the probe after it; empty if the CPU's counter cannot be read.
+    /// Number of core cycles from the probe before each batch to the probe after the batch; empty
+    /// if the hardware counter cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted_cycles: Vec<u64>,
-    /// Time over which `counted_cycles` were counted.
+    /// Time over which each number of `counted_cycles` was counted, in ticks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted_ticks: Vec<Ticks>,
 }
 
-/// A batch of [`Batches`].
+/// One batch of [`Batches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// Arm to which the batch belongs.
     pub arm: Arm,
     /// Number of timed hand-offs of the batch.
     pub handoffs: u32,
-    /// Time of the timed hand-offs of the batch, without walks.
+    /// Total time of the batch's timed hand-offs in ticks, without walks over the working set.
     pub handoff_ticks: Ticks,
-    /// Time of the walks of the batch.
+    /// Total time of the batch's walks over the working set, in ticks.
     pub walk_ticks: Ticks,
-    /// Time of the multiplication chain before and after the batch.
+    /// Time of the chain of multiplications before and after the batch, in ticks.
     pub chain_ticks: (Ticks, Ticks),
-    /// Time of the additions before and after the batch.
+    /// Time of the additions before and after the batch, in ticks.
     pub addition_ticks: (Ticks, Ticks),
-    /// Cycles of the core from the probe before the batch to the probe after it, and the time between these probes.
+    /// Number of core cycles from the probe before the batch to the probe after the batch, and the
+    /// ticks between these probes; `None` if not counted.
     pub counted: Option<(u64, Ticks)>,
 }
 
@@ -112,13 +119,13 @@ impl Batches {
         self.arm.is_empty()
     }
 
-    /// Adds the probe of the core that precedes the next batch, or follows the last one.
+    /// Adds the result of a probe, which precedes the next batch or follows the last one.
     pub fn push_probe(&mut self, chain: Ticks, additions: Ticks) {
         self.chain_ticks.push(chain);
         self.addition_ticks.push(additions);
     }
 
-    /// Adds a batch; the probe before the batch must have been added already.
+    /// Adds a batch. The probe before the batch must have been added already.
     pub fn push(&mut self, arm: Arm, handoffs: u32, handoff_ticks: Ticks, walk_ticks: Ticks) {
         self.arm.push(arm as u8);
         self.handoffs.push(handoffs);
@@ -126,13 +133,14 @@ impl Batches {
         self.walk_ticks.push(walk_ticks);
     }
 
-    /// Adds the CPU's cycles between the last two probes.
+    /// Adds the number of core cycles between the last two probes, and the ticks in which they were
+    /// counted.
     pub fn push_count(&mut self, cycles: u64, ticks: Ticks) {
         self.counted_cycles.push(cycles);
         self.counted_ticks.push(ticks);
     }
 
-    /// Drops the CPU's cycle counts unless every batch has one.
+    /// Removes all core cycle counts unless every batch has one.
     pub fn drop_partial_counts(mut self) -> Batches {
         if self.counted_cycles.len() != self.len() {
             self.counted_cycles.clear();
@@ -163,7 +171,8 @@ impl Batches {
         })
     }
 
-    /// Returns the fault of the columns, if any: different lengths, or an arm that does not exist.
+    /// Returns a description of a fault of the columns (wrong lengths, or an unknown arm); `None`
+    /// if there is no fault.
     pub(crate) fn fault(&self) -> Option<String> {
         let n = self.len();
         let lengths = [

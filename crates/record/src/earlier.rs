@@ -4,47 +4,49 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 
-/// Spread of costs between earlier runs on this machine, from the records that the user named for
-/// this run. `docs/method/statistics.md` says which records count.
+/// Spread of costs between earlier runs on this machine, from the records that the user named.
+/// `docs/method/statistics.md` says which records count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EarlierRuns {
-    /// Number of records found, without this run's own.
+    /// Number of earlier records that were found.
     pub found: u32,
-    /// Number of records that count for no case, by the reason.
+    /// Numbers of records that count for no case, by reason.
     pub left_out: BTreeMap<String, u32>,
-    /// Cases of the plan for which some records count.
+    /// Cases of the plan for which earlier records count.
     pub cases: Vec<EarlierCase>,
 }
 
-/// Spread between earlier runs of one case.
+/// Spread of one case's costs between earlier runs.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EarlierCase {
     /// Index of the case in the plan.
     pub case: u32,
-    /// Number of runs that count. Any two of them are at least an hour apart.
+    /// Number of earlier runs that count. Any two of them started at least an hour apart.
     pub runs: u32,
     /// Start of the first run (RFC 3339, UTC).
     pub since: String,
     /// Start of the last run (RFC 3339, UTC).
     pub until: String,
-    /// Repetitions of the case in one run, on average.
+    /// Mean number of repetitions of the case per run.
     pub repetitions: u32,
-    /// Spread of each cost that is above 0 in all runs; empty if there is only one run.
+    /// Spread of each cost that is above 0 in all runs. Empty if there is only one run.
     pub spreads: Vec<Spread>,
 }
 
-/// Spread of a cost between runs.
+/// Spread of one cost, between runs and within a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Spread {
     /// Cost whose spread is given.
     pub cost: CostName,
-    /// Standard deviation between runs of the cost's logarithm, at one core clock, in millionths.
+    /// Standard deviation between runs of the cost's logarithm, in millionths. Costs are compared
+    /// at equal core clocks.
     pub between_ppm: u64,
-    /// Standard deviation within a run of the cost's logarithm (root mean square of all runs), in millionths.
+    /// Standard deviation within a run of the cost's logarithm, in millionths: the root mean square
+    /// over all runs.
     pub within_ppm: u64,
 }
 
-/// A cost of a case, as the JSON of a measurement names it.
+/// Cost of a case, with its name in the JSON output of a measurement.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Display, EnumIter,
 )]
@@ -53,20 +55,20 @@ pub struct Spread {
 pub enum CostName {
     /// Cost of a switch without data.
     Direct,
-    /// Cost of a switch with a working set.
+    /// Cost of a switch with a working set, including the reload.
     Total,
     /// Total cost minus direct cost.
     Indirect,
-    /// Part of the indirect cost by which the hand-off takes longer.
+    /// Part of the indirect cost that makes the hand-off itself longer.
     IndirectKernel,
-    /// Part of the indirect cost by which the walk takes longer.
+    /// Part of the indirect cost that makes the walk over the working set longer.
     IndirectReload,
-    /// Time of a hand-off minus the baseline.
+    /// Time of a hand-off minus the time of the baseline.
     Handoff,
-    /// Time of one round trip.
+    /// Time of one round trip, in which every task gets the token once.
     RoundTrip,
-    /// Time of a task that hands the token to itself.
+    /// Time in which a task hands the token to itself.
     Baseline,
-    /// Time of a walk without a switch.
+    /// Time of a walk over the working set without a switch.
     Walk,
 }

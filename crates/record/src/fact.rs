@@ -1,22 +1,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A fact that the machine reports, or the reason why the fact is unknown.
+/// A fact about the machine, or the reason why the fact is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[schemars(inline)]
 #[serde(untagged)]
 pub enum Fact<T> {
     /// The value that the machine reports.
     Known(T),
-    /// The machine does not report the fact.
+    /// The fact is unknown.
     Unknown {
-        /// Why the fact is not known.
+        /// Reason why the fact is unknown.
         unknown: String,
     },
 }
 
 impl<T> Fact<T> {
-    /// Returns the value, if the fact is known.
+    /// Returns the value of the fact; `None` if the fact is unknown.
     pub fn known(&self) -> Option<&T> {
         match self {
             Fact::Known(value) => Some(value),
@@ -24,7 +24,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Makes an unknown fact with this reason.
+    /// Returns an unknown fact with the reason `why`.
     pub fn unknown(why: impl Into<String>) -> Self {
         Fact::Unknown {
             unknown: why.into(),

@@ -43,22 +43,22 @@ pub struct MeasureRecord {
     pub self_tests: Vec<SelfTest>,
     /// Load latencies of the machine.
     pub latencies: Vec<Latency>,
-    /// Every batch that was run for counters or single hand-offs, in order.
+    /// Batches that were run for counters or for single hand-offs, in order.
     pub samples: Vec<Sample>,
-    /// Every window of cycles, clean or not, in order.
+    /// Windows of rounds, with and without interference, in order.
     pub cycles: Vec<Cycles>,
-    /// Reports of runtimes on their repetitions.
+    /// Reports of language runtimes, one for each repetition.
     pub runtime_runs: Vec<RuntimeRun>,
     /// Repetitions that could not be run.
     pub refusals: Vec<Refusal>,
-    /// Last line of the record; `None` if the run was cut off.
+    /// Last line of the record; `None` if the run was killed.
     pub end: Option<End>,
-    /// Whether the file ends inside a line, which is left out.
+    /// Whether the file ends inside a line. That line is left out.
     pub has_cut_line: bool,
 }
 
 impl MeasureRecord {
-    /// Makes a record without samples.
+    /// Returns a record with this header and nothing else.
     pub fn new(header: Header) -> Self {
         MeasureRecord {
             header,
@@ -73,10 +73,10 @@ impl MeasureRecord {
         }
     }
 
-    /// Reads a record up to its last whole line.
+    /// Reads a record from its file, up to the last complete line.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no record that this program knows.
+    /// If the file cannot be read, or is not a record that this program can read.
     pub fn read(source: impl Into<Source>) -> Result<Self, ReadRecordError> {
         let source = source.into();
         let mut lines = SealedLines::open(&source, LINE_LIMIT)?;
@@ -92,7 +92,7 @@ impl MeasureRecord {
     ///
     /// # Errors
     ///
-    /// As [`MeasureRecord::read`].
+    /// If the file cannot be read, or is not a record that this program can read.
     pub fn read_header(source: impl Into<Source>) -> Result<Header, ReadRecordError> {
         SealedLines::<Line>::open(&source.into(), LINE_LIMIT)?.header()
     }

@@ -2,10 +2,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::Display;
 
-/// Name and version of the check-up's format.
+/// Name and version of the JSON format of the doctor's report.
 pub const DOCTOR_SCHEMA: &str = "switchcost.doctor/1";
 
-/// Effect of a condition of the machine on measuring.
+/// Severity of a condition of the machine for measurements.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize, Display,
 )]
@@ -14,35 +14,35 @@ pub const DOCTOR_SCHEMA: &str = "switchcost.doctor/1";
 pub enum Severity {
     /// The condition is as wanted.
     Fit,
-    /// The machine can be measured, with a caveat.
+    /// Measurements are possible, but their results need a caveat.
     Caveat,
     /// The machine cannot be measured in its present state.
     Unfit,
 }
 
-/// A line of the machine's check-up.
+/// One line of the doctor's report: a condition of the machine, and its judgement.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Check {
     /// Name of the condition.
     pub name: String,
-    /// State of the condition.
+    /// Present state of the condition, as text.
     pub found: String,
-    /// State wanted for measuring.
+    /// State of the condition that measurements need, as text.
     pub wanted: String,
-    /// Judgement of the condition.
+    /// Severity of the present state.
     pub severity: Severity,
-    /// Command or action that removes the fault until the next boot; empty if there is none.
+    /// Command or action that corrects the condition until the next boot; empty if there is none.
     pub fix: String,
-    /// Command or action that removes the fault permanently; empty if there is none.
+    /// Command or action that corrects the condition permanently; empty if there is none.
     pub lasting_fix: String,
 }
 
-/// All checks of the machine.
+/// The doctor's report: all checks of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Fitness {
     /// Name and version of this JSON format.
     pub schema: String,
-    /// Worst severity of the checks.
+    /// Highest severity of all checks.
     pub verdict: Severity,
     /// Checks of the machine, in the order in which they are shown.
     pub checks: Vec<Check>,

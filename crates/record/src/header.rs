@@ -6,13 +6,13 @@ use crate::{
     Cycles, EarlierRuns, HostManifest, KernelSwitches, Plan, RuntimeFacts, RuntimeRun, Sample,
 };
 
-/// Name of the format and the version that this program writes and reads.
+/// Name of the format of measurement records, with the version that this program writes and reads.
 ///
-/// Version 1 was never released: lines had no checksums, and batches no cycles. Version 2 is the
-/// first.
+/// Version 1 was never released: lines had no checksums, and there were no rounds. Version 2 is the
+/// first released one.
 pub const MEASURE_FORM: &str = "switchcost.record.measure/2";
 
-/// The clock whose readings are in ticks.
+/// Facts about the clock with which the run measured times in ticks.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ClockFacts {
     /// Name of the clock: `tsc` (x86-64), `cntvct` (arm64) or `monotonic-raw`
@@ -22,58 +22,61 @@ pub struct ClockFacts {
     pub reason: String,
     /// Ticks per second, calibrated against CLOCK_MONOTONIC_RAW before the run.
     pub ticks_per_second: TickRate,
-    /// Shortest distance between two consecutive readings of the clock, in ticks.
+    /// Least difference between two consecutive readings of the clock, in ticks.
     pub read_cost: Ticks,
 }
 
-/// The core's own clock, measured next to every batch by a chain of dependent multiplications.
+/// Facts about the core's clock, whose rate is probed next to every batch by a chain of dependent
+/// multiplications.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CoreClock {
     /// Number of multiplications in the chain.
     pub chain_length: u32,
-    /// Core cycles of one multiplication; `None` if unknown for this core, in which case no cost is
-    /// given in cycles.
+    /// Latency of one multiplication in core cycles; `None` if unknown for this core. Then no cost
+    /// is given in cycles.
     pub multiplication_cycles: Option<u32>,
-    /// Number of additions in the probe that shows whether the core is shared.
+    /// Number of independent additions in the probe that shows whether the other hardware thread of
+    /// the core is busy.
     pub additions: u32,
-    /// Time that reading the clock adds to a probe.
+    /// Ticks that reading the clock adds to the time of a probe.
     pub overhead_ticks: Ticks,
-    /// Ratio of the time of the additions to that of the chain on an unshared core of this kind, in
-    /// thousandths; `None` if unknown.
+    /// Time of the additions over the time of the multiplications on an unshared core of this kind,
+    /// in thousandths; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unshared_per_mille: Option<u32>,
-    /// perf's name of the counter of core cycles; `None` if none gave the known answer.
+    /// Name of the perf counter of core cycles; `None` if no counter passed its known-answer test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counter: Option<String>,
-    /// Cost of sharing the core in earlier runs on this machine; empty if unknown.
+    /// Cost of sharing the core with a busy hardware thread, from earlier runs on this machine;
+    /// empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_costs: Vec<SharedCost>,
 }
 
-/// Cost of sharing the core: one case of one run that has cycles on both a shared and an unshared
-/// core.
+/// Cost of sharing the core with a busy hardware thread, from one case of one run that was measured
+/// both with and without sharing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SharedCost {
-    /// Ratio of the time of the additions to that of the chain while the core was shared, in
+    /// Time of the additions over the time of the multiplications while the core was shared, in
     /// thousandths.
     pub ratio_per_mille: u32,
-    /// Ratio of the cost on the shared core to that on an unshared core, in thousandths.
+    /// Cost of the case on the shared core over its cost on the unshared core, in thousandths.
     pub cost_per_mille: u32,
 }
 
-/// Limit of the additions' time on an unshared core, as a multiple of the least time in the run;
-/// with a neighbour the time is 1.15 times the least or more.
+/// Largest ratio of the additions' time to the least such time in the run at which a core counts as
+/// unshared. With a busy hardware thread next to it, the ratio is 1.15 or more.
 const UNSHARED_WITHIN: f64 = 1.06;
 
-/// Limit of the ratio of additions to chain on an unshared core, as a multiple of the known ratio.
-/// The limit allows for the beginning and the end of a probe.
+/// Largest ratio of a probe's value to the known value of an unshared core at which a core counts
+/// as unshared. The limit allows for the beginning and the end of a probe.
 const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
 
 impl CoreClock {
-    /// Returns the limit up to which a probe counts as unshared: a ratio of the time of the
-    /// additions to that of the chain. `least_seen` is the least ratio in the run. A core that was
-    /// shared throughout never shows its own ratio, so the known ratio of such cores is a limit,
-    /// too.
+    /// Returns the limit below which a probe's ratio (time of the additions over time of the
+    /// multiplications) counts as unshared. `least_seen` is the least ratio in the run. The known
+    /// ratio of this kind of core also limits the result, because a core that is shared throughout
+    /// a run never shows its unshared ratio.
     pub fn unshared_below(&self, least_seen: f64) -> f64 {
         let known = self
             .unshared_per_mille
@@ -81,24 +84,25 @@ impl CoreClock {
         (least_seen * UNSHARED_WITHIN).min(known.unwrap_or(f64::INFINITY))
     }
 
-    /// Returns the core cycles of the chain, if known for this core.
+    /// Returns the number of core cycles of the chain of multiplications; `None` if unknown for
+    /// this core.
     pub fn chain_cycles(&self) -> Option<f64> {
         self.multiplication_cycles
             .map(|each| f64::from(each) * f64::from(self.chain_length))
     }
 }
 
-/// Outcome of a control that the experiment asked for.
+/// Outcome of a control: a setting of the environment that the experiment requested.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ControlOutcome {
     /// The control was in force for every arm.
     Applied,
-    /// A flag turned the control off.
+    /// A flag disabled the control.
     TurnedOff,
-    /// The machine does not have the control.
+    /// The machine does not allow the control.
     Refused {
-        /// State of the machine that was found.
+        /// State of the machine as found.
         found: String,
         /// State of the machine that the control needs.
         needed: String,
@@ -109,18 +113,19 @@ pub enum ControlOutcome {
     },
 }
 
-/// A control of the environment: affinity, priority, locked memory and so on.
+/// A control: a setting of the environment, such as affinity, priority or locked memory, and its
+/// outcome.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Control {
     /// Name of the control: `affinity`, `real-time-priority`, `locked-memory` or `fresh-processes`.
     pub name: String,
-    /// Setting that the experiment asked for.
+    /// Setting that the experiment requested.
     pub wanted: String,
-    /// Outcome of the control.
+    /// Whether the control was in force, and if not, why.
     pub outcome: ControlOutcome,
 }
 
-/// The first line of a record of a measurement.
+/// First line of the record of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Name and version of the format, [`MEASURE_FORM`].
@@ -131,77 +136,77 @@ pub struct Header {
     pub started_at: String,
     /// Command line of the run, including the program.
     pub command: Vec<String>,
-    /// Seed of the interleaving and of every random pattern.
+    /// Seed of the interleaving of arms and of all random patterns.
     pub seed: u64,
-    /// The machine on which the run was made.
+    /// Facts about the machine that was measured.
     pub host: HostManifest,
-    /// The clock of the run.
+    /// Facts about the clock of the run.
     pub clock: ClockFacts,
-    /// The core's own clock.
+    /// Facts about the core's clock.
     pub core_clock: CoreClock,
     /// Controls of the environment and their outcomes.
     pub controls: Vec<Control>,
     /// Language runtimes whose tasks are measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runtimes: Vec<RuntimeFacts>,
-    /// Spread between earlier runs, if records of them were named.
+    /// Spread of costs between earlier runs; `None` if the user named no records of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierRuns>,
-    /// The cases to be measured.
+    /// Cases to be measured, and limits of the run.
     pub plan: Plan,
 }
 
-/// Raw result of a pointer chase through memory of one size, which shows the load latency of the
-/// cache or memory of that size.
+/// Raw times of loads from memory of one size, which show the load latency of the cache (or memory)
+/// of that size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Size of the memory walked over.
+    /// Size of the memory that the walks load from.
     pub size_bytes: Bytes,
-    /// Loads in each timed walk.
+    /// Number of loads in each timed walk along pointers in random order.
     pub loads: u64,
-    /// Time of each walk.
+    /// Time of each walk in ticks.
     pub walk_ticks: Vec<Ticks>,
-    /// Walks of this chase with empty caches: each follows a walk through other memory, larger than
-    /// all caches together. `None` for sizes beyond the last level, or if there was no memory of
-    /// that size.
+    /// Walks along the same pointers from empty caches: before each, all caches are filled with
+    /// other data. `None` for sizes beyond the last-level cache, or if there was no memory for the
+    /// other data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Walks>,
-    /// Walks through emptied caches with one load per page, so that each load also needs a
-    /// translation.
+    /// Walks from empty caches with one load per page, so that each load also needs a TLB entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied_by_page: Option<Walks>,
-    /// Walks of independent loads in order, one per line: as fast as lines arrive.
+    /// Walks with independent loads in ascending order, one per line, which show how fast lines
+    /// arrive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_order: Option<Walks>,
 }
 
-/// Timed walks over one piece of memory.
+/// Times of repeated walks over one piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walks {
-    /// Loads in each walk.
+    /// Number of loads in each walk.
     pub loads: u64,
-    /// Time of each walk.
+    /// Time of each walk in ticks.
     pub walk_ticks: Vec<Ticks>,
 }
 
-/// Outcome of a known-answer test of an instrument.
+/// Outcome of a known-answer test of a clock or counter.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelfTestOutcome {
-    /// The instrument gave the known answer and may be used.
+    /// The clock or counter gave the known answer, and may be used.
     Admitted,
-    /// The instrument is not available, so it was not tested.
+    /// The clock or counter is not available.
     Unavailable {
-        /// Reason why the instrument is not available.
+        /// Reason why the clock or counter is not available.
         why: String,
     },
-    /// The instrument gave a wrong answer, and is not used.
+    /// The clock or counter gave a wrong answer, and is not used.
     Wrong {
-        /// The lowest correct reading.
+        /// Lowest correct reading.
         expected_low: u64,
-        /// The highest correct reading.
+        /// Highest correct reading.
         expected_high: u64,
-        /// The reading of the instrument.
+        /// Reading of the tested clock or counter.
         found: u64,
     },
 }
@@ -211,49 +216,50 @@ pub enum SelfTestOutcome {
 pub struct SelfTest {
     /// Name of the clock or counter.
     pub instrument: String,
-    /// The workload whose answer is known.
+    /// Workload whose correct reading is known.
     pub known_answer: String,
-    /// Outcome of the test.
+    /// Whether the clock or counter passed the test.
     pub outcome: SelfTestOutcome,
 }
 
-/// A case, or one repetition of a case, that could not be run.
+/// A case, or one repetition of a case, that could not be run, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// Index of the refused case in the plan.
     pub case: u32,
-    /// Number of the refused repetition.
+    /// Number of the repetition that could not be run.
     pub repetition: u32,
-    /// Reason of the refusal, and what to do about it.
+    /// Reason why the case could not be run, and the remedy.
     pub why: String,
 }
 
-/// Why a run ended.
+/// Reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndReason {
-    /// Every case reached its precision or its share of the budget.
+    /// Every case reached its precision, or used up its share of the budget.
     Complete,
     /// A signal asked the run to stop.
     Interrupted,
 }
 
-/// Last line of a record, unless the run was cut off.
+/// Last line of a record. A killed run has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Why the run ended.
+    /// Reason why the run ended.
     pub reason: EndReason,
-    /// Duration of the run.
+    /// Duration of the run in nanoseconds.
     pub elapsed_ns: Nanos,
-    /// Tick rate over the whole run; it shows that the first calibration held.
+    /// Ticks per second over the whole run. This rate shows whether the first calibration was
+    /// right.
     pub ticks_per_second: TickRate,
-    /// Switches of this program and of all processes that it started and waited for, over the whole
-    /// life of each; absent in older records.
+    /// Number of switches of this process and of all its child processes that have ended, each over
+    /// its whole life. Absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<KernelSwitches>,
 }
 
-/// A line of the record of a measurement.
+/// One line of the record of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum Line {
@@ -261,16 +267,16 @@ pub enum Line {
     Header(Box<Header>),
     /// A known-answer test of an instrument.
     SelfTest(SelfTest),
-    /// A load latency measured on this machine.
+    /// Load latency of memory of one size.
     Latency(Latency),
-    /// A batch that was run for counters or single hand-offs.
+    /// A batch that was run for counters or for single hand-offs.
     Sample(Box<Sample>),
-    /// Cycles of short batches.
+    /// A window of rounds of short batches.
     Cycles(Box<Cycles>),
-    /// Report of a runtime on a repetition.
+    /// Report of a language runtime on a repetition.
     Runtime(Box<RuntimeRun>),
-    /// A repetition that could not be run.
+    /// A case or repetition that could not be run.
     Refusal(Refusal),
-    /// Last line of the record; missing if the run was cut off.
+    /// Last line of the record. A killed run has none.
     End(End),
 }

@@ -1,9 +1,10 @@
-//! The record of injected preemptions: the CPU time of two copies of a program, one of them preempted, run by run; or the CPU time and work
-//! of a running service, phase by phase.
+//! The record of injected preemptions. For a command, it has the CPU time of two copies in each
+//! run, of which one was preempted. For a running service, it has the CPU time and work of each
+//! phase.
 //!
-//! The input is runs as they are made; the output is an append-only file of JSON lines (see `docs/formats/json.md`), and the same values
-//! read back, so that any report can be made elsewhere and later. This module has no statistics and no printing, and does not know how a
-//! program is preempted.
+//! The writer appends each run to a file of JSON lines (see `docs/formats/json.md`) when the run
+//! ends. The reader returns the same values, so that reports can be made later and on other
+//! machines. This module computes no statistics, prints nothing and preempts no program.
 
 mod file;
 mod service;
@@ -15,15 +16,16 @@ use switchcost_units::{Bytes, CpuId, Nanos};
 
 pub use service::{Arm, Group, Look, Phase, Service};
 
-/// Name of the format and the version that this program writes and reads. Version 1 was never
-/// released: it had one period and no moves. Version 2 is the first.
+/// Name of the format of injection records, with the version that this program writes and reads.
+/// Version 1 was never released: it had one period, and copies were not moved. Version 2 is the
+/// first released one.
 pub const INJECTION_FORM: &str = "switchcost.record.injection/2";
 
-/// Least CPU time of a program that is preempted: a program that uses less ends within a few time
-/// slices.
+/// Least CPU time of a command that can be preempted. A command that uses less ends within a few
+/// time slices.
 pub const LEAST_CPU: Nanos = Nanos::millis(20);
 
-/// The first line of a record of an injection.
+/// First line of the record of an injection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Name and version of the format, [`INJECTION_FORM`].
@@ -32,65 +34,71 @@ pub struct Header {
     pub program_version: String,
     /// Start of the run (RFC 3339, UTC).
     pub started_at: String,
-    /// Command of which two copies ran; for a service its name and, if it is an interpreter, its
-    /// script. Hostile text until escaped.
+    /// Command of which two copies ran. For a service, its name, followed by the script if the
+    /// service is an interpreter. Untrusted text that must be escaped before it is shown.
     pub command: Vec<String>,
     /// Build ID of the program in hexadecimal; null if the program has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
-    /// For an interpreter a hexadecimal digest that identifies its script.
+    /// Digest in hexadecimal that identifies the script of an interpreter; null without a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
     /// Seed of the order of runs.
     pub seed: u64,
-    /// The machine on which the run was made.
+    /// Facts about the machine on which the run was made.
     pub host: HostManifest,
-    /// The clock of the run.
+    /// Facts about the clock of the run.
     pub clock: ClockFacts,
-    /// The clock of the measured core.
+    /// Facts about the clock of the measured core.
     pub core_clock: CoreClock,
-    /// The runs to be made.
+    /// Runs to be made, and their limits.
     pub plan: Plan,
-    /// A run before all others, in which neither copy was preempted.
+    /// Results of both copies in the first run, in which neither was preempted.
     pub undisturbed: [TwinRun; 2],
-    /// The preempted service; `None` if a command was run.
+    /// The preempted service; `None` if a command was preempted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
 }
 
-/// The plan of an injection.
+/// Plan of an injection: how often, with what and for how long a program is preempted.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Plan {
-    /// The CPU of the program and of the preemptor.
+    /// CPU that the program and the preempting task share.
     pub cpu: CpuId,
-    /// Time that a copy runs, or that a service has its CPU, until it is preempted.
+    /// Time between two preemptions, in nanoseconds: for which a copy runs, or for which a service
+    /// has its CPU.
     pub period_ns: Nanos,
-    /// Length of a copy's time slice; for a service the length of a phase without the preemptor's part.
+    /// Length of a copy's time slice in nanoseconds. For a service, the length of a phase without
+    /// the preempting task's time.
     pub turn_ns: Nanos,
-    /// Bytes that the preemptor touches each time: first 0, then in ascending order.
+    /// Footprints: numbers of bytes that the preempting task touches each time. The first is 0, and
+    /// the others ascend.
     pub footprints_bytes: Vec<Bytes>,
-    /// Time for all runs together.
+    /// Time for all runs together, in nanoseconds.
     pub budget_ns: Nanos,
-    /// Whether no copy is preempted (for a service: nothing is touched), as a check of the instrument.
+    /// Whether no copy is preempted (for a service: the preempting task touches nothing), as a test
+    /// of the instrument.
     pub preempts_nobody: bool,
     /// Whether the outputs of both copies were compared.
     pub checks_output: bool,
-    /// Environment variables that were set for the copies because they were unset, each `NAME=value`.
+    /// Environment variables that were set for the copies because they had been unset, each as
+    /// `NAME=value`.
     pub settings: Vec<String>,
-    /// Further periods and their time slices.
+    /// Further periods between preemptions, each with its length of a time slice.
     pub further: Vec<Timing>,
     /// CPU to which a copy is moved at one preemption, and from which it returns at the next, in
-    /// separate runs.
+    /// separate runs. `None` if copies are not moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_to: Option<CpuId>,
-    /// Whether each copy has its own copy of the working directory.
+    /// Whether each copy of the command has its own copy of the working directory.
     pub is_apart: bool,
-    /// Whether copies are frozen by their control groups between time slices; otherwise signals stop them.
+    /// Whether copies are frozen by their control groups between time slices. Otherwise signals
+    /// stop them.
     pub is_frozen: bool,
 }
 
 impl Plan {
-    /// Makes a plan with one period, no moves and no other options.
+    /// Returns a plan with one period, without moves, and with all other options off.
     pub fn plain(
         cpu: CpuId,
         timing: Timing,
@@ -114,29 +122,29 @@ impl Plan {
     }
 }
 
-/// Period of the preemptions, and length of a time slice of a copy.
+/// Time between preemptions, and length of a copy's time slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Timing {
-    /// Time until the program is preempted.
+    /// Time between two preemptions in nanoseconds.
     pub period_ns: Nanos,
-    /// Length of a copy's time slice; for a service the length of a phase.
+    /// Length of a copy's time slice in nanoseconds; for a service, the length of a phase.
     pub turn_ns: Nanos,
 }
 
-/// One way of a plan to preempt a program.
+/// One way to preempt a program, of those in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Index of the period in [`Plan::timings`].
+    /// Index of the period and time slice in [`Plan::timings`].
     pub timing: usize,
     /// Index of the footprint in [`Plan::footprints_bytes`].
     pub footprint: usize,
-    /// Whether the copy is moved to another CPU and back.
+    /// Whether a copy moves to another CPU at one preemption, and returns at the next.
     pub is_moved: bool,
 }
 
 impl Plan {
-    /// Returns all periods with their time slices, beginning with the period that is reported
-    /// first.
+    /// Returns the first period and then the further ones, each with its time slice. Reports show
+    /// the first period first.
     pub fn timings(&self) -> Vec<Timing> {
         let first = Timing {
             period_ns: self.period_ns,
@@ -147,8 +155,8 @@ impl Plan {
             .collect()
     }
 
-    /// Returns all ways in which a command is preempted in one pass. A copy is moved only at the
-    /// first period, with nothing touched.
+    /// Returns all ways to preempt a command in one block of runs: each footprint at each period,
+    /// and moves at the first period with the first footprint.
     pub fn ways(&self) -> Vec<Way> {
         let of = |timing| {
             (0..self.footprints_bytes.len()).map(move |footprint| Way {
@@ -166,29 +174,29 @@ impl Plan {
     }
 }
 
-/// Two copies run to their ends, one of them preempted.
+/// Result of one run: two copies of the command from start to end, of which one was preempted.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Run {
-    /// Number of the pass through the footprints.
+    /// Number of the block of runs. Each block has every way to preempt once.
     pub block: u32,
-    /// Index of the footprint in the plan's footprints.
+    /// Index of the footprint in [`Plan::footprints_bytes`].
     pub footprint: u32,
-    /// Index of the period: 0 is the plan's first, 1 the first of the further ones.
+    /// Index of the period in [`Plan::timings`].
     pub timing: u32,
-    /// Whether the preempted copy was moved each time, to another CPU or back.
+    /// Whether the preempted copy moved to another CPU or back at each preemption.
     pub is_moved: bool,
-    /// The preempted copy, 0 or 1.
+    /// Number of the preempted copy, 0 or 1.
     pub preempted: u8,
-    /// Start of this run, since the start of the first run.
+    /// Start of this run in nanoseconds since the start of the first run.
     pub since_start_ns: Nanos,
-    /// Wall time of the run.
+    /// Wall time of the run in nanoseconds.
     pub wall_ns: Nanos,
-    /// Measurements of the first and the second copy.
+    /// Results of the first and the second copy.
     pub twins: [TwinRun; 2],
 }
 
 impl Run {
-    /// Returns the way in which the preempted copy was preempted.
+    /// Returns the way in which a copy was preempted in this run.
     pub fn way(&self) -> Way {
         Way {
             timing: self.timing as usize,
@@ -197,86 +205,89 @@ impl Run {
         }
     }
 
-    /// Returns the copy that was preempted.
+    /// Returns the result of the copy that was preempted.
     pub fn preempted(&self) -> &TwinRun {
         &self.twins[usize::from(self.preempted & 1)]
     }
 
-    /// Returns the copy that was not preempted.
+    /// Returns the result of the copy that was not preempted.
     pub fn undisturbed(&self) -> &TwinRun {
         &self.twins[usize::from(1 - (self.preempted & 1))]
     }
 }
 
-/// One copy of the program from its start to its end.
+/// Result of one copy of the command from start to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TwinRun {
-    /// CPU time of the copy and all its children, as the kernel reports it at the copy's end.
+    /// CPU time of the copy and all its children in nanoseconds, as the kernel reports it when the
+    /// copy ends.
     pub cpu_ns: Nanos,
-    /// Time of a chain of multiplications in the copy's time slices, as a harmonic mean over time, in picoseconds.
+    /// Time of a chain of multiplications on the core during the copy's time slices, as a harmonic
+    /// mean over time, in picoseconds.
     pub chain_ps: u64,
-    /// Number of the copy's time slices.
+    /// Number of time slices of the copy.
     pub turns: u64,
-    /// Total length of the time slices of the copy.
+    /// Total length of the copy's time slices in nanoseconds.
     pub turns_ns: Nanos,
-    /// Number of preemptions of the copy within its time slices; in a control run, the number of
-    /// preemptions that were left out.
+    /// Number of preemptions of the copy during its time slices. In a control run, the number of
+    /// preemptions that were omitted.
     pub preemptions: u64,
-    /// Total time for which the preemptor had the CPU.
+    /// Total time for which the preempting task had the CPU, in nanoseconds.
     pub away_ns: Nanos,
-    /// Switches because the copy waited; the end of each time slice counts as one.
+    /// Number of switches at which the copy waited. The end of each time slice also counts as one.
     pub voluntary: u64,
-    /// Involuntary switches of the copy, including those at the ends of time slices.
+    /// Number of involuntary switches of the copy, including those at the ends of time slices.
     pub involuntary: u64,
 }
 
-/// The last line of a record of an injection.
+/// Last line of the record of an injection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Whether a signal stopped the run before its time was used up.
+    /// Whether a signal stopped the run before its budget was used up.
     pub is_interrupted: bool,
-    /// Time that all runs took.
+    /// Duration of all runs together in nanoseconds.
     pub elapsed_ns: Nanos,
-    /// Whether the service ended by itself.
+    /// Whether the preempted service ended by itself.
     pub has_service_ended: bool,
-    /// Other tasks that had the CPU for a considerable part of the time.
+    /// Other tasks that used the measured CPU for a considerable part of the time.
     pub others: Vec<Other>,
 }
 
-/// Another task on the measured CPU.
+/// Another task that ran on the measured CPU.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Other {
     /// Process ID of the task.
     pub process: u32,
-    /// Name of the task's thread, as the kernel keeps it; hostile text until escaped.
+    /// Name of the task's thread, as the kernel stores it; untrusted text that must be escaped
+    /// before it is shown.
     pub name: String,
-    /// CPU time of the task while it was last seen on the measured CPU.
+    /// CPU time of the task in nanoseconds, as last seen on the measured CPU.
     pub cpu_ns: Nanos,
 }
 
-/// A line of the record of an injection.
+/// One line of the record of an injection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum Line {
     /// Header of the record, always the first line.
     Header(Box<Header>),
-    /// Two copies run to their ends.
+    /// Result of one run of two copies of a command.
     Run(Run),
-    /// Four phases of a service.
+    /// Results of four phases of a service.
     Group(Group),
-    /// Last line, if the run ended by itself.
+    /// Last line of the record. A killed run has none.
     End(End),
 }
 
-/// A record of an injection, read back from its file.
+/// The record of an injection, read back from its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
     /// The first line of the record.
     pub header: Header,
-    /// All runs in their order.
+    /// Results of all runs of a command, in order.
     pub runs: Vec<Run>,
-    /// All groups of a service's phases in their order.
+    /// Groups of four phases of a service, in order.
     pub groups: Vec<Group>,
-    /// Last line of the record; `None` if the writer was killed.
+    /// Last line of the record; `None` if the run was killed.
     pub end: Option<End>,
 }

@@ -1,11 +1,13 @@
-//! Records of measurements: versioned, self-describing, crash-safe.
+//! Records of measurements, observations and injections: files with a version, which describe
+//! themselves and survive a crash.
 //!
-//! The input is facts, plans and raw samples as they are taken; the output is an append-only file of JSON lines (see
-//! `docs/formats/measure-record.md`), and the same values read back. The file has everything that a later stage needs, so that any report
-//! can be made again elsewhere and years later. This crate has no statistics and no printing, and does not know how a sample is taken.
+//! The writer appends facts, plans and raw samples as they arise to a file of JSON lines (see
+//! `docs/formats/measure-record.md`). The reader returns the same values. A file contains
+//! everything that later stages need, so that reports can be made years later and on other
+//! machines. This crate computes no statistics, prints nothing and takes no samples.
 //!
-//! The record of a measurement and the types that all records share are at the top. Each other file has a module: [`observation`],
-//! [`injection`] and [`profile`].
+//! The record of a measurement, and the types that all records share, are at the top level. Each
+//! other kind of file has a module: [`observation`], [`injection`] and [`profile`].
 #![doc = include_str!("../README.md")]
 
 mod cycles;

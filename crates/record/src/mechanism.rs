@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 
-/// Mechanism that hands the token from one task to the next.
+/// Mechanism by which one task hands the token to the next.
 #[derive(
     Clone,
     Copy,
@@ -22,54 +22,58 @@ use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Mechanism {
-    /// A pipe, through which one byte is sent (Ousterhout 1990, lmbench, Li 2007).
+    /// One byte is sent through a pipe (Ousterhout 1990, lmbench, Li 2007).
     Pipe,
-    /// A counter of one in an eventfd.
+    /// The counter of an eventfd is set to one and read.
     Eventfd,
-    /// A word in shared memory with FUTEX_WAKE and FUTEX_WAIT.
+    /// A word in shared memory is changed, with FUTEX_WAKE and FUTEX_WAIT.
     Futex,
-    /// A POSIX mutex and condition variable, a pair for each direction, notified while the lock is held.
+    /// A condition variable is notified while its POSIX mutex is locked. There is a pair of both
+    /// for each direction.
     MutexCondvar,
-    /// A POSIX mutex and condition variable, a pair for each direction, notified after the lock is released.
+    /// A condition variable is notified after its POSIX mutex is unlocked. There is a pair of both
+    /// for each direction.
     MutexCondvarUnlocked,
-    /// A POSIX mutex and a condition variable that both tasks share; a task holds the lock except
-    /// while it waits (the blog post's program).
+    /// A single condition variable and POSIX mutex that both tasks use. A task holds the mutex
+    /// except while it waits, as in the blog post's program.
     MutexCondvarHeld,
-    /// One byte through a pair of Unix stream sockets.
+    /// One byte is sent through a pair of Unix stream sockets.
     Socketpair,
-    /// TCP on loopback, over which one byte is sent, without Nagle's delay.
+    /// One byte is sent through TCP on the loopback device, with TCP_NODELAY.
     Tcp,
-    /// A POSIX semaphore, which is posted and waited for.
+    /// A POSIX semaphore is posted and waited for.
     PosixSem,
-    /// A message of one byte through a POSIX message queue.
+    /// A message of one byte is sent through a POSIX message queue.
     PosixMq,
-    /// A signal sent with tgkill and taken with sigwaitinfo.
+    /// A signal is sent with tgkill and received with sigwaitinfo.
     Signal,
-    /// sched_yield: the token that a task hands over is the CPU itself.
+    /// A task calls sched_yield. The token is the CPU itself.
     Yield,
-    /// A stackful coroutine, resumed and suspended in user space (corosensei).
+    /// A stackful coroutine is resumed and suspended in user space (corosensei).
     Fiber,
-    /// swapcontext, which also saves the signal mask with a system call.
+    /// A context is switched with swapcontext, which also calls the kernel to change the signal
+    /// mask.
     Ucontext,
-    /// A user-level thread library with a run queue: a thread yields.
+    /// A thread of a user-level library with a run queue yields.
     Green,
-    /// A user-level thread library whose timer signal takes the CPU from a thread.
+    /// A timer signal preempts a thread of a user-level library.
     GreenPreempt,
-    /// A task of a single-threaded tokio runtime that yields to the executor.
+    /// A task of a single-threaded tokio runtime yields to the executor.
     Async,
-    /// A timer that lets a task of high priority preempt one of low priority; the cost is charged
-    /// to the victim.
+    /// A task of high priority that waits for a timer preempts one of low priority. The cost is
+    /// attributed to the preempted task.
     Preempt,
-    /// No hand-off: two tasks walk concurrently, each on its own CPU, and each is compared with a
-    /// walk alone. The comparison shows the cost of sharing caches without a switch.
+    /// No hand-off: two tasks access their working sets concurrently, each on its own CPU, and each
+    /// is compared with the same accesses alone. The difference is the cost of sharing caches
+    /// without a switch.
     Concurrent,
-    /// Tasks of a language runtime, in a program that the case names.
+    /// Tasks of a language runtime hand over the token, in a program that the case names.
     Runtime,
-    /// An artificial switch of known length, to prove the instrument.
+    /// An artificial switch of known length, which tests the instrument.
     Synthetic,
 }
 
-/// Tasks between which the token is handed.
+/// Kind of tasks between which the token is handed over.
 #[derive(
     Clone,
     Copy,
@@ -89,40 +93,41 @@ pub enum Mechanism {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Between {
-    /// Processes, each with an address space of its own.
+    /// Processes, each with its own address space.
     Process,
     /// Threads of one process.
     Thread,
-    /// Contexts in one OS thread, whose switches the kernel does not see.
+    /// User-level contexts in one OS thread. The kernel does not see their switches.
     User,
 }
 
-/// Set-up that a mechanism needs for its tasks.
+/// Kind of set-up that a mechanism needs for its tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Tasks of the kernel in a ring, with a channel from each to the next.
+    /// Kernel tasks in a ring, with a channel from each task to the next.
     Ring,
-    /// Contexts of one OS thread.
+    /// User-level contexts in one OS thread.
     UserLevel,
-    /// A victim and its preemptor.
+    /// A task and another that preempts it.
     Preemption,
-    /// Tasks without a hand-off.
+    /// Tasks that run concurrently, without a hand-off.
     Concurrent,
-    /// Tasks of a language runtime.
+    /// Tasks of a language runtime, in a program of that language.
     Runtime,
-    /// No tasks at all.
+    /// No tasks; the switch is artificial.
     Synthetic,
 }
 
-/// Published range of a cost, wide on purpose. A number outside is suspect; a number inside proves
-/// nothing. The upper end allows for machines of 2007 and slow virtual machines.
+/// Range of a cost in publications, wide on purpose. A result outside the range is suspect. A
+/// result inside proves nothing. The upper end allows for machines of 2007 and slow virtual
+/// machines.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Band {
-    /// Lower end, in nanoseconds.
+    /// Lower end of the range in nanoseconds.
     pub low: f64,
-    /// Upper end, in nanoseconds.
+    /// Upper end of the range in nanoseconds.
     pub high: f64,
-    /// Publication in which the range appeared.
+    /// Publications from which the range was taken, with their values.
     pub source: &'static str,
 }
 
@@ -130,35 +135,37 @@ const fn band(low: f64, high: f64, source: &'static str) -> Band {
     Band { low, high, source }
 }
 
-/// Properties of a mechanism: one row in the table of [`Mechanism::traits`].
+/// Properties of a mechanism, which [`Mechanism::traits`] returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
     /// Set-up of the mechanism's tasks.
     pub family: Family,
-    /// Kinds of tasks between which the mechanism can hand its token, the usual one first.
+    /// Kinds of tasks for which the mechanism is available, the default first.
     pub betweens: &'static [Between],
-    /// Whether a run without flags measures the mechanism.
+    /// Whether a measurement includes the mechanism by default.
     pub is_usual: bool,
-    /// Whether the baseline makes the same system calls as the switching arm. If no task waits and
-    /// user space suffices, the baseline makes none, and the calls are part of the direct cost.
+    /// Whether the baseline makes the same system calls as the switching arm. Otherwise the
+    /// baseline makes none, because no task has to wait and user space suffices. Then the system
+    /// calls are part of the direct cost.
     pub has_same_system_calls: bool,
-    /// Whether a task gives up the CPU voluntarily; otherwise the task is preempted.
+    /// Whether a task gives up the CPU voluntarily. Otherwise the task is preempted.
     pub is_blocking: bool,
-    /// Whether tasks compute until they are preempted. A counter of the CPU counts this work, too.
+    /// Whether tasks compute until they are preempted. A hardware counter then includes this
+    /// computation.
     pub is_preemptive: bool,
-    /// Reason why the mechanism works with two tasks only, if there is one.
+    /// Reason why the mechanism allows only two tasks; `None` if it allows more.
     pub two_tasks: Option<&'static str>,
-    /// Published ranges of the cost of one switch, and of one hand-off across CPUs.
+    /// Published ranges of the cost: of one switch on one CPU, and of one hand-off across CPUs.
     pub bands: Option<(Band, Band)>,
-    /// Phrase that follows "A switch between two threads" in a sentence.
+    /// Words that follow "A switch between two threads" in the report's sentence.
     pub means: &'static str,
-    /// Word for the mechanism's contexts.
+    /// Word in reports for the user-level contexts of the mechanism.
     pub contexts: &'static str,
-    /// Text of the help after the mechanism's name.
+    /// Sentence in the help text after the mechanism's name.
     pub help: &'static str,
 }
 
-/// Published range of the cost of a kernel switch on one CPU.
+/// Published range of the cost of a kernel switch between tasks on one CPU.
 pub const SAME_CPU: Band = band(
     300.0,
     10_000.0,
@@ -211,7 +218,7 @@ const fn ring(means: &'static str) -> Traits {
     }
 }
 
-/// Returns the traits of a lock, whose baseline needs no system call.
+/// Returns the properties of a mechanism with a lock, whose baseline makes no system calls.
 const fn lock(means: &'static str) -> Traits {
     Traits {
         has_same_system_calls: false,
@@ -305,19 +312,19 @@ impl Mechanism {
         }
     }
 
-    /// Returns the mechanisms that switch, without the synthetic one, those of runtimes, and the
-    /// blog post's variant.
+    /// Returns the mechanisms that a measurement includes by default. The synthetic switch,
+    /// language runtimes and the blog post's variant are not among them.
     pub fn real() -> impl Iterator<Item = Mechanism> {
         Mechanism::iter().filter(|mechanism| mechanism.traits().is_usual)
     }
 
-    /// Returns the kinds of tasks between which this mechanism can hand its token, the usual one
-    /// first.
+    /// Returns the kinds of tasks for which the mechanism is available, the default first.
     pub fn betweens(self) -> &'static [Between] {
         self.traits().betweens
     }
 
-    /// Whether the mechanism hands over a token, so that a switch or a hand-off can be priced.
+    /// Whether the mechanism hands over a token. Only then does a case have a cost of a switch or
+    /// hand-off.
     pub fn hands_over(self) -> bool {
         self.traits().family != Family::Concurrent
     }

@@ -9,7 +9,7 @@ use switchcost_workload::WorkingSet;
 
 use crate::{Between, Mechanism, RuntimeCase, VectorCase};
 
-/// The scheduling policy of the tasks.
+/// Scheduling policy of the measured tasks.
 #[derive(
     Clone,
     Copy,
@@ -27,24 +27,24 @@ use crate::{Between, Mechanism, RuntimeCase, VectorCase};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Policy {
-    /// SCHED_FIFO: a running task loses the CPU only to a task of higher priority.
+    /// SCHED_FIFO: only a task of higher priority preempts a running task.
     Fifo,
-    /// SCHED_RR: as SCHED_FIFO, with a quantum among tasks of equal priority.
+    /// SCHED_RR: as SCHED_FIFO, but tasks of equal priority alternate by time slices.
     Rr,
     /// SCHED_OTHER, the kernel's default.
     Other,
-    /// SCHED_BATCH: as SCHED_OTHER, but a woken task does not preempt the running one.
+    /// SCHED_BATCH: as SCHED_OTHER, but a task that is woken does not preempt the running one.
     Batch,
 }
 
 impl Policy {
-    /// Whether tasks of this policy run before all ordinary ones.
+    /// Whether this is a real-time policy, whose tasks run before all ordinary tasks.
     pub fn is_real_time(self) -> bool {
         matches!(self, Policy::Fifo | Policy::Rr)
     }
 }
 
-/// Relation of two CPUs of a placement, from near to far.
+/// Relation of the CPUs on which the tasks of a case run, nearest first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize, Display, EnumString,
 )]
@@ -53,31 +53,32 @@ impl Policy {
 pub enum Relation {
     /// All tasks share one CPU.
     SameCpu,
-    /// Two hardware threads of one core.
+    /// The tasks run on two hardware threads of one core.
     Smt,
-    /// Two cores that share a cache.
+    /// The tasks run on two cores that share a cache.
     SharedCache,
-    /// Two cores of one socket without a shared cache.
+    /// The tasks run on two cores of one socket that share no cache.
     SameSocket,
-    /// CPUs in two sockets.
+    /// The tasks run on CPUs of two sockets.
     OtherSocket,
-    /// Unknown relation: the machine does not report it.
+    /// The machine does not report the relation.
     Unknown,
-    /// CPUs chosen by the scheduler.
+    /// The tasks are not pinned; the scheduler chooses their CPUs.
     Unpinned,
 }
 
-/// CPUs of the tasks: task `i` runs on `cpus[i % cpus.len()]`, or anywhere if `cpus` is empty.
+/// CPUs of a case's tasks: task `i` runs on `cpus[i % cpus.len()]`, or on any CPU if `cpus` is
+/// empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Placement {
-    /// The CPUs, in the order of the tasks; empty means not pinned.
+    /// CPUs in the order of the tasks; empty if tasks are not pinned.
     pub cpus: Vec<CpuId>,
-    /// Relation of the CPUs.
+    /// Relation of the CPUs to each other.
     pub relation: Relation,
 }
 
 impl Placement {
-    /// Makes a placement of all tasks on one CPU.
+    /// Returns a placement of all tasks on one CPU.
     pub fn one_cpu(cpu: CpuId) -> Placement {
         Placement {
             cpus: vec![cpu],
@@ -85,7 +86,7 @@ impl Placement {
         }
     }
 
-    /// Makes a placement of tasks that are not pinned.
+    /// Returns a placement of tasks that are not pinned.
     pub fn unpinned() -> Placement {
         Placement {
             cpus: Vec::new(),
@@ -93,19 +94,20 @@ impl Placement {
         }
     }
 
-    /// Whether all tasks share one CPU, so that a hand-off needs a switch and the switch can be priced.
+    /// Whether all tasks share one CPU. Then each hand-off needs a switch, and the switch has a
+    /// cost.
     pub fn is_one_cpu(&self) -> bool {
         self.cpus.len() == 1
     }
 }
 
-/// Number of kernel switches that a hand-off is expected to take, in thousandths. The number is a
-/// range, because the kernel may choose: a notification under a lock takes one switch or two.
+/// Number of kernel switches that a hand-off is expected to need, in thousandths, as a range. The
+/// kernel may choose: a notification under a lock needs one switch or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SwitchPlan {
-    /// Fewest switches per 1,000 hand-offs.
+    /// Least number of switches per 1,000 hand-offs.
     pub low_per_mille: u64,
-    /// Maximum number of switches per 1,000 hand-offs.
+    /// Largest number of switches per 1,000 hand-offs.
     pub high_per_mille: u64,
 }
 
@@ -118,31 +120,30 @@ pub struct Case {
     pub between: Between,
     /// Number of tasks in the ring.
     pub tasks: u32,
-    /// Memory that each task touches between two switches.
+    /// Memory that each task accesses between two switches.
     pub working_set: WorkingSet,
-    /// Bytes that each other task touches between two time slices of the first task, if the case
-    /// measures the reload of the first task's working set (by several walks after each switch).
-    /// Null if a switch is compared with no switch.
+    /// Number of bytes that each other task accesses between two time slices of the first task, in
+    /// cases that measure the reload of the first task's working set (with several walks after each
+    /// switch). Null in cases that compare a switch with no switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Bytes>,
-    /// Vector registers in use at each hand-off; `None` if the program decides.
+    /// Vector registers in use at each hand-off; `None` if the compiled code decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors: Option<VectorCase>,
-    /// CPUs of the tasks.
+    /// CPUs on which the tasks run.
     pub placement: Placement,
     /// Scheduling policy of the tasks.
     pub policy: Policy,
-    /// Language runtime, and the way in which its tasks hand on the token; null for other
-    /// mechanisms.
+    /// Language runtime, and the kind of hand-off between its tasks; null for other mechanisms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeCase>,
-    /// Switches that the kernel is expected to count; `None` if the tasks do not share one CPU, so
-    /// that the count is reported but not judged.
+    /// Range of the kernel's expected count of switches. `None` if the tasks do not share one CPU:
+    /// then the count is reported but not judged.
     pub switches: Option<SwitchPlan>,
 }
 
 impl Case {
-    /// Makes a case with two tasks that touch nothing.
+    /// Returns a case with two tasks that access no working set.
     pub fn plain(
         mechanism: Mechanism,
         between: Between,
@@ -163,8 +164,8 @@ impl Case {
         }
     }
 
-    /// Returns a short name of the hand-off: `pipe`, with vector registers in use `pipe/avx512`,
-    /// for a runtime `go/channel`.
+    /// Returns a short name of the case's hand-off: `pipe`, `pipe/avx512` with vector registers in
+    /// use, or `go/channel` for a runtime.
     pub fn name(&self) -> String {
         match (&self.runtime, &self.vectors) {
             (
@@ -191,40 +192,39 @@ impl Case {
     }
 }
 
-/// The plan of a measurement.
+/// Plan of a measurement: its cases and limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// Name of the preset: `default`, `quick`, `full`, `lmbench`, or `selected` if flags name the cases.
     pub preset: String,
-    /// Cases to measure. Samples refer to a case by its index.
+    /// Cases to be measured. Samples refer to a case by its index.
     pub cases: Vec<Case>,
-    /// Limit of the half-width of a case's interval, in thousandths of the estimate; a case is done
-    /// when its interval is narrower.
+    /// Largest half-width of a case's confidence interval, in thousandths of the estimate, with
+    /// which the case is done.
     pub precision_per_mille: u32,
     /// Confidence level of every interval, in thousandths: 900 is 90 %.
     pub confidence_per_mille: u32,
-    /// Time after which no further repetition begins.
+    /// Time after which no further repetition begins, in nanoseconds since the start.
     pub budget_ns: Nanos,
     /// Maximum number of repetitions of a case.
     pub max_repetitions: u32,
-    /// Intended length of one timed batch.
+    /// Intended length of one timed batch in nanoseconds.
     pub batch_ns: Nanos,
-    /// Intended length of all cycles of one repetition.
+    /// Intended length of all rounds of one repetition in nanoseconds.
     pub repetition_ns: Nanos,
-    /// Length of the artificial switch of `synthetic`.
+    /// Length of the artificial switch of `synthetic` in nanoseconds.
     pub synthetic_switch_ns: Nanos,
-    /// Time that the synthetic mechanism adds to each walk of the switching arm.
+    /// Time that the synthetic mechanism adds to each walk of the switching arm, in nanoseconds.
     pub synthetic_reload_ns: Nanos,
-    /// Whether hardware and software counters were requested.
+    /// Whether the user requested hardware and software counters.
     pub wants_counters: bool,
-    /// Requests that make a timed batch unusual (a number of round trips, a flush, a pause); absent
-    /// if there are none.
+    /// Settings of timed batches that differ from the default; absent if there are none.
     #[serde(default, skip_serializing_if = "Rounds::is_usual")]
     pub rounds: Rounds,
 }
 
 impl Plan {
-    /// Returns all CPUs to which tasks of the cases are pinned, each once, in ascending order.
+    /// Returns all CPUs to which tasks of any case are pinned, each once, in ascending order.
     pub fn cpus(&self) -> Vec<CpuId> {
         let cpus: BTreeSet<CpuId> = self
             .cases
@@ -235,18 +235,20 @@ impl Plan {
     }
 }
 
-/// Requests that make a timed batch unusual: a *round* in the code of Li, Ding and Shen 2007.
+/// Settings of timed batches: number of round trips, cache flush and pause. (A batch is a *round*
+/// in the program of Li, Ding and Shen 2007.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// Number of round trips per batch (twice as many in the middle of a cycle); `None` for as many
-    /// as take the intended length.
+    /// Number of round trips per batch, with twice the number in the middle batch of a round;
+    /// `None` to choose the number by the intended length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<u64>,
-    /// Number of bytes that the first task writes before each batch, in which case no round trip is
-    /// left untimed.
+    /// Number of bytes that the first task writes before each batch, so that caches are flushed.
+    /// Then no round trip is left untimed. `None` without a flush.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_bytes: Option<Bytes>,
-    /// Time that the first task sleeps before each batch.
+    /// Time for which the first task sleeps before each batch, in nanoseconds; `None` without a
+    /// pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_ns: Option<Nanos>,
 }
@@ -271,7 +273,7 @@ impl fmt::Display for Rounds {
 }
 
 impl Rounds {
-    /// Whether timed batches are as usual.
+    /// Whether all settings have their defaults.
     pub fn is_usual(&self) -> bool {
         *self == Rounds::default()
     }

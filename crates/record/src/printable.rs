@@ -3,7 +3,7 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::os::unix::ffi::OsStrExt;
 
-/// Makes untrusted text (such as a name in a file) safe for a terminal, on one line. Control
+/// Returns untrusted text in a form that is safe to print on one line of a terminal. Control
 /// characters, and marks that reverse the order of text, become Rust escapes such as `\n` and
 /// `\u{1b}`.
 pub fn printable(text: &str) -> String {
@@ -18,8 +18,9 @@ pub fn printable(text: &str) -> String {
     printable
 }
 
-/// Makes text of unknown origin safe to print, on one line: line breaks and tabs become spaces. Other control characters (terminal
-/// escapes begin with one, of C0 or C1), and marks that reverse the order of text, are dropped.
+/// Returns untrusted text in a form that is safe to print on one line of a terminal. Line breaks
+/// and tabs become spaces. Other control characters, and marks that reverse the order of text, are
+/// removed.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_printable) {
         return Cow::Borrowed(text);
@@ -31,9 +32,9 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.collect())
 }
 
-/// Formats a file's name as one argument of a shell command: quoted if a shell would interpret it, and after `./` if a program would
-/// take it for a flag. Characters that a terminal would obey, and bytes that are no text, are escaped inside `$'...'`, which bash, ksh
-/// and zsh read; so the argument still names the file and is safe to print.
+/// Formats a file name as one argument of a shell command, safe to print. The name is quoted if a
+/// shell would interpret it, and preceded by `./` if it begins with a hyphen. Control characters
+/// and invalid UTF-8 are escaped inside `$'...'`, which bash, ksh and zsh understand.
 pub fn as_argument(name: impl AsRef<OsStr>) -> String {
     let name = name.as_ref().as_bytes();
     let file = if name.starts_with(b"-") {
@@ -52,20 +53,21 @@ fn escaped(name: &[u8]) -> String {
     let of_byte = |byte: &u8| match byte {
         b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
         b' '..=b'~' => char::from(*byte).to_string(),
-        // Always three digits, so that no digit of the name joins the escape.
+        // Always three octal digits, so that a following digit is not taken as a part of the
+        // escape.
         _ => format!("\\{byte:03o}"),
     };
     format!("$'{}'", name.iter().map(of_byte).collect::<String>())
 }
 
-/// Joins each semicolon of a name to the word after it, so that the semicolon does not separate an
-/// error from its hint. For names within a hint; `split_hint` returns the name, with a space for
-/// each no-break space after a semicolon.
+/// Replaces the space after each semicolon of a name by a no-break space, so that the semicolon
+/// does not separate an error from its hint in [`split_hint`].
 pub fn bind_semicolons(name: impl Display) -> String {
     name.to_string().replace("; ", ";\u{a0}")
 }
 
-/// Splits the text of an error into the error and the hint: the text after the last semicolon, if there is any.
+/// Splits an error's text into the error and the hint after the last semicolon; `None` without a
+/// semicolon. Semicolons protected by [`bind_semicolons`] are restored.
 pub fn split_hint(text: &str) -> (String, Option<String>) {
     let (wrong, hint) = match text.rsplit_once("; ") {
         Some((wrong, hint)) => (wrong, Some(hint)),
@@ -75,8 +77,7 @@ pub fn split_hint(text: &str) -> (String, Option<String>) {
     (unbind(wrong), hint.map(unbind))
 }
 
-/// Removes the numbers of system errors, such as ` (os error 2)`, from the text; the errors' names
-/// remain.
+/// Removes the numbers of system errors, such as ` (os error 2)`, from the text.
 pub fn strip_error_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let mut kept = parts.next().unwrap_or_default().to_owned();
@@ -86,8 +87,8 @@ pub fn strip_error_numbers(text: &str) -> String {
     kept
 }
 
-/// Whether a character is plain text, which commands no terminal, ends no line, and reverses no
-/// text.
+/// Whether a character is safe to print: no control character, line break, or mark that reverses
+/// the order of text.
 pub fn is_printable(c: char) -> bool {
     let turns_text = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     !c.is_control() && !turns_text

@@ -1,8 +1,10 @@
-//! Two files that together give the cost of a switch to a program: the program's *profile*, from its trace, and the *prices* of a machine,
-//! from arrays.
+//! Two kinds of file that together give the cost of a switch for a program: the program's
+//! *profile*, from its trace, and the *prices* of a machine, which are the costs of lost lines
+//! measured with arrays.
 //!
-//! The input is values that `reuse` computes from a trace, and that `switchcost` measures; the output is a JSON file for each, and the same
-//! values read back (`docs/formats/json.md`). This module has no statistics and no printing, and does not know the origin of either.
+//! The crate `reuse` computes profiles, and `switchcost measure --prices` measures prices. The
+//! writer stores each as a JSON file (`docs/formats/json.md`), and the reader returns the same
+//! values. This module computes no statistics and prints nothing.
 
 mod file;
 mod prices;
@@ -15,10 +17,11 @@ use switchcost_units::Bytes;
 pub use file::{read_prices, read_profile};
 pub use prices::{PRICES_SCHEMA, Price, Prices, SwitchPath};
 
-/// Name and version of a profile.
+/// Name and version of the profile's format.
 pub const PROFILE_SCHEMA: &str = "switchcost.profile/2";
 
-/// Way in which a program requests a line. The kind decides how far hardware can hide a miss, and so the price of the line.
+/// Kind of access by which a program requests a line. The kind decides how much of a miss the
+/// hardware can hide, and so the cost of losing the line.
 #[derive(
     Clone,
     Copy,
@@ -37,105 +40,113 @@ pub const PROFILE_SCHEMA: &str = "switchcost.profile/2";
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Kind {
-    /// Lines next to one that was requested shortly before: hardware prefetches them.
+    /// Lines next to one that was requested shortly before, which the hardware prefetches.
     Sequential,
     /// Lines at equal distances, requested by one instruction.
     Strided,
-    /// Loads from arbitrary places, several under way at once.
+    /// Loads from arbitrary addresses, of which several are in flight at the same time.
     Gathered,
-    /// Loads from arbitrary places that come alone, or wait for the load before, if it is not known on what their addresses depend.
+    /// Loads from arbitrary addresses that come alone, or wait for the load before. Used if
+    /// dependences between loads are unknown.
     Dependent,
-    /// Loads from arbitrary places whose address depends on another line that must come first.
+    /// Loads from arbitrary addresses, each of which depends on the value of another line.
     Chained,
-    /// Stores to arbitrary places.
+    /// Stores to arbitrary addresses.
     Stored,
-    /// Instructions that are prefetched together with those of the lines before.
+    /// Instruction fetches that are prefetched together with those of the lines before.
     Code,
-    /// Instructions that are fetched alone, so that the core waits for them.
+    /// Instruction fetches that come alone, for which the core waits.
     CodeAlone,
 }
 
 impl Kind {
-    /// Returns the kinds with prices of their own. A chained line costs as much as a dependent one.
+    /// Returns the kinds that have a measured cost. A chained line costs as much as a dependent
+    /// one.
     pub fn priced() -> impl Iterator<Item = Kind> {
         Kind::iter().filter(|kind| *kind != Kind::Chained)
     }
 }
 
-/// The lines that a program uses again after a switch point, with time and kind: the input of the
-/// model.
+/// Lines that a program uses again after a switch point, by time, kind and age. A profile is the
+/// input of the model (docs/method/model.md).
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Profile {
     /// Name and version of this JSON format.
     pub schema: String,
     /// Version of the program that wrote the profile.
     pub program_version: String,
-    /// The commands that were traced.
+    /// Command lines that were traced, as lists of arguments.
     pub commands: Vec<Vec<String>>,
-    /// Programs that ran, most instructions first.
+    /// Programs that ran in the trace, most instructions first.
     pub programs: Vec<Program>,
-    /// Size of a cache line.
+    /// Size of a cache line in bytes.
     pub line_bytes: Bytes,
     /// Number of instructions in the whole trace.
     pub instructions: u64,
-    /// Distance between switch points, in instructions: there is a switch point at each multiple.
+    /// Distance between two switch points in instructions. A switch point is an instruction at
+    /// which a switch is assumed.
     pub cut_instructions: u64,
-    /// Times since a switch point, in instructions: the columns of the lists below.
+    /// Times after a switch point, in instructions. Each list below has one entry or column per
+    /// time.
     pub times_instructions: Vec<u64>,
-    /// Number of lines used within each of `times_instructions` after a switch point.
+    /// Number of lines used within each of `times_instructions` after a switch point, over all
+    /// switch points.
     pub lines: Vec<Spread>,
     /// Lines used before a switch point and again within each of `times_instructions` after it, by
-    /// kind and age. Combinations of kind and age without lines are left out.
+    /// kind and age. Combinations without lines are left out.
     pub reused: Vec<Reused>,
-    /// Mean number of lines used within each of `times_instructions` for the first time, or for the
-    /// first time since the program used more memory than the largest age. The cost of these lines
-    /// is the same without a switch.
+    /// Mean number of lines used within each of `times_instructions` that were new: used for the
+    /// first time, or not since the program used more memory than the largest age. A switch does
+    /// not change the cost of new lines.
     pub new_lines: Vec<f64>,
-    /// Whether it is known on which loads addresses depend. If so, loads from arbitrary places are gathered or chained; if not, gathered or
-    /// dependent, by the distance to the load before.
+    /// Whether dependences between loads are known. If so, loads from arbitrary addresses are
+    /// gathered or chained. Otherwise they are gathered or dependent, by the distance to the load
+    /// before.
     #[serde(default)]
     pub has_dependences: bool,
 }
 
-/// A program that ran in the trace.
+/// A program that ran in the trace, and its instructions.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Program {
-    /// Name of the program; hostile text until escaped.
+    /// Name of the program; untrusted text that must be escaped before it is shown.
     pub name: String,
     /// GNU build ID of the program's file, in hexadecimal.
     pub build_id: Option<String>,
-    /// Instructions that the program executed.
+    /// Number of instructions that the program executed.
     pub instructions: u64,
 }
 
-/// Distribution over switch points of the number of lines used within a time.
+/// Mean and percentiles of the number of lines used within a time, over switch points.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Spread {
-    /// Mean over all switch points.
+    /// Mean number of lines over all switch points.
     pub mean: f64,
-    /// 10th percentile over switch points that are far enough apart, with a resolution of 4 %.
+    /// 10th percentile of the number of lines over switch points that are far enough apart, with a
+    /// resolution of 4 %.
     pub p10: f64,
-    /// Median over switch points that are far enough apart.
+    /// Median number of lines over switch points that are far enough apart, with a resolution of 4
+    /// %.
     pub p50: f64,
-    /// 90th percentile over switch points that are far enough apart.
+    /// 90th percentile of the number of lines over switch points that are far enough apart, with a
+    /// resolution of 4 %.
     pub p90: f64,
 }
 
-/// Lines that were used before a switch point and are used again after it.
+/// Lines of one kind and age that were used before a switch point and are used again afterwards.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Reused {
-    /// Way in which the program requests the lines.
+    /// Kind of access by which the program requests the lines.
     pub kind: Kind,
-    /// Age of the lines: upper end of a doubling of the bytes that the program itself used since it
-    /// last used the lines.
+    /// Largest age of the lines in bytes: the amount of memory that the program itself used since
+    /// it last used the lines. Each entry covers a doubling of the age.
     pub age_bytes: Bytes,
-    /// Mean number of lines within each of [`Profile::times_instructions`], over all switch points.
+    /// Mean number of lines within each of [`Profile::times_instructions`] after a switch point.
     pub lines: Vec<f64>,
 }
 
 impl Profile {
-    /// Makes the profile of a program that uses no memory; `times_instructions` are the times since
-    /// a switch point.
+    /// Returns the profile of a program that uses no memory, with these switch points and times.
     pub fn empty(cut_instructions: u64, times_instructions: Vec<u64>) -> Profile {
         let columns = times_instructions.len();
         Profile {
@@ -162,7 +173,7 @@ impl Profile {
         }
     }
 
-    /// Returns the program with most instructions.
+    /// Returns the program with the most instructions; `None` if no program ran.
     pub fn program(&self) -> Option<&Program> {
         self.programs.first()
     }

@@ -5,18 +5,18 @@ use std::path::Path;
 
 use crate::trust::{HeldPath, hand_over};
 
-/// Users who may read a new record.
+/// Which users may read a new record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Readers {
-    /// All users that the umask allows may read.
+    /// Every user that the umask allows.
     #[default]
     AsUsual,
-    /// Only the owner may read, because records contain command lines, which may have secrets.
+    /// Only the owner of the file. Records contain command lines, which may contain secrets.
     Owner,
 }
 
 impl Readers {
-    /// Returns the mode with which the file is created, before the umask.
+    /// Returns the permission bits with which a file is created, before the umask is applied.
     pub fn mode(self) -> u32 {
         match self {
             Readers::AsUsual => 0o666,
@@ -24,7 +24,7 @@ impl Readers {
         }
     }
 
-    /// Creates a new file with these readers, opened as `how` says.
+    /// Creates a new file with these permissions, with the options `how`.
     ///
     /// # Errors
     ///
@@ -36,12 +36,12 @@ impl Readers {
         Ok(file)
     }
 
-    /// Opens the folder of a new file. The folder of a file for its owner alone is checked, because
-    /// no user named the folder.
+    /// Opens the folder of a new file, so that the file can be created there safely. The folder of
+    /// an owner-only file is checked for links of other users, because no user named that folder.
     ///
     /// # Errors
     ///
-    /// If there is no such folder, or another user may have made a link to it.
+    /// If there is no such folder, or if another user may have made a link on the path.
     pub fn held(self, path: &Path) -> io::Result<HeldPath> {
         match self {
             Readers::AsUsual => Ok(HeldPath::named(path)),
@@ -49,7 +49,7 @@ impl Readers {
         }
     }
 
-    /// Creates a new folder for these readers.
+    /// Creates a new folder with these permissions.
     ///
     /// # Errors
     ///
@@ -65,12 +65,12 @@ impl Readers {
         }
     }
 
-    /// Gives a new file for its owner alone the mode of such files, whatever the umask, and the
-    /// owner of the home directory that contains the file.
+    /// Sets the permissions and the owner of a new owner-only file, whatever the umask. The owner
+    /// becomes that of the home directory that contains the file.
     ///
     /// # Errors
     ///
-    /// If the file system refuses.
+    /// If the file system refuses the change.
     pub fn own(self, file: &File, path: &Path) -> io::Result<()> {
         if self == Readers::AsUsual {
             return Ok(());

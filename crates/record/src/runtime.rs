@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Nanos;
 
-/// Way in which a runtime chooses the task that gets control next.
+/// How a language runtime chooses the task that runs next.
 #[derive(
     Clone,
     Copy,
@@ -21,71 +21,72 @@ use switchcost_units::Nanos;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Class {
-    /// Control goes to a named task; no scheduler chooses.
+    /// The running task names the next one; no scheduler chooses.
     Swap,
-    /// A scheduler chooses among several tasks; the woken task is one of them.
+    /// A scheduler chooses among several tasks, of which the woken task is one.
     HandOff,
 }
 
-/// A runtime and the way in which its tasks hand on their token.
+/// A language runtime, and one kind of hand-off between its tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeCase {
     /// Name of the runtime, such as `go`.
     pub runtime: String,
-    /// Name of the hand-off, such as `channel`.
+    /// Short name of the kind of hand-off, such as `channel`.
     pub handoff: String,
-    /// Way of choosing the next task.
+    /// How the runtime chooses the task that runs next.
     pub class: Class,
 }
 
-/// A runtime whose tasks were measured.
+/// Facts about a language runtime whose tasks were measured.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeFacts {
     /// Short name of the runtime, as in cases.
     pub name: String,
-    /// Version as the runtime reports it.
+    /// Version that the runtime reports.
     pub version: String,
-    /// The program that was started.
+    /// Path of the program that ran the tasks.
     pub program: String,
-    /// Hand-offs of the runtime, in words.
+    /// Kinds of hand-off that the runtime has.
     pub handoffs: Vec<HandoffFacts>,
 }
 
-/// A hand-off of a runtime, in words.
+/// Description of one kind of hand-off of a runtime.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct HandoffFacts {
-    /// Short name of the hand-off, as in cases.
+    /// Short name of the kind of hand-off, as in cases.
     pub name: String,
-    /// Name of the hand-off in words, such as `goroutine hand-off over a channel`.
+    /// Phrase for the hand-off in reports, such as `goroutine hand-off over a channel`.
     pub words: String,
-    /// Action of a task in the baseline, in words.
+    /// Phrase for what a task does in the baseline.
     pub baseline: String,
 }
 
-/// Report of a runtime on one repetition, besides the times.
+/// Facts that a runtime's program reports about one repetition, besides the times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeRun {
     /// Index of the case in the plan.
     pub case: u32,
-    /// Number of this repetition of the case.
+    /// Number of the repetition of the case.
     pub repetition: u32,
-    /// Version as the program reports it.
+    /// Version that the program reports.
     pub version: String,
-    /// Time from the program's start until it was ready.
+    /// Time from the program's start until it was ready, in nanoseconds.
     pub start_ns: Nanos,
-    /// Windows of the warm-up, which enter no estimate; they show how a just-in-time compiler gets
-    /// faster.
+    /// Windows of the warm-up, which do not count for any estimate. They show how a just-in-time
+    /// compiler makes the program faster.
     pub warm_up: Vec<WarmUp>,
-    /// Garbage collections in the measured windows; `None` if the runtime does not count them.
+    /// Number of garbage collections in the measured windows; `None` if the runtime does not count
+    /// them.
     pub collections: Option<u64>,
 }
 
-/// A window of the switching arm during the runtime's warm-up.
+/// One window of the switching arm during the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WarmUp {
-    /// Start of the window, since the program was ready.
+    /// Start of the window in nanoseconds since the program was ready.
     pub at_ns: Nanos,
-    /// Length of the window.
+    /// Length of the window in nanoseconds.
     pub wall_ns: Nanos,
     /// Number of hand-offs in the window.
     pub handoffs: u64,

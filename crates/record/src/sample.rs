@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 use switchcost_units::{CpuId, Nanos, Ticks};
 
-/// Arm of a case. All four arms are the same loop over the same pages.
+/// One of the four loops that a case compares. All four run the same code over the same pages.
 #[derive(
     Clone,
     Copy,
@@ -23,30 +23,31 @@ use switchcost_units::{CpuId, Nanos, Ticks};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Arm {
-    /// Baseline without walks: each task hands the token to itself, and touches nothing.
+    /// Baseline without working set: each task hands the token to itself.
     BaselineDirect,
-    /// Switches without walks: the token goes round the ring, and no task touches anything.
+    /// Switches without working set: the token passes around the ring of tasks.
     SwitchDirect,
-    /// Baseline with walks: each task hands the token to itself, and walks its working set.
+    /// Baseline with working set: each task hands the token to itself, and walks over its working
+    /// set.
     BaselineTotal,
-    /// Switches with walks: the token goes round the ring, and the task that gets the token walks
-    /// its working set.
+    /// Switches with working set: the token passes around the ring of tasks, and each task that
+    /// gets the token walks over its working set.
     SwitchTotal,
 }
 
 impl Arm {
-    /// Whether the token moves between tasks in this arm.
+    /// Whether tasks hand the token to other tasks in this arm.
     pub fn switches(self) -> bool {
         matches!(self, Arm::SwitchDirect | Arm::SwitchTotal)
     }
 
-    /// Whether the tasks walk their working sets in this arm.
+    /// Whether tasks walk over their working sets in this arm.
     pub fn walks(self) -> bool {
         matches!(self, Arm::BaselineTotal | Arm::SwitchTotal)
     }
 }
 
-/// Switches that the kernel counted for all tasks of a batch.
+/// Number of switches that the kernel counted, voluntary and involuntary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelSwitches {
     /// Number of switches at which the task blocked.
@@ -56,7 +57,7 @@ pub struct KernelSwitches {
 }
 
 impl KernelSwitches {
-    /// Returns the switches since an earlier count.
+    /// Returns the number of switches since an earlier count.
     pub fn since(self, earlier: KernelSwitches) -> KernelSwitches {
         KernelSwitches {
             voluntary: self.voluntary.saturating_sub(earlier.voluntary),
@@ -64,7 +65,7 @@ impl KernelSwitches {
         }
     }
 
-    /// Returns the number of switches, voluntary and involuntary.
+    /// Returns the sum of voluntary and involuntary switches.
     pub fn total(self) -> u64 {
         self.voluntary.saturating_add(self.involuntary)
     }
@@ -77,80 +78,85 @@ impl AddAssign for KernelSwitches {
     }
 }
 
-/// Evidence on what else happened in the window of a batch, to tell clean samples from disturbed ones. A field that this machine does
-/// not report is `None`.
+/// Evidence of interference in the window of a batch, by which clean and disturbed samples are
+/// distinguished. A field is `None` if the machine does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Length of the window on the kernel's monotonic clock, which is a little longer than the
-    /// timed part.
+    /// Length of the window by the kernel's monotonic clock, in nanoseconds. The window is a little
+    /// longer than its timed part.
     pub wall_ns: Nanos,
-    /// CPU time of all tasks of the experiment in the window.
+    /// CPU time of all tasks of the experiment in the window, in nanoseconds.
     pub task_cpu_ns: Nanos,
-    /// Part of `task_cpu_ns` in user mode, as the kernel reports it (granularity: 10 ms). A kernel that
-    /// counts by ticks divides a task's time by the ticks of its whole life, including work around the
-    /// batches.
+    /// Part of `task_cpu_ns` in user mode, in nanoseconds with a granularity of 10 ms. A kernel
+    /// that counts by ticks divides a task's time by the ticks of its whole life, which includes
+    /// work before and after batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_user_ns: Option<Nanos>,
-    /// Part of `task_cpu_ns` in the kernel, as the kernel reports it (granularity: 10 ms).
+    /// Part of `task_cpu_ns` in the kernel, in nanoseconds with a granularity of 10 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_system_ns: Option<Nanos>,
-    /// Time that all tasks together were ready and waited for a CPU. Tasks of a ring on one CPU
-    /// always wait so; across CPUs a wait means that another task had the CPU.
+    /// Time for which tasks were ready and waited for a CPU, summed over all tasks, in nanoseconds.
+    /// Tasks of a ring on one CPU always wait. Across CPUs, a wait means that a foreign task had
+    /// the CPU.
     pub run_delay_ns: Option<Nanos>,
-    /// Time stolen by the hypervisor on the measured CPUs (granularity: one kernel tick, 10 ms).
+    /// Time that the hypervisor took from the measured CPUs, in nanoseconds with a granularity of
+    /// one kernel tick (10 ms).
     pub steal_ns: Option<Nanos>,
-    /// Interrupts served by the measured CPUs.
+    /// Number of interrupts that the measured CPUs served.
     pub interrupts: Option<u64>,
-    /// Soft interrupts served by the measured CPUs.
+    /// Number of soft interrupts that the measured CPUs served.
     pub softirqs: Option<u64>,
-    /// Page faults without I/O, of all tasks.
+    /// Number of page faults without I/O, of all tasks.
     pub minor_faults: u64,
-    /// Page faults with I/O, of all tasks.
+    /// Number of page faults with I/O, of all tasks.
     pub major_faults: u64,
-    /// The CPU of the first task when the window opened.
+    /// CPU of the first task at the start of the window.
     pub cpu_before: Option<CpuId>,
-    /// The CPU of the first task when the window closed.
+    /// CPU of the first task at the end of the window.
     pub cpu_after: Option<CpuId>,
-    /// Clock frequency of the measured CPU when the window opened, in kHz, if the machine shows it.
+    /// Clock rate of the measured CPU at the start of the window in kHz, if the machine shows it.
     pub khz_before: Option<u64>,
-    /// Clock frequency of the measured CPU when the window closed, in kHz, if the machine shows it.
+    /// Clock rate of the measured CPU at the end of the window in kHz, if the machine shows it.
     pub khz_after: Option<u64>,
-    /// Time of a fixed chain of dependent instructions before the window, which shows the core's
-    /// speed.
+    /// Time of a fixed chain of dependent instructions before the window, in ticks. This time shows
+    /// the rate of the core's clock.
     pub probe_before: Ticks,
-    /// Time of the chain of dependent instructions after the window.
+    /// Time of the same chain of dependent instructions after the window, in ticks.
     pub probe_after: Ticks,
     /// Whether the run's clock went backwards in the window.
     pub is_clock_backwards: bool,
 }
 
-/// One batch of one arm that was run for counters or single hand-offs, raw. Its time enters no estimate.
+/// Raw result of one batch that was run for counters or for single hand-offs. The batch's time is
+/// not used in any estimate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Index of the sampled case in the plan.
     pub case: u32,
-    /// Number of the repetition, each with fresh processes and fresh pages.
+    /// Number of the repetition. Each repetition has fresh processes and fresh pages.
     pub repetition: u32,
-    /// Position of this batch in the repetition's random order.
+    /// Position of the batch in the random order of the repetition.
     pub position: u32,
     /// Arm of the batch.
     pub arm: Arm,
-    /// Start of the batch, since the start of the run.
+    /// Start of the batch in nanoseconds since the start of the run.
     pub at_ns: Nanos,
-    /// Hand-offs in the timed part, of a task to another or to itself.
+    /// Number of timed hand-offs, from a task to another or to itself.
     pub handoffs: u64,
-    /// Total time of the timed hand-offs. In a baseline arm every task times those to itself.
+    /// Total time of the timed hand-offs in ticks. In a baseline arm every task times the hand-offs
+    /// to itself.
     pub ticks: Ticks,
-    /// Switches counted by the kernel in the window.
+    /// Number of switches of all tasks in the window, as counted by the kernel.
     pub kernel_switches: KernelSwitches,
-    /// Switches counted by the user-level mechanism itself in the timed part.
+    /// Number of switches in the timed part, as counted by the user-level mechanism itself.
     pub user_switches: u64,
-    /// Evidence on what else happened in the window.
+    /// Evidence of interference in the window.
     pub evidence: Evidence,
-    /// Counter readings by name, if this batch was run for counters.
+    /// Readings of counters by name; `None` if the batch was not run for counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<BTreeMap<String, u64>>,
-    /// Time of each single hand-off from before the send to after the receive, if this batch was run for single hand-offs.
+    /// Time of each single hand-off in ticks, from before the send to after the receive; empty
+    /// unless the batch was run for single hand-offs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handoff_ticks: Vec<u32>,
 }

@@ -1,6 +1,5 @@
-//! Files of records: JSON lines, of which the first names the format, each sealed by a checksum of
-//! all lines so far. All these files have one writer and one reader in common; files that contain a
-//! single JSON object have another pair.
+//! Files of JSON lines. The first line names the format. Each line has a checksum that covers the
+//! line and all lines before. All such files share one writer and one reader.
 
 mod chain;
 mod document;
@@ -21,48 +20,48 @@ pub(crate) use document::{read_document, read_sealed_document, seal_document};
 use error::{Origin, describe_json, too_long};
 pub use error::{ReadRecordError, WriteRecordError};
 
-/// Longest line that is read. A longer line is damage, because the longest written line is below 1
-/// MiB.
+/// Longest line that is read, in bytes. Written lines are below 1 MiB, so a longer line means that
+/// the file is damaged.
 pub(crate) const LINE_LIMIT: Bytes = Bytes::mib(64);
 
-/// Name, versions and writer of a kind of file.
+/// Kind of file: name and versions of its format, and the command that writes it.
 pub trait Form {
-    /// Name of the format, with the version after a slash.
+    /// Name of the format and the newest version, separated by a slash.
     const FORM: &'static str;
-    /// Older versions that are read as well.
+    /// Older versions of the format that can be read.
     const OLDER: &'static [&'static str] = &[];
-    /// The command that writes such files.
+    /// Name of the command that writes files of this kind.
     const WRITER: &'static str;
 }
 
-/// A line of a log: a header first, and at most one last line.
+/// Type of a line of such a file. The first line is a header, and at most one line is a last line.
 pub trait LogLine: Form + Serialize + DeserializeOwned {
-    /// Content of the first line.
+    /// Content of the header.
     type Header;
 
-    /// Returns the first line, of the newest version.
+    /// Returns the first line for this header, in the newest version of the format.
     fn from_header(header: Self::Header) -> Self;
 
-    /// Returns the header, if this is a first line.
+    /// Returns the header; `None` if this is not a first line.
     fn into_header(self) -> Option<Self::Header>;
 
-    /// Returns the position of the line in the log.
+    /// Returns where in the file this kind of line may be.
     fn place(&self) -> LinePlace;
 }
 
-/// Position of a line in a log.
+/// Where in the file a kind of line may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinePlace {
-    /// The line comes before all other lines.
+    /// The line is the first.
     First,
-    /// The line comes neither first nor last.
+    /// The line is neither the first nor the last.
     Between,
-    /// The line comes after all other lines.
+    /// The line is the last.
     Last,
 }
 
-/// A writer that appends lines with checksums to a record. Every line is handed to the kernel at
-/// once, so a crash of this program loses none.
+/// Writer of a record, which appends lines with checksums. The kernel gets each line at once, so a
+/// crash of this program loses no line.
 #[derive(Debug)]
 pub struct SealedLog<L> {
     file: File,
@@ -74,7 +73,7 @@ pub struct SealedLog<L> {
 }
 
 impl<L: LogLine> SealedLog<L> {
-    /// Creates a record for these readers, and writes its header.
+    /// Creates a record with the permissions for `readers`, and writes its header.
     ///
     /// # Errors
     ///
@@ -96,21 +95,21 @@ impl<L: LogLine> SealedLog<L> {
             kind: PhantomData,
         };
         if let Err(source) = log.write(&L::from_header(header)) {
-            // An empty file is no record, and would occupy the name.
+            // An empty file would not be a record, but would occupy the name.
             let _ = std::fs::remove_file(path);
             return Err(WriteRecordError::new(path, source));
         }
         Ok(log)
     }
 
-    /// Appends one line. If the line does not fit, its written part is removed.
+    /// Appends one line. If the file system has no room for the line, its written part is removed.
     ///
     /// # Errors
     ///
     /// If the file system has no room for the line.
     pub fn append(&mut self, line: &L) -> Result<(), WriteRecordError> {
         self.write(line).map_err(|source| {
-            // The reader drops an incomplete line anyway.
+            // Errors are ignored, because the reader leaves out an incomplete line.
             let _ = self.file.set_len(self.whole_bytes);
             self.cut(source)
         })
@@ -127,7 +126,7 @@ impl<L: LogLine> SealedLog<L> {
         Ok(())
     }
 
-    /// Asks the kernel to write all lines to disk, in case the machine crashes.
+    /// Waits until all lines are on the disk (fsync), so that a crash of the machine loses none.
     ///
     /// # Errors
     ///
@@ -144,13 +143,14 @@ impl<L: LogLine> SealedLog<L> {
         }
     }
 
-    /// Returns the path of the record.
+    /// Returns the path of the record's file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Reader of a record, line by line, with at most one line of up to `limit` bytes in memory.
+/// Reader of a record, line by line. At most one line is in memory, and a line has at most `limit`
+/// bytes.
 pub(crate) struct SealedLines<'a, L> {
     reader: BufReader<File>,
     origin: Origin<'a>,
@@ -158,23 +158,23 @@ pub(crate) struct SealedLines<'a, L> {
     number: u64,
     has_cut_line: bool,
     has_ended: bool,
-    /// Checksum of the lines before the next one.
+    /// Checksum of all lines read so far.
     chain: Chain,
     kind: PhantomData<fn() -> L>,
 }
 
-/// Next piece of a record's file.
+/// Next part of a record's file.
 enum Piece {
-    /// A line, without its newline.
+    /// A complete line, without its newline.
     Line(Vec<u8>),
-    /// The beginning of a line that is too long; its rest is not read.
+    /// The beginning of a line that is too long. The rest of the line is not read.
     TooLong,
-    /// The end of the file, possibly inside a line.
+    /// The end of the file, possibly after an incomplete line.
     End,
 }
 
 impl<'a, L: LogLine> SealedLines<'a, L> {
-    /// Opens a record for reading line by line.
+    /// Opens a record in order to read its lines.
     pub(crate) fn open(source: &'a Source, limit: Bytes) -> Result<Self, ReadRecordError> {
         let origin = Origin::new::<L>(source.path());
         let file = source.open().map_err(|source| origin.unread(source))?;
@@ -190,7 +190,7 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
         })
     }
 
-    /// Reads the first line; refuses a line of another version, whatever its fields.
+    /// Reads the header. A header of an unknown version is an error that names the version.
     pub(crate) fn header(&mut self) -> Result<L::Header, ReadRecordError> {
         let mut line = match self.next_piece()? {
             Piece::Line(bytes) => bytes,
@@ -206,7 +206,7 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
             .ok_or_else(|| self.damaged("it is no header"))
     }
 
-    /// Reads the next line; `None` at the end of the file, even inside a line.
+    /// Reads the next line; `None` at the end of the file, possibly after an incomplete line.
     pub(crate) fn next_line(&mut self) -> Result<Option<L>, ReadRecordError> {
         let mut bytes = match self.next_piece()? {
             Piece::End => return Ok(None),
@@ -223,12 +223,12 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
         Ok(Some(line))
     }
 
-    /// Whether the file ends inside a line, which is left out.
+    /// Whether the file ends with an incomplete line.
     pub(crate) fn has_cut_line(&self) -> bool {
         self.has_cut_line
     }
 
-    /// Returns the error for the line that was read last.
+    /// Returns the error that the line read last is damaged, with the reason `why`.
     pub(crate) fn damaged(&self, why: impl Into<String>) -> ReadRecordError {
         self.origin.damaged(self.number, why)
     }
@@ -253,7 +253,7 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
         Ok(Piece::End)
     }
 
-    /// Checks the line that was just read, and returns its content.
+    /// Checks the checksum of a line, and returns the line's content.
     fn opened(&mut self, line: &mut Vec<u8>) -> Result<L, ReadRecordError> {
         self.chain = self
             .chain

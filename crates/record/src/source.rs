@@ -9,16 +9,16 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, fcntl_setfl, memfd_create, open};
 
 use crate::trust::{open_found, open_listed};
 
-/// Largest number of bytes that are read from a pipe.
+/// Largest number of bytes that are read from a FIFO.
 const MOST_PIPED: u64 = 4 << 30;
 
-/// A file to read, with the way in which it was named; the accepted kinds of file depend on that
-/// way.
+/// A file to be read, and who named its path. Which kinds of file are accepted depends on who named
+/// the path.
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
     by: NamedBy,
-    /// Content of a pipe, stored because it is read more than once.
+    /// Content of a FIFO, stored in a temporary file because a FIFO can be read only once.
     piped: Arc<OnceLock<File>>,
 }
 
@@ -30,18 +30,20 @@ enum NamedBy {
 }
 
 impl Source {
-    /// Makes the source for a file that the user named, of any kind and owner. A FIFO is read to
-    /// its end once.
+    /// Returns a source for a path that the user named. Files of every kind and owner are accepted.
+    /// A FIFO is read to its end once.
     pub fn named(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::User)
     }
 
-    /// Makes the source for a plain file in a folder that the user named.
+    /// Returns a source for a path in a folder that the user named. Only regular files are
+    /// accepted.
     pub fn listed(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::Folder)
     }
 
-    /// Makes the source for a plain file that no user named: its owner must be this user or root.
+    /// Returns a source for a path that no user named. Only regular files of this user or root are
+    /// accepted.
     pub fn found(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::Nobody)
     }
@@ -54,7 +56,7 @@ impl Source {
         }
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the source.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -63,7 +65,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// If the file cannot be opened, or is of a kind that is not accepted.
+    /// If the file cannot be opened, or its kind or owner is not accepted.
     pub fn open(&self) -> io::Result<File> {
         match self.by {
             NamedBy::User => self.open_named(),
@@ -76,14 +78,15 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read so far, or is shorter.
+    /// If the beginning of the file cannot be read, or the file is shorter than `head`.
     pub fn begins_with(&self, head: &[u8]) -> io::Result<bool> {
         let mut start = vec![0; head.len()];
         self.open()?.read_exact(&mut start)?;
         Ok(start == head)
     }
 
-    /// Opens the file to be read once from its beginning; a FIFO is not buffered.
+    /// Opens the file in order to read it once, from its beginning. The content of a FIFO is not
+    /// stored.
     ///
     /// # Errors
     ///
@@ -115,13 +118,14 @@ fn is_fifo(path: &Path) -> io::Result<bool> {
     Ok(path.metadata()?.file_type().is_fifo())
 }
 
-/// Opens a FIFO without waiting for its writer.
+/// Opens a FIFO without waiting for a writer.
 fn open_fifo(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(open(path, flags, Mode::empty())?.into())
 }
 
-/// Waits for the writer of a FIFO. A caught signal ends this wait, but no other read.
+/// Waits until a FIFO has data or its writers have closed it. A caught signal ends the wait,
+/// although it does not end other reads.
 fn await_data(fifo: &File) -> io::Result<()> {
     poll(&mut [PollFd::new(fifo, PollFlags::IN)], None)?;
     Ok(())

@@ -1,5 +1,6 @@
-//! Paths that no user has named: found files, new folders for them, started programs. Another user may have planted a FIFO, a device, a
-//! link or a program in their place; this module never waits for, follows, writes through or executes these.
+//! Safe use of paths that no user named: found files, new folders and started programs. Another
+//! user may have put a FIFO, a device, a link or a program there. This module never waits for,
+//! follows, writes through or executes such an object.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -18,11 +19,12 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid, getegid, geteuid};
 
-/// Maximum number of links that are followed, as in the kernel (path_resolution(7)).
+/// Largest number of symbolic links that are followed in a path, as in the kernel
+/// (path_resolution(7)).
 const MOST_LINKS: usize = 40;
-/// Largest found file that is opened.
+/// Largest size in bytes of a found file that is opened.
 const LONGEST: u64 = 4 << 30;
-/// Permissions of new folders and programs, which are for their owner only.
+/// Permission bits of new folders and programs: only for the owner.
 const PRIVATE: u32 = 0o700;
 const RULE: &str = "it and each folder that it is in must be root's or yours, and writable by nobody else; change that with \
                     chown or chmod, or move it";
@@ -30,30 +32,31 @@ const STICKY: u32 = 0o1000;
 const GROUP_MAY_WRITE: u32 = 0o020;
 const ALL_MAY_WRITE: u32 = 0o002;
 
-/// Object at a path, after all links on the way were followed.
+/// Object at the end of a path, after all symbolic links were followed.
 struct Place {
-    /// Folder that contains the object; the object itself for `/`.
+    /// Folder that contains the object. For the path `/`, the root folder itself.
     folder: OwnedFd,
     name: OsString,
     facts: Stat,
 }
 
-/// Part of a path that is still to be followed.
+/// Part of a path that is not yet followed.
 enum Part {
     Name(OsString),
-    /// Owner that all following parts must have, because a link of that user led to them.
+    /// A check that the target of the preceding link belongs to the link's owner: this owner, and
+    /// the path of the link.
     OwnedBy(u32, PathBuf),
 }
 
-/// Whether missing folders are created.
+/// Whether missing folders of a path are created.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Refused,
     Made,
 }
 
-/// A path whose folder is held open. Actions apply to that folder, even if another folder gets the
-/// same name meanwhile.
+/// A path whose folder is held open. Operations on the path then act in that folder, even if
+/// another folder gets the same name.
 #[derive(Debug)]
 pub struct HeldPath {
     path: PathBuf,
@@ -61,7 +64,7 @@ pub struct HeldPath {
 }
 
 impl HeldPath {
-    /// Makes a path in a folder that the user named, which is not checked.
+    /// Returns a path in a folder that the user named. The folder is not checked.
     pub fn named(path: &Path) -> HeldPath {
         HeldPath {
             path: path.to_owned(),
@@ -69,12 +72,12 @@ impl HeldPath {
         }
     }
 
-    /// Opens the folder of a path that no user named. A link on the way that another user may have
-    /// made is refused.
+    /// Opens the folder of a path that no user named, without following a link that another user
+    /// may have made.
     ///
     /// # Errors
     ///
-    /// If there is such a link, or no such folder.
+    /// If the path has a link that another user may have made, or if there is no such folder.
     pub fn found(path: &Path) -> io::Result<HeldPath> {
         let name = path.file_name().ok_or(ErrorKind::InvalidFilename)?;
         let folder = HeldPath::found_folder(path.parent().unwrap_or(path))?;
@@ -88,12 +91,12 @@ impl HeldPath {
     ///
     /// # Errors
     ///
-    /// If there is a link that another user may have made, or no such folder.
+    /// If the path has a link that another user may have made, or if there is no such folder.
     pub fn found_folder(path: &Path) -> io::Result<HeldPath> {
         let folder = open_folder(path)?;
         let held = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
         if !held.exists() {
-            // Without /proc only the name leads there.
+            // Without /proc, the folder can only be reached by its name.
             return Ok(HeldPath::named(path));
         }
         Ok(HeldPath {
@@ -109,12 +112,12 @@ impl AsRef<Path> for HeldPath {
     }
 }
 
-/// Opens a plain file that no user named. Its owner must be this user or root, and its size is
-/// limited. Opening never blocks.
+/// Opens a regular file whose path no user named. The file must belong to this user or root, and
+/// have at most 4 GiB. Opening never blocks.
 ///
 /// # Errors
 ///
-/// If the file is anything else, or cannot be opened.
+/// If the file has another kind, owner or size, or cannot be opened.
 pub fn open_found(path: &Path) -> io::Result<File> {
     let file = open_listed(path)?;
     let owner = file.metadata()?.uid();
@@ -125,27 +128,27 @@ pub fn open_found(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens a plain file of any user in a folder that the user named.
+/// Opens a regular file of any owner, in a folder that the user named.
 ///
 /// # Errors
 ///
-/// If the file is not plain, or cannot be opened.
+/// If the file has another kind, or cannot be opened.
 pub fn open_listed(path: &Path) -> io::Result<File> {
     let place = walk(path, Missing::Refused, &|_, _| Ok(()))?;
     check_plain(&place.facts)?;
     let flags =
         OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = openat(&place.folder, &place.name, flags, Mode::empty())?;
-    // The file may have been replaced since the check.
+    // The file may have been replaced since the check of its path.
     check_plain(&fstat(&file)?)?;
     Ok(file.into())
 }
 
-/// Opens a file of this user that is locked while in use, and creates the file if it is missing.
+/// Opens a lock file of this user, and creates the file if it is missing.
 ///
 /// # Errors
 ///
-/// If something else is there, or the file cannot be created.
+/// If another kind of object is there, or if the file cannot be created.
 pub fn open_lock(path: &Path) -> io::Result<File> {
     let folder = open_folder(path.parent().unwrap_or(path))?;
     let name = path.file_name().ok_or(ErrorKind::InvalidFilename)?;
@@ -164,12 +167,13 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(&place.folder, &place.name, flags, Mode::empty())?)
 }
 
-/// Creates a folder and its parents, if need be: for this user alone, whatever the umask, and with the owner of the parent folder. A
-/// link on the way that another user may have made is not followed.
+/// Creates a folder, and its parents if they are missing. New folders are only for this user,
+/// whatever the umask, and belong to the owner of their parent folder. A link that another user may
+/// have made is not followed.
 ///
 /// # Errors
 ///
-/// If the folder cannot be created, or something else is there.
+/// If the folder cannot be created, or if another kind of object is there.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     let place = walk(path, Missing::Made, &|_, _| Ok(()))?;
     match kind(&place.facts) {
@@ -178,10 +182,11 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives a file that root has made in another user's home, or that of the user who called sudo, to the owner of its folder.
+/// Gives a file that root created to the owner of its folder, if that is the user who called sudo
+/// or the owner of the home directory in use.
 ///
 /// # Errors
-/// If the file system refuses.
+/// If the file system refuses the change.
 pub fn hand_over(made: &File, path: &Path) -> io::Result<()> {
     let folder = path
         .parent()
@@ -190,21 +195,23 @@ pub fn hand_over(made: &File, path: &Path) -> io::Result<()> {
     give(made, (facts.uid(), facts.gid()))
 }
 
-/// Checks whether a program that no user named may be executed: the program, and each folder up to the root, must belong to root or the
-/// caller (or the user who called sudo), and nobody else may write there.
+/// Checks whether a program that no user named may be executed. The program and each folder up to
+/// the root must belong to root, the user of this process, or the user who called sudo. No other
+/// user may be able to write there.
 ///
 /// # Errors
 ///
-/// If the program may not be executed, with the part of its path that is at fault; or if there is no such file.
+/// If the program must not be executed, with the part of its path that is at fault; or if there is
+/// no such file.
 pub fn check_program(path: &Path) -> io::Result<()> {
     walk(path, Missing::Refused, &check_step).map(drop)
 }
 
-/// Checks a folder and everything in it in the same way as a program.
+/// Checks whether all programs in a folder may be executed, as [`check_program`] does for one.
 ///
 /// # Errors
 ///
-/// As [`check_program`].
+/// If a program must not be executed, or the folder cannot be read.
 pub fn check_programs(folder: &Path) -> io::Result<()> {
     check_program(folder)?;
     for entry in fs::read_dir(folder)? {
@@ -218,11 +225,12 @@ pub fn check_programs(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Finds a program on the PATH; for root, only a program that root may execute is found.
+/// Finds a program in the directories of PATH. If this process runs as root, the program must pass
+/// [`check_program`].
 ///
 /// # Errors
 ///
-/// If there is no program of this name, or root should not execute it.
+/// If there is no program of this name, or if root must not execute it.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
     // As in execvp(3).
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
@@ -238,23 +246,23 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
     Ok(found)
 }
 
-/// Makes a command that starts a program on the PATH.
+/// Returns a command that starts a program found in the directories of PATH.
 ///
 /// # Errors
 ///
-/// As [`find_program`].
+/// As for [`find_program`].
 pub fn command(name: &str) -> io::Result<Command> {
     let mut command = Command::new(find_program(name)?);
     command.arg0(name);
     Ok(command)
 }
 
-/// Checks whether root may execute a program from the PATH. For other users nothing is checked,
-/// because each sets the PATH alone.
+/// Checks whether root may execute a program found in PATH. Nothing is checked for other users,
+/// because each sets PATH only for himself.
 ///
 /// # Errors
 ///
-/// As [`check_program`].
+/// As for [`check_program`].
 pub fn check_for_root(program: &Path) -> io::Result<()> {
     if geteuid().is_root() {
         check_program(program)
@@ -263,10 +271,12 @@ pub fn check_for_root(program: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes all rights of others from the contents of a new folder, and gives them to the owner of the home that the folder is in.
+/// Removes all permissions of other users from the contents of a new folder, and gives the contents
+/// to the owner of the parent folder, if that is the user who called sudo or the owner of the home
+/// directory in use.
 ///
 /// # Errors
-/// If the file system refuses.
+/// If the file system refuses the change.
 pub fn make_private(folder: &Path) -> io::Result<()> {
     let held = HeldPath::found(folder)?;
     let above = fs::metadata(held.as_ref().parent().unwrap_or(folder))?;
@@ -278,7 +288,7 @@ fn make_private_for(file: File, owner: (u32, u32)) -> io::Result<()> {
     if facts.is_dir() {
         for entry in fs::read_dir(format!("/proc/self/fd/{}", file.as_raw_fd()))? {
             match open_itself(&entry?.path()) {
-                // The target of a link is not in the folder.
+                // A symbolic link is skipped, because its target is not in the folder.
                 Err(Errno::LOOP) => {}
                 opened => make_private_for(opened?, owner)?,
             }
@@ -288,13 +298,13 @@ fn make_private_for(file: File, owner: (u32, u32)) -> io::Result<()> {
     give(file, owner)
 }
 
-/// Opens a file or folder; a link is not followed.
+/// Opens a file or folder, without following a symbolic link at the end of the path.
 fn open_itself(path: &Path) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(open(path, flags, Mode::empty())?.into())
 }
 
-/// Walks along a path from `/`, and passes each part to `check`.
+/// Follows a path from `/`, and calls `check` for each part.
 fn walk(
     path: &Path,
     missing: Missing,
@@ -378,7 +388,7 @@ fn names(path: &Path) -> impl Iterator<Item = Part> {
     names.into_iter()
 }
 
-/// Opens the entry with this name in a folder; a link itself is opened, not its target.
+/// Opens the entry `name` of a folder. A symbolic link is opened itself instead of its target.
 fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(folder, name, flags, Mode::empty()) {
@@ -386,7 +396,7 @@ fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd>
         found => return Ok(found?),
     }
     match mkdirat(folder, name, Mode::from_raw_mode(PRIVATE)) {
-        // Another run has created the folder meanwhile.
+        // Another process has created the folder in the meantime.
         Err(Errno::EXIST) => return Ok(openat(folder, name, flags, Mode::empty())?),
         made => made?,
     }
@@ -400,8 +410,8 @@ fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd>
     Ok(made)
 }
 
-/// Changes the owner of a new file or folder. Only root can, and the new owner is always that of
-/// the home, or the user who called sudo.
+/// Changes the owner of a new file or folder. Does nothing unless this process runs as root and the
+/// new owner is the user who called sudo or the owner of the home directory in use.
 fn give(made: impl AsFd, (user, group): (u32, u32)) -> io::Result<()> {
     let is_wanted = geteuid().is_root() && user != 0 && (is_ours(user) || is_of_home(user));
     if !is_wanted || is_unmapped(user) {
@@ -417,7 +427,8 @@ fn give(made: impl AsFd, (user, group): (u32, u32)) -> io::Result<()> {
     )?)
 }
 
-/// Checks one part of a program's path.
+/// Checks that one part of a program's path belongs to a trusted user, and that no other user can
+/// write there.
 fn check_step(path: &Path, facts: &Stat) -> io::Result<()> {
     let fault = match kind(facts) {
         _ if !is_ours(facts.st_uid) => Some(format!("belongs to user {}", facts.st_uid)),
@@ -463,18 +474,18 @@ fn refused(why: String) -> io::Error {
     io::Error::other(why)
 }
 
-/// Whether a user is root, or the user of this process.
+/// Whether a user is root or the user of this process.
 fn is_owned_by_us(user: u32) -> bool {
     user == 0 || user == geteuid().as_raw() || is_unmapped(user)
 }
 
-/// Whether a user is root, the user of this process, or the one who called sudo.
+/// Whether a user is root, the user of this process, or the user who called sudo.
 fn is_ours(user: u32) -> bool {
     is_owned_by_us(user) || sudo("SUDO_UID") == Some(user)
 }
 
-/// Whether a group belongs to one user only. The group either has the user's number, as is usual,
-/// or is the caller's group, in which the caller writes anyway.
+/// Whether a group has a single user. This is assumed of a group with the user's number, and of the
+/// group of the user of this process or of the user who called sudo.
 fn is_own_group(user: u32, group: u32) -> bool {
     let callers = [
         (Some(geteuid().as_raw()), Some(getegid().as_raw())),
@@ -483,20 +494,21 @@ fn is_own_group(user: u32, group: u32) -> bool {
     user == group || callers.contains(&(Some(user), Some(group)))
 }
 
-/// Returns a number from sudo's environment; only root reads it.
+/// Returns the number in one of sudo's environment variables; `None` unless this process runs as
+/// root.
 fn sudo(name: &str) -> Option<u32> {
     let said = std::env::var(name).ok().filter(|_| geteuid().is_root());
     said?.parse().ok()
 }
 
-/// Whether root works in the home directory of this user.
+/// Whether this process runs as root with the home directory of this user.
 fn is_of_home(user: u32) -> bool {
     let home = || std::env::var_os("HOME").and_then(|home| fs::metadata(home).ok());
     geteuid().is_root() && home().is_some_and(|home| home.uid() == user)
 }
 
-/// Whether a user has no number in this user namespace. In the namespace of an ordinary user, root
-/// has none (user_namespaces(7)).
+/// Whether a user has no number in this user namespace, like root in the namespace of an ordinary
+/// user (user_namespaces(7)).
 fn is_unmapped(user: u32) -> bool {
     let overflow = || {
         fs::read_to_string("/proc/sys/kernel/overflowuid")

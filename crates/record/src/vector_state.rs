@@ -3,7 +3,8 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Bytes;
 
-/// Vector registers in use when a task hands on the token. The kernel saves them at a switch and restores them afterwards.
+/// Vector registers that are in use when a task hands over the token. The kernel saves them at a
+/// switch, and restores them afterwards.
 #[derive(
     Clone,
     Copy,
@@ -23,25 +24,25 @@ use switchcost_units::Bytes;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum VectorState {
-    /// No vector registers: all are in their initial state, which the processor records (XINUSE).
+    /// No vector registers: all are in their initial state, which the CPU tracks (XINUSE).
     Init,
     /// The XMM registers (SSE).
     Sse,
-    /// The YMM registers, as well as SSE.
+    /// The YMM registers (AVX), and those of SSE.
     Avx,
-    /// The ZMM registers and masks, as well as AVX.
+    /// The ZMM and mask registers (AVX-512), and those of AVX.
     Avx512,
-    /// The tiles of AMX, as well as AVX-512.
+    /// The tile registers (AMX), and those of AVX-512.
     Amx,
 }
 
-/// A vector state with its size in memory.
+/// Vector registers in use, and the size of their saved state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct VectorCase {
     /// Registers that are in use.
     pub state: VectorState,
-    /// Number of bytes that XSAVE writes for the registers, as CPUID reports; the legacy region
-    /// with XMM takes 512 B.
+    /// Number of bytes that XSAVE writes for the registers, as CPUID reports. The legacy region,
+    /// which contains the XMM registers, has 512 bytes.
     pub xsave_bytes: Bytes,
 }
 

@@ -33,18 +33,18 @@ impl LogLine for Line {
 }
 
 impl Injection {
-    /// Reads the first line of a record.
+    /// Reads only the first line of an injection record.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no record that this program knows.
+    /// If the file cannot be read, or is not a record that this program can read.
     pub fn read_header(source: impl Into<Source>) -> Result<Header, ReadRecordError> {
         header(&mut SealedLines::open(&source.into(), LINE_LIMIT)?)
     }
 
-    /// Reads a record up to its last whole line.
+    /// Reads an injection record, up to the last complete line.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no record that this program knows.
+    /// If the file cannot be read, or is not a record that this program can read.
     pub fn read(source: impl Into<Source>) -> Result<Injection, ReadRecordError> {
         let source = source.into();
         let mut lines = SealedLines::open(&source, LINE_LIMIT)?;

@@ -1,104 +1,106 @@
-//! A running service, preempted in phases.
+//! Records of a running service that was preempted in phases.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{CpuId, Nanos};
 
-/// The service that was preempted.
+/// The service that was preempted, and the thread that was measured.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Service {
     /// Process ID of the service.
     pub process: u32,
-    /// The one thread of the process that was placed on the CPU.
+    /// ID of the measured thread, the only one that was moved to the measured CPU.
     pub thread: u32,
-    /// The thread's name, as the kernel keeps it; hostile text until escaped.
+    /// Name of the measured thread, as the kernel stores it; untrusted text that must be escaped
+    /// before it is shown.
     pub name: String,
-    /// The user's description of what counts as work.
+    /// The user's words for the unit in which the service's work is counted.
     pub work: String,
-    /// CPUs on which the thread could run before, and can again.
+    /// CPUs on which the thread may run before and after the injection.
     pub allowed: Vec<CpuId>,
-    /// Activity of the service before it was preempted.
+    /// CPU time and work of the service before it was preempted.
     pub look: Look,
 }
 
-/// Activity of a service by itself, before it was placed and preempted.
+/// CPU time and work of a service while it was watched, before it was moved and preempted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Look {
-    /// Length of the time for which the service was watched.
+    /// Length of the watched time in nanoseconds.
     pub wall_ns: Nanos,
-    /// CPU time of the thread.
+    /// CPU time of the measured thread in nanoseconds.
     pub cpu_ns: Nanos,
-    /// CPU time of all other threads of the process and of its child processes.
+    /// CPU time of all other threads of the process and of its child processes, in nanoseconds.
     pub others_cpu_ns: Nanos,
-    /// Amount of work that was counted.
+    /// Number of units of work that were counted.
     pub work: u64,
-    /// Voluntary switches of the thread.
+    /// Number of voluntary switches of the measured thread.
     pub voluntary: u64,
-    /// Involuntary switches of the thread.
+    /// Number of involuntary switches of the measured thread.
     pub involuntary: u64,
 }
 
-/// Activity of the preemptor while it has the CPU.
+/// What the preempting task does while it has the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arm {
-    /// The preemptor touches memory.
+    /// The preempting task touches memory.
     Touching,
-    /// The preemptor spins for as long as touching takes, and touches nothing.
+    /// The preempting task spins for as long as touching memory takes.
     Spinning,
-    /// The preemptor does not take the CPU.
+    /// The preempting task does not take the CPU.
     Idle,
 }
 
-/// Four phases of two arms, in the order ABBA.
+/// Results of four phases of two arms, in the order ABBA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Group {
-    /// Number of the pass through all comparisons.
+    /// Number of the block of groups. Each block has every comparison once.
     pub block: u32,
-    /// Index of the footprint in the plan: the preemptor touches that footprint, or spins for as
-    /// long as touching takes.
+    /// Index of the footprint in [`Plan::footprints_bytes`](super::Plan::footprints_bytes). The
+    /// preempting task touches that footprint, or spins for as long as touching takes.
     pub footprint: u32,
-    /// Index of the period: 0 is the plan's first, 1 the first of the further ones.
+    /// Index of the period in [`Plan::timings`](super::Plan::timings).
     pub timing: u32,
-    /// Start of this group, since the start of the first group.
+    /// Start of this group in nanoseconds since the start of the first group.
     pub since_start_ns: Nanos,
     /// Phases of the group, in order.
     pub phases: [Phase; 4],
 }
 
 impl Group {
-    /// Whether the group compares preemption with no preemption.
+    /// Whether the group compares phases with and without preemptions.
     pub fn is_against_idle(&self) -> bool {
         self.phases.iter().any(|phase| phase.arm == Arm::Idle)
     }
 
-    /// Returns both phases of an arm.
+    /// Returns the two phases of an arm.
     pub fn phases(&self, arm: Arm) -> impl Iterator<Item = &Phase> {
         self.phases.iter().filter(move |phase| phase.arm == arm)
     }
 }
 
-/// CPU time and work of a service in a phase.
+/// CPU time and work of the service in one phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Phase {
-    /// Activity of the preemptor in the phase.
+    /// What the preempting task did in the phase.
     pub arm: Arm,
-    /// Wall time of the phase.
+    /// Wall time of the phase in nanoseconds.
     pub wall_ns: Nanos,
-    /// CPU time of the thread.
+    /// CPU time of the measured thread in nanoseconds.
     pub cpu_ns: Nanos,
-    /// Time of a chain of multiplications, as a harmonic mean over the thread's CPU time, in picoseconds.
+    /// Time of a chain of multiplications on the core, as a harmonic mean over the thread's CPU
+    /// time, in picoseconds.
     pub chain_ps: u64,
-    /// Amount of work that was counted in the phase.
+    /// Number of units of work that were counted in the phase.
     pub work: u64,
-    /// Number of stretches between two preemptions.
+    /// Number of stretches between two preemptions, in which the service had the CPU.
     pub turns: u64,
-    /// Number of stretches between two preemptions in which the thread ran.
+    /// Number of stretches between two preemptions in which the measured thread ran.
     pub turns_run: u64,
-    /// Total time for which the preemptor had the CPU.
+    /// Total time for which the preempting task had the CPU, in nanoseconds.
     pub away_ns: Nanos,
-    /// Voluntary switches of the thread.
+    /// Number of voluntary switches of the measured thread.
     pub voluntary: u64,
-    /// Involuntary switches of the thread.
+    /// Number of involuntary switches of the measured thread.
     pub involuntary: u64,
 }

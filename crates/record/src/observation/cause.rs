@@ -2,22 +2,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::Nanos;
 
-/// One reason why tasks left the CPU.
+/// One reason why some tasks left the CPU, with the number of switches and times.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Cause {
-    /// Why the task left the CPU.
+    /// Reason why the tasks left the CPU.
     pub why: Why,
-    /// Way in which the task had entered the kernel.
+    /// How the tasks had entered the kernel.
     pub entry: Entry,
     /// Number of switches for this reason.
     pub switches: u64,
-    /// Total time off the CPU.
+    /// Total time off the CPU after these switches, in nanoseconds.
     pub off_ns: Nanos,
-    /// Part of `off_ns` in which the task was ready and waited for a CPU.
+    /// Part of `off_ns` in which a task was ready and waited for a CPU, in nanoseconds.
     pub wait_ns: Nanos,
 }
 
-/// Reason why a task left its CPU; order and numbers are those of `enum reason` in
+/// Reason why a task left its CPU. Order and numbers are those of `enum reason` in
 /// `observe/bpf/layout.h`.
 #[derive(
     Clone,
@@ -38,30 +38,32 @@ pub struct Cause {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Why {
-    /// The task waits for something: the kernel counts the switch as voluntary.
+    /// The task waits for an event. The kernel counts the switch as voluntary.
     Blocked = 1,
     /// The task was stopped by a signal (SIGSTOP, Ctrl-Z).
     Stopped,
     /// The task was stopped for its tracer, such as a debugger.
     Traced,
-    /// The task was frozen, with its control group or for a suspend of the machine.
+    /// The task was frozen, together with its control group or for a suspend of the machine.
     Frozen,
     /// The task called sched_yield.
     Yielded,
-    /// The task was preempted by a task that was woken while it ran.
+    /// The task was preempted by a task that was woken in the meantime.
     PreemptedByWoken,
-    /// The task was preempted before the end of its time slice by a task that had been queued since before it ran.
+    /// The task was preempted before the end of its time slice by a task that had been in the run
+    /// queue before.
     PreemptedByQueued,
-    /// The task was preempted by a queued task at the end of its time slice.
+    /// The task was preempted at the end of its time slice by a task in the run queue.
     SliceEnded,
-    /// The task used up its CPU time: the quota of its control group, or its share under SCHED_DEADLINE.
+    /// The task used up its CPU time: the quota of its control group, or its runtime under
+    /// SCHED_DEADLINE.
     Throttled,
-    /// The task left its CPU because it ended.
+    /// The task ended.
     Ended,
 }
 
 impl Why {
-    /// Returns the reason in words, for a row of a table or a frame of a stack.
+    /// Returns a phrase for the reason, for tables and stacks.
     pub fn describe(self) -> &'static str {
         match self {
             Why::Blocked => "waits",
@@ -82,13 +84,13 @@ impl Why {
         (Why::Blocked as u32..).map_while(Why::from_repr)
     }
 
-    /// Whether the task could have continued. Switches for such reasons, and no others, count as
-    /// involuntary in the kernel's counters.
+    /// Whether the kernel counts switches for this reason as involuntary. These are the switches at
+    /// which the task could have continued to run.
     pub fn is_involuntary(self) -> bool {
         matches!(self, Why::Yielded | Why::Throttled) || self.is_preemption()
     }
 
-    /// Whether another task took the CPU from this task.
+    /// Whether another task preempted the task.
     pub fn is_preemption(self) -> bool {
         matches!(
             self,
@@ -97,31 +99,31 @@ impl Why {
     }
 }
 
-/// Name of the system call that resumes an interrupted call after a stop, if the original call is
-/// not known.
+/// Name of the system call that resumes an interrupted call after a stop. The name is used if the
+/// interrupted call is unknown.
 pub const RESUMED_CALL: &str = "restart_syscall";
 
-/// Entry into the kernel of a task that left its CPU.
+/// How a task that left its CPU had entered the kernel.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
-    /// A system call, by its name, or by its number if this program does not know the name.
+    /// By a system call: its name, or its number if this program does not know the name.
     SystemCall(String),
-    /// The system call futex, by the purpose of the wait.
+    /// By the system call futex, with the purpose of the wait.
     Futex(FutexWait),
-    /// A page fault of the task.
+    /// By a page fault.
     PageFault,
-    /// An interrupt while the task executed its own code.
+    /// By an interrupt of its own code.
     Interrupt,
-    /// No entry: the task is a kernel thread.
+    /// Not at all: the task is a kernel thread.
     Kernel,
-    /// An entry that was not recorded, because the task had too many causes.
+    /// Unknown, because the task had too many causes to record.
     Other,
 }
 
-/// Purpose of a wait in futex, as far as the call's arguments show it.
+/// Purpose of a wait in the system call futex, as far as the arguments show it.
 #[derive(
     Clone,
     Copy,
@@ -139,9 +141,9 @@ pub enum Entry {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum FutexWait {
-    /// A wait for a lock that another thread holds: the futex word has the bits of a contended
+    /// The wait is for a lock that another thread holds: the futex word has the bits of a contended
     /// lock.
     Lock,
-    /// Any wait with a timeout.
+    /// The wait has a timeout.
     Timed,
 }

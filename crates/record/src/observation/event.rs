@@ -1,30 +1,29 @@
-//! Single switches and wake-ups. They are not part of the record, but are written as a separate
-//! trace.
+//! Single switches and wake-ups. They are written to a trace, and are not part of the record.
 
 use switchcost_units::{CpuId, Nanos};
 
-/// A switch or wake-up on a CPU.
+/// A switch or a wake-up on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Time of the event, by CLOCK_MONOTONIC.
+    /// Time of the event by CLOCK_MONOTONIC, in nanoseconds.
     pub at: Nanos,
-    /// CPU of the event.
+    /// CPU on which the event occurred.
     pub cpu: CpuId,
-    /// Kind of the event.
+    /// Whether the event is a switch or a wake-up.
     pub kind: EventKind,
-    /// Thread that left the CPU, or that ran when another was woken.
+    /// Thread that left the CPU at a switch, or that was running at a wake-up.
     pub from: Thread,
-    /// Thread that got the CPU, or that was woken.
+    /// Thread that got the CPU at a switch, or that was woken.
     pub to: Thread,
 }
 
-/// Kind of an event.
+/// Kind of an event: switch or wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A task left the CPU, and another task got it.
     Switch {
-        /// State of the task that left, in the bits of the kernel's event (`prev_state` of
-        /// sched_switch). With 0 and 0x100 the task could have continued.
+        /// State of the task that left the CPU, as the kernel's `prev_state` of sched_switch.
+        /// States 0 and 0x100 mean that the task could have continued to run.
         state: u32,
     },
     /// A thread was woken.
@@ -38,14 +37,15 @@ pub struct Thread {
     pub thread: u32,
     /// Process ID of the thread.
     pub process: u32,
-    /// Priority as the kernel numbers it: 0 to 99 real-time, 100 to 139 ordinary.
+    /// Priority in the kernel's numbers: 0 to 99 for real-time tasks, 100 to 139 for ordinary ones.
     pub priority: i32,
-    /// Name of the thread, up to the first 0; hostile bytes until escaped.
+    /// Name of the thread, which ends at the first zero byte; untrusted text that must be escaped
+    /// before it is shown.
     pub name: [u8; 16],
 }
 
 impl Thread {
-    /// Returns the name of the thread as text; invalid UTF-8 is replaced.
+    /// Returns the name of the thread as text. Invalid UTF-8 is replaced.
     pub fn name(&self) -> std::borrow::Cow<'_, str> {
         let end = self
             .name

@@ -10,26 +10,28 @@ impl Form for Observation {
 }
 
 impl Observation {
-    /// Writes the observation as JSON, whose last field is a checksum of everything before.
+    /// Writes the observation as a JSON object, whose last field is a checksum of all bytes before
+    /// it.
     ///
     /// # Errors
     ///
-    /// If `to` reports an error.
+    /// If writing to `to` fails.
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         to.write_all(&seal_document(self)?)?;
         to.flush()
     }
 
-    /// Reads the record of an observation.
+    /// Reads the record of an observation from its file.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no record of an observation that this program knows.
+    /// If the file cannot be read, or is not a record that this program can read.
     pub fn read(source: impl Into<Source>) -> Result<Observation, ReadRecordError> {
         read_sealed_document(&source.into(), Observation::contradiction)
     }
 
-    /// Returns an error if sums cannot belong to one observation. Each switch has one cause, but a
-    /// switch that the kernel was just counting may be in one sum and not yet in the other.
+    /// Returns a description of a contradiction between sums; `None` if there is none. Numbers of
+    /// switches and causes may differ by one per task, because a switch may be counted in one sum
+    /// and not yet in the other.
     fn contradiction(&self) -> Option<String> {
         let of_calls = self.calls.as_ref().and_then(TracedCalls::contradiction);
         of_calls.or_else(|| self.contradiction_of_causes())

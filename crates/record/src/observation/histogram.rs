@@ -2,11 +2,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::Nanos;
 
-/// Binary logarithm of the upper end of the first bucket, which holds all shorter times.
+/// Binary logarithm of the upper end of the first bucket in nanoseconds.
 const FIRST_LOG: u32 = 8;
 
-/// A histogram of durations. The first bucket holds those below 256 ns. Then there are two buckets
-/// per power of two, and the last bucket has no upper end.
+/// A histogram of durations. The first bucket holds durations below 256 ns. Then there are two
+/// buckets for each power of two. The last bucket has no upper end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Histogram {
@@ -14,14 +14,14 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Makes a histogram from the counts of its buckets.
+    /// Returns a histogram with these counts, one per bucket.
     pub fn new(counts: impl IntoIterator<Item = u64>) -> Histogram {
         Histogram {
             counts: counts.into_iter().collect(),
         }
     }
 
-    /// Adds the counts of another histogram.
+    /// Adds the counts of another histogram, bucket by bucket.
     pub fn add(&mut self, other: &Histogram) {
         self.counts
             .resize(self.counts.len().max(other.counts.len()), 0);
@@ -30,7 +30,7 @@ impl Histogram {
         }
     }
 
-    /// Subtracts the counts of an earlier state of this histogram.
+    /// Subtracts the counts of an earlier state of this histogram, bucket by bucket.
     pub(crate) fn subtract(&mut self, earlier: &Histogram) {
         for (count, earlier) in self.counts.iter_mut().zip(&earlier.counts) {
             *count = count.saturating_sub(*earlier);
@@ -44,8 +44,8 @@ impl Histogram {
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Returns the lower end, the upper end (`None` for the last, open bucket) and the count of
-    /// each bucket that is not empty.
+    /// Returns each bucket that is not empty: its lower end, its upper end (`None` for the last
+    /// bucket), and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Option<Nanos>, u64)> + '_ {
         let last = self.counts.len().saturating_sub(1);
         let end = move |at| (at < last).then(|| start(at + 1));
@@ -56,13 +56,13 @@ impl Histogram {
             .map(move |(at, &count)| (start(at), end(at), count))
     }
 
-    /// Returns the lower end of the last bucket, which is open.
+    /// Returns the lower end of the last bucket, which has no upper end.
     pub fn last(&self) -> Nanos {
         start(self.counts.len().saturating_sub(1))
     }
 
-    /// Returns the bounds of the bucket that holds the quantile `share` (0.5 is the median); `None`
-    /// if nothing was counted.
+    /// Returns the ends of the bucket that contains the quantile `share` (0.5 is the median);
+    /// `None` if the histogram is empty. The upper end is `None` for the last bucket.
     pub fn quantile(&self, share: f64) -> Option<(Nanos, Option<Nanos>)> {
         let rank = (self.count() as f64 * share).ceil().max(1.0) as u64;
         let mut below = 0u64;
@@ -73,7 +73,7 @@ impl Histogram {
     }
 }
 
-/// Returns the index of the bucket that holds `time`, in a histogram of `buckets` buckets.
+/// Returns the index of the bucket for the duration `time`, in a histogram with `buckets` buckets.
 pub fn bucket_of(time: Nanos, buckets: usize) -> usize {
     let log = time.0.max(1).ilog2();
     let half = (time.0 >> log.saturating_sub(1)) as usize & 1;
@@ -83,12 +83,12 @@ pub fn bucket_of(time: Nanos, buckets: usize) -> usize {
     at.min(buckets.saturating_sub(1))
 }
 
-/// Returns the lower end of a bucket.
+/// Returns the lower end of the bucket with index `at`.
 fn start(at: usize) -> Nanos {
     let Some(half) = at.checked_sub(1) else {
         return Nanos(0);
     };
-    // A record may have any number of buckets.
+    // The sums saturate, because a record may have any number of buckets.
     let power = u32::try_from(half / 2)
         .ok()
         .and_then(|log| 1u64.checked_shl(FIRST_LOG.saturating_add(log)))

@@ -4,34 +4,35 @@ use switchcost_units::{Bytes, Nanos};
 
 use crate::observation::Cost;
 
-/// Cost of cold caches for a program, as known from a source other than the observation's counts.
+/// Costs of cold caches for a program, from a source other than the observation's counts.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct KnownReload {
-    /// Source from which the cost is known.
+    /// Kind of source from which the costs are known.
     pub by: KnownBy,
-    /// File from which the cost was read.
+    /// Path of the file that contains the costs.
     pub file: String,
-    /// Command or service that was measured; hostile text until escaped. Empty in older records.
+    /// Command or service that was measured; untrusted text that must be escaped before it is
+    /// shown. Empty in older records.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Start of the `inject` run (RFC 3339).
+    /// Start of the run of `inject` (RFC 3339).
     #[serde(default)]
     pub measured_at: String,
-    /// IDs of the observed processes that run this program.
+    /// IDs of the observed processes that run the measured program.
     pub processes: Vec<u32>,
-    /// Name of ended processes to which the cost applies, as the kernel stores it, or empty;
-    /// hostile text until escaped.
+    /// Name of ended processes to which the costs also apply, or empty. Untrusted text that must be
+    /// escaped before it is shown.
     pub name: String,
-    /// Costs of a switch by the bytes that other tasks touched and by the time that the program
-    /// then ran, smallest first.
+    /// Costs of a switch, by the number of bytes that other tasks touched and by the time that the
+    /// program ran afterwards, smallest first.
     pub points: Vec<KnownPoint>,
-    /// Cost of a preemption by a task that touches nothing, including the timer's interrupt; `None`
+    /// Cost of a preemption by a task that touches no memory, including the timer interrupt; `None`
     /// if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemption: Option<Cost>,
 }
 
-/// Source of a known cost of cold caches.
+/// Kind of source of a known cost of cold caches.
 #[derive(
     Clone,
     Copy,
@@ -48,31 +49,32 @@ pub struct KnownReload {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum KnownBy {
-    /// Comparison of matched intervals of this observation.
+    /// Comparison of matched intervals in this observation (docs/method/matched-intervals.md).
     #[strum(serialize = "matched intervals")]
     Matched,
-    /// A run of `inject` with this program.
+    /// A run of `inject` with the same program.
     Inject,
-    /// A profile of the program: only in older records, and no longer used.
+    /// A profile of the program. Only in older records.
     Profile,
 }
 
-/// Cost of reloading after one switch.
+/// Cost of reloading caches after one switch, under some conditions.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct KnownPoint {
     /// Number of bytes that other tasks touched while the program was off the CPU.
     pub away_bytes: Bytes,
-    /// Time for which other tasks had the CPU; `None` in older records.
+    /// Time for which other tasks had the CPU, in nanoseconds; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_ns: Option<Nanos>,
-    /// Time that the program ran until its next switch.
+    /// Time for which the program ran after the switch, until the next one, in nanoseconds.
     pub ran_ns: Nanos,
-    /// Cost of reloading after the switch.
+    /// Cost of reloading caches after the switch.
     pub cost: Cost,
 }
 
 impl KnownReload {
-    /// Whether the cost applies to this process, or to ended processes of this name.
+    /// Whether the costs apply to the process with this ID, or to ended processes of this name if
+    /// `process` is `None`.
     pub fn is_of(&self, process: Option<u32>, name: &str) -> bool {
         process.map_or_else(
             || self.name == name,

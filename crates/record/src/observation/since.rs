@@ -4,7 +4,7 @@ use crate::observation::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Wa
 
 impl Observation {
     /// Returns the difference between this observation and an earlier state of the same
-    /// observation. Sizes of memory are those of this observation, not differences.
+    /// observation. Memory sizes are the present ones, not differences.
     pub fn since(&self, earlier: &Observation) -> Observation {
         let mut since = self.clone();
         since.window_ns = less(self.window_ns, earlier.window_ns);
@@ -13,7 +13,8 @@ impl Observation {
                 tasks.name == before.name && tasks.process_name == before.process_name
             };
             let same = |tasks: &Tasks| tasks.process == before.process && is_named(tasks);
-            // The counts of a process that has ended are now with those of ended processes of its name.
+            // Counts of a process that has ended in the meantime are now part of the entry for
+            // ended processes of its name.
             let ended = |tasks: &Tasks| tasks.process.is_none() && is_named(tasks);
             let at = since
                 .tasks
@@ -82,7 +83,7 @@ impl Observation {
 }
 
 impl CpuTime {
-    /// Returns the difference between this state of the CPU and an earlier one.
+    /// Returns the difference between this state of the CPU and an earlier state.
     pub fn since(&self, earlier: &CpuTime) -> CpuTime {
         CpuTime {
             cpu: self.cpu,

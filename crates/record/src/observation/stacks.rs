@@ -1,56 +1,60 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stacks of the observed programs at their switches, sampled at random.
+/// Stacks of the observed programs at randomly sampled switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SampledStacks {
-    /// Samples a second that were requested.
+    /// Number of samples per second that the user requested.
     pub per_second: u64,
-    /// Switches whose samples were lost for lack of room.
+    /// Number of switches whose samples were lost for lack of memory.
     pub lost_switches: u64,
-    /// Files that contain the code.
+    /// Files that contain the code on the stacks.
     pub modules: Vec<Module>,
-    /// Code locations on the stacks; each refers to one of `modules`.
+    /// Code locations on the stacks. Each refers to one of `modules` by index.
     pub frames: Vec<Frame>,
-    /// Stacks with their counts, the most frequent first.
+    /// Stacks with their counts, most frequent first.
     pub stacks: Vec<UserStack>,
 }
 
-/// A file that contains code, or memory that belongs to no file.
+/// A file with code, or a memory area with code that belongs to no file.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Module {
-    /// Path of the file in the process's own view, or the kernel's word in brackets; hostile text until escaped.
+    /// Path of the file as the process sees it, or the kernel's name in brackets for other memory.
+    /// Untrusted text that must be escaped before it is shown.
     pub path: String,
-    /// Inode of the file; 0 if there is no file.
+    /// Inode number of the file; 0 if there is no file.
     pub inode: u64,
 }
 
-/// A place in a program's code.
+/// A code location: an offset in a module.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Frame {
     /// Index of the module in [`SampledStacks::modules`].
     pub module: u32,
-    /// Offset of the place in the module's file.
+    /// Offset in the module's file in bytes.
     pub offset: u64,
-    /// Function at that place, if the file names it; hostile text until escaped.
+    /// Name of the function; `None` if the file has no symbol for it. Untrusted text that must be
+    /// escaped before it is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
 
-/// A stack, with the number of times that it was seen.
+/// A stack with its numbers of samples and switches.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct UserStack {
-    /// ID of the process to which the stack belongs.
+    /// ID of the process whose stack this is.
     pub process: u32,
-    /// Name of the thread; hostile text until escaped.
+    /// Name of the thread; untrusted text that must be escaped before it is shown.
     pub name: String,
-    /// Whether the task left its CPU to wait; otherwise it could have continued.
+    /// Whether the task left its CPU in order to wait. Otherwise the task could have continued to
+    /// run.
     pub is_wait: bool,
     /// Number of samples with this stack.
     pub samples: u64,
-    /// Number of switches that the samples represent.
+    /// Number of switches that these samples represent.
     pub switches: u64,
-    /// Indices of the frames, innermost first; empty if there is no stack, as at the end of a task.
+    /// Indices in [`SampledStacks::frames`], innermost frame first. Empty if there is no stack, as
+    /// when a task ends.
     pub frames: Vec<u32>,
 }
 
@@ -62,7 +66,7 @@ impl SampledStacks {
             .fold(0, |sum, stack| sum.saturating_add(stack.samples))
     }
 
-    /// Returns the frames of a stack with their modules, innermost first. Invalid indices of a
+    /// Returns the frames of a stack with their modules, innermost first. Invalid indices in a
     /// damaged record are skipped.
     pub fn frames_of<'a>(
         &'a self,

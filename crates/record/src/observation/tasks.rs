@@ -6,88 +6,97 @@ use switchcost_units::{Bytes, Nanos};
 
 use crate::observation::{Cause, Histogram};
 
-/// Observed tasks that are not distinguished further: the threads of one name in one process, or all ended processes of one name.
+/// Counts of a group of observed tasks: the threads of one name in one process, or all ended
+/// processes of one name.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Tasks {
-    /// Process ID of the tasks; `None` for processes that ended.
+    /// Process ID of the tasks; `None` for ended processes.
     pub process: Option<u32>,
-    /// Process ID in the process's own PID namespace, if that differs from the observer's, as in a container.
+    /// Process ID in the process's own PID namespace, such as a container's, if it differs from the
+    /// ID that the observer sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process_inside: Option<u32>,
-    /// Name of the process, which is that of its first thread, if it differs from `name`; hostile
-    /// text until escaped.
+    /// Name of the process, which is the name of its first thread, if it differs from `name`.
+    /// Untrusted text that must be escaped before it is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_name: Option<String>,
-    /// The control group of the process at the end; hostile text until escaped.
+    /// Path of the process's control group at the end; untrusted text that must be escaped before
+    /// it is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_group: Option<String>,
-    /// Name of the threads, as the kernel stores it; hostile text until escaped.
+    /// Name of the threads, as the kernel stores it; untrusted text that must be escaped before it
+    /// is shown.
     pub name: String,
-    /// Language runtime that is linked into the program and gives its threads no names: `Go`.
+    /// Language runtime of the program, such as `Go`, if the runtime does not name its threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
-    /// Whether the process has restricted its own speculation (prctl, seccomp), so that each of its switches costs more than is priced.
+    /// Whether the process has restricted its own speculation (prctl, seccomp). Each of its
+    /// switches then costs more than estimated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restricts_speculation: bool,
-    /// Number of tasks in this entry.
+    /// Number of tasks in this group.
     pub count: u64,
     /// Whether the tasks are kernel threads.
     pub is_kernel: bool,
-    /// Voluntary switches, as the kernel counts them.
+    /// Number of voluntary switches, as the kernel counts them.
     pub voluntary: u64,
-    /// Involuntary switches, and calls of sched_yield.
+    /// Number of involuntary switches, and of calls of sched_yield.
     pub involuntary: u64,
-    /// Time on a CPU, as the kernel counts it.
+    /// Time on a CPU in nanoseconds, as the kernel counts it.
     pub run_ns: Nanos,
-    /// Time off the CPU at switches after which the task returned, or waits for a CPU at the end.
+    /// Time off the CPU in nanoseconds, for switches after which the task returned, or is waiting
+    /// for a CPU at the end.
     pub off_ns: Nanos,
-    /// Part of `off_ns` in which the task was ready and waited for a CPU.
+    /// Part of `off_ns` in which a task was ready and waited for a CPU, in nanoseconds.
     pub wait_ns: Nanos,
-    /// Time for which other tasks ran on the task's CPU while the task was off it, if the task
-    /// returned to the same CPU.
+    /// Time for which other tasks ran on a task's CPU while the task was off the CPU, in
+    /// nanoseconds. Only times after which the task returned to the same CPU count.
     pub others_ns: Nanos,
-    /// Number of moves to another CPU of the same core, of the same last-level cache, and beyond.
+    /// Numbers of migrations to another CPU of the same core, to another core with the same
+    /// last-level cache, and to other CPUs.
     pub moved: [u64; 3],
-    /// Number of tasks that were off the CPU at the end and did not wait for one.
+    /// Number of tasks that were off the CPU at the end, without waiting for a CPU.
     pub off_at_end: u64,
-    /// Time since the tasks of `off_at_end` had left the CPU; it is not part of `off_ns`.
+    /// Total time for which the tasks of `off_at_end` have been off the CPU, in nanoseconds. This
+    /// time is not part of `off_ns`.
     pub off_at_end_ns: Nanos,
-    /// Largest resident memory of the process in any reading; `None` if the process ended before
-    /// its memory was read.
+    /// Largest resident memory of the process in bytes, among several readings; `None` if the
+    /// process ended before the first reading.
     pub resident_bytes: Option<Bytes>,
-    /// Reasons why the tasks left their CPUs.
+    /// Reasons why the tasks left their CPUs, with counts and times.
     pub causes: Vec<Cause>,
-    /// Histogram of times off the CPU.
+    /// Histogram of the times off the CPU.
     pub off: Histogram,
-    /// Histogram of waits for a CPU.
+    /// Histogram of the waits for a CPU.
     pub wait: Histogram,
-    /// Histogram of the times for which other tasks ran while a task was off its CPU, if the task
-    /// returned to the same CPU.
+    /// Histogram of the times for which other tasks ran while a task was off its CPU. Only times
+    /// after which the task returned to the same CPU count.
     pub others: Histogram,
-    /// Histogram of times on a CPU from a switch to the next one.
+    /// Histogram of the time slices: times on a CPU from one switch to the next.
     pub turns: Histogram,
-    /// Counts of hardware counters in the time slices of `turns`; `None` if no counters were read.
+    /// Readings of hardware counters over the time slices of `turns`; `None` if no counters were
+    /// read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedTurns>,
 }
 
-/// Counts of the CPU's hardware counters in the time slices of some tasks, including the kernel's
-/// half of each slice.
+/// Readings of the CPU's hardware counters over time slices of some tasks, including the part of
+/// each slice in the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CountedTurns {
-    /// Total length of the time slices in which events were counted.
+    /// Total length of the time slices over which counters were read, in nanoseconds.
     pub ran_ns: Nanos,
-    /// Count of each event, by perf's names; `instructions` is always among them.
+    /// Number of events by perf's names. `instructions` is always among them.
     pub events: BTreeMap<String, u64>,
     /// Highest rate of instructions per microsecond in any single time slice.
     pub most_instructions_per_us: u64,
-    /// Histogram of instructions per time slice, in the same buckets as times: one instruction
-    /// stands for a nanosecond.
+    /// Histogram of the number of instructions per time slice. The buckets are those for durations,
+    /// with one instruction in place of a nanosecond.
     pub instructions: Histogram,
 }
 
 impl CountedTurns {
-    /// Adds the counts of other tasks.
+    /// Adds the readings for other tasks.
     pub fn add(&mut self, other: &CountedTurns) {
         self.ran_ns.0 = self.ran_ns.0.saturating_add(other.ran_ns.0);
         for (name, count) in &other.events {
@@ -100,15 +109,15 @@ impl CountedTurns {
         self.instructions.add(&other.instructions);
     }
 
-    /// Returns the mean number of instructions per nanosecond of CPU time; `None` if nothing was
+    /// Returns the mean number of instructions per nanosecond of CPU time; `None` if no time was
     /// counted.
     pub fn instructions_per_ns(&self) -> Option<f64> {
         let instructions = *self.events.get("instructions")? as f64;
         (self.ran_ns > Nanos(0)).then(|| instructions / self.ran_ns.0 as f64)
     }
 
-    /// Subtracts the counts of an earlier moment, except for the highest rate of instructions,
-    /// which remains that of the whole observation.
+    /// Subtracts the readings at an earlier time. The highest rate of instructions remains that of
+    /// the whole observation.
     pub(crate) fn subtract(&mut self, before: &CountedTurns) {
         self.ran_ns.0 = self.ran_ns.0.saturating_sub(before.ran_ns.0);
         for (name, count) in &mut self.events {
@@ -119,7 +128,7 @@ impl CountedTurns {
 }
 
 impl Tasks {
-    /// Makes an entry for tasks of this process and name, with nothing counted yet.
+    /// Returns an entry for tasks of this process and name, without any counts.
     pub fn empty(process: Option<u32>, name: String) -> Tasks {
         Tasks {
             process,
@@ -150,12 +159,12 @@ impl Tasks {
         }
     }
 
-    /// Returns the name of the tasks' process.
+    /// Returns the name of the tasks' process, which is `name` unless it was recorded separately.
     pub fn process_name(&self) -> &str {
         self.process_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// Returns the number of switches, voluntary and involuntary.
+    /// Returns the sum of voluntary and involuntary switches.
     pub fn switches(&self) -> u64 {
         self.voluntary.saturating_add(self.involuntary)
     }

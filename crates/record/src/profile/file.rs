@@ -14,22 +14,22 @@ impl Form for Prices {
     const WRITER: &'static str = "switchcost measure --prices";
 }
 
-/// Reads a profile from its file.
+/// Reads a profile from its JSON file.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, is no profile, or has columns of other lengths than it says.
+/// If the file cannot be read or is not a profile, or if its lists have wrong lengths.
 pub fn read_profile(source: impl Into<Source>) -> Result<Profile, ReadRecordError> {
     read_document(&source.into(), |profile: &Profile| {
         profile.flaw().map(str::to_owned)
     })
 }
 
-/// Reads prices from their file.
+/// Reads prices (costs of lost lines) from their JSON file.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, or has no prices.
+/// If the file cannot be read, or has no valid prices.
 pub fn read_prices(source: impl Into<Source>) -> Result<Prices, ReadRecordError> {
     read_document(&source.into(), |prices: &Prices| {
         prices.flaw().map(str::to_owned)
@@ -41,7 +41,7 @@ fn is_count(value: &f64) -> bool {
 }
 
 impl Profile {
-    /// Returns the fault that makes the profile unusable, if any.
+    /// Returns the reason why the profile is invalid; `None` if it is valid.
     fn flaw(&self) -> Option<&'static str> {
         let times = &self.times_instructions;
         let columns = times.len();
@@ -59,7 +59,7 @@ impl Profile {
 }
 
 impl Prices {
-    /// Returns the fault that makes the prices unusable, if any.
+    /// Returns the reason why the prices are invalid; `None` if they are valid.
     fn flaw(&self) -> Option<&'static str> {
         let is_price = |price: &crate::profile::Price| {
             price.own_bytes.0 > 0

@@ -1,4 +1,4 @@
-//! Prices of lost lines on a machine.
+//! Prices: costs of lost cache lines on a machine.
 
 use crate::Cache;
 use schemars::JsonSchema;
@@ -7,65 +7,66 @@ use switchcost_units::Bytes;
 
 use crate::profile::Kind;
 
-/// Name and version of a file of prices.
+/// Name and version of the format of prices.
 pub const PRICES_SCHEMA: &str = "switchcost.prices/1";
 
-/// Costs of a lost line on one machine, measured with arrays.
+/// Costs of a lost cache line on one machine, measured with arrays.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Prices {
     /// Name and version of this JSON format.
     pub schema: String,
-    /// Version of the program that measured.
+    /// Version of the program that measured the costs.
     pub program_version: String,
     /// Start of the measurement (RFC 3339, UTC).
     pub started_at: String,
-    /// Model of the processor, if known.
+    /// Name of the CPU model, if known.
     pub cpu_model: Option<String>,
-    /// Caches of the measured processor.
+    /// Caches of the measured CPU.
     pub caches: Vec<Cache>,
-    /// Size of a cache line.
+    /// Size of a cache line in bytes.
     pub line_bytes: Bytes,
-    /// Price of a line, for each kind, size and footprint.
+    /// Cost of a lost line, for each kind of access, array size and footprint.
     pub lines: Vec<Price>,
-    /// Additional time of the kernel's switch path after each footprint; empty if it was not
-    /// measured.
+    /// Additional time of the kernel's switch path after each footprint; empty if not measured.
     pub switch_path: Vec<SwitchPath>,
 }
 
-/// Additional time of a line of an array right after a footprint was touched.
+/// Cost of a lost line: the additional time per line of an array after another task touched a
+/// footprint.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Price {
-    /// Kind of walk over the array.
+    /// Kind of access to the array.
     pub kind: Kind,
-    /// Size of the array, which is touched between two uses of a line.
+    /// Size of the array in bytes.
     pub own_bytes: Bytes,
-    /// Bytes that another task touched before.
+    /// Footprint: number of bytes that another task touched before the array was accessed.
     pub away_bytes: Bytes,
-    /// Price of one line in nanoseconds, as the median over arrays at different places.
+    /// Cost per line in nanoseconds, as the median over arrays at different addresses.
     pub ns: f64,
-    /// Lower end of the interval, in nanoseconds.
+    /// Lower end of the confidence interval in nanoseconds.
     pub low_ns: f64,
-    /// Upper end of the interval, in nanoseconds.
+    /// Upper end of the confidence interval in nanoseconds.
     pub high_ns: f64,
-    /// Number of arrays measured.
+    /// Number of arrays that were measured.
     pub n: usize,
 }
 
-/// Additional time of the kernel's switch path after a footprint was touched, measured on a loop without data.
+/// Additional time of the kernel's switch path after another task touched a footprint, measured
+/// with a loop that accesses no data.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct SwitchPath {
-    /// Bytes that the other task touches.
+    /// Footprint: number of bytes that another task touches.
     pub away_bytes: Bytes,
-    /// Additional time of the switch path, in nanoseconds.
+    /// Additional time of the switch path in nanoseconds.
     pub ns: f64,
-    /// Lower end of the interval, in nanoseconds.
+    /// Lower end of the confidence interval in nanoseconds.
     pub low_ns: f64,
-    /// Upper end of the interval, in nanoseconds.
+    /// Upper end of the confidence interval in nanoseconds.
     pub high_ns: f64,
 }
 
 impl Prices {
-    /// Creates the prices of an otherwise unknown machine.
+    /// Returns prices with these costs and no facts about the machine.
     pub fn new(lines: Vec<Price>) -> Prices {
         Prices {
             schema: PRICES_SCHEMA.to_owned(),

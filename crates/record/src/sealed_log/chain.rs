@@ -1,38 +1,38 @@
-//! Checksums of lines. Each line ends in a checksum of its bytes, whose seed covers all lines
-//! before.
+//! Checksums of lines. Each line ends with a checksum of its bytes. The seed of the checksum is the
+//! checksum of the line before.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Bytes before the checksum, which is the last field of the JSON object on the line.
+/// Bytes immediately before the checksum, which is the last field of the line's JSON object.
 const FIELD: &[u8] = b",\"check\":\"";
 
-/// Bytes after the checksum.
+/// Bytes immediately after the checksum.
 const CLOSE: &[u8] = b"\"}";
 
-/// Hexadecimal digits of a checksum.
+/// Number of hexadecimal digits of a checksum.
 const DIGITS: usize = 16;
 
-/// Length of the field with the checksum, including the end of the line, in bytes.
+/// Number of bytes of the field with the checksum, from the comma to the end of the object.
 const SEAL_BYTES: usize = FIELD.len() + DIGITS + CLOSE.len();
 
-/// Reason for which a line fails its checksum.
+/// Reason why the checksum of a line is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenChain {
     /// The line has no checksum at its end.
     #[error("it does not end in its checksum")]
     NoCheck,
-    /// The checksum belongs to another line or another place.
+    /// The line differs from what was written, or lines before it are missing.
     #[error("its checksum is {found:016x}, not {right:016x}")]
     Changed {
-        /// Checksum at the end of the line.
+        /// Checksum that the line contains.
         found: u64,
-        /// Checksum of the line's bytes at this position.
+        /// Checksum that is correct for the line at this position.
         right: u64,
     },
 }
 
 impl BrokenChain {
-    /// Describes the fault of a line with this number.
+    /// Describes the reason for the line with this number.
     pub(super) fn describe(self, number: u64) -> String {
         match self {
             BrokenChain::NoCheck => self.to_string(),
@@ -44,13 +44,13 @@ impl BrokenChain {
     }
 }
 
-/// Checksum of a line, which is the seed for the checksum of the next line. Before the first line
-/// the seed is 0.
+/// Checksum of a line, which is the seed for the next line's checksum. The seed for the first line
+/// is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain(u64);
 
 impl Chain {
-    /// Adds the checksum to a JSON object as its last field, and returns the checksum for the next line.
+    /// Adds the checksum to a JSON object as its last field; returns the seed for the next line.
     pub fn seal(self, line: &mut Vec<u8>) -> Chain {
         assert_eq!(line.pop(), Some(b'}'), "every line is an object");
         let check = xxh3_64_with_seed(line, self.0);
@@ -60,7 +60,7 @@ impl Chain {
         Chain(check)
     }
 
-    /// Removes a correct checksum from a line, and returns the checksum for the next line.
+    /// Verifies and removes the checksum of a line; returns the seed for the next line.
     ///
     /// # Errors
     ///
@@ -81,7 +81,8 @@ impl Chain {
     }
 }
 
-/// Parses the checksum in the last field of a line: 16 hexadecimal digits in lower case.
+/// Returns the checksum in the last field of a line; `None` unless the field has 16 hexadecimal
+/// digits in lower case.
 fn check(seal: &[u8]) -> Option<u64> {
     let digits = seal.strip_prefix(FIELD)?.strip_suffix(CLOSE)?;
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

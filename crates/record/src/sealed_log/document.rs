@@ -1,4 +1,4 @@
-//! Files that contain one JSON object.
+//! Files that contain a single JSON object.
 
 use std::io::{self, Read};
 
@@ -11,10 +11,10 @@ use super::chain::Chain;
 use super::error::{Origin, ReadRecordError, describe_json, too_long};
 use crate::Source;
 
-/// Largest file that is read; an observation of ten thousand tasks is smaller.
+/// Largest file that is read, in bytes. An observation of ten thousand tasks is smaller.
 const LIMIT: Bytes = Bytes::mib(256);
 
-/// Serializes a document with a checksum of everything before as the last field.
+/// Serializes a document as JSON, with a checksum of all bytes before it as the last field.
 pub(crate) fn seal_document<D: Serialize>(document: &D) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(document)?;
     Chain::default().seal(&mut text);
@@ -22,7 +22,8 @@ pub(crate) fn seal_document<D: Serialize>(document: &D) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Reads a file whose last field is a checksum of everything before.
+/// Reads a file whose last field is a checksum of all bytes before it. `flaw` returns the reason
+/// why the content is invalid.
 pub(crate) fn read_sealed_document<D: Form + DeserializeOwned>(
     source: &Source,
     flaw: impl FnOnce(&D) -> Option<String>,
@@ -35,7 +36,8 @@ pub(crate) fn read_sealed_document<D: Form + DeserializeOwned>(
     parse(&origin, &text, flaw)
 }
 
-/// Reads a file without a checksum, however its JSON is laid out.
+/// Reads a JSON file without a checksum, in any layout. `flaw` returns the reason why the content
+/// is invalid.
 pub(crate) fn read_document<D: Form + DeserializeOwned>(
     source: &Source,
     flaw: impl FnOnce(&D) -> Option<String>,

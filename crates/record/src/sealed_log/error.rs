@@ -1,4 +1,4 @@
-//! Errors of writing and reading files of records.
+//! Errors of writing and reading records.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,45 +11,45 @@ use switchcost_units::Bytes;
 use super::Form;
 use crate::{as_argument, bind_semicolons, printable};
 
-/// Advice for a record that cannot be written.
+/// Advice in errors for a record that cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
 
-/// Why a record could not be written.
+/// Error of writing a record.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteRecordError {
-    /// The file exists already.
+    /// A file with this name exists already.
     #[error(
         "{0} already exists, and records are never overwritten; choose another name with --record, or move the file away"
     )]
     Exists(PathBuf),
-    /// The file cannot be created.
+    /// The record's file cannot be created.
     #[error(
         "cannot create {path}: {source}; {}",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file system has no room for a line; the lines before it are complete and in the file.
+    /// The file system has no room for a line. The lines before are complete and in the file.
     #[error(
         "cannot write to {path} after {lines} complete lines: {source}; {}",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Append {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Number of complete lines in the file.
+        /// Number of complete lines in the record.
         lines: u64,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
 impl WriteRecordError {
-    /// Makes the error for a file that could not be created.
+    /// Returns the error that the file at `path` cannot be created.
     pub fn new(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -59,50 +59,50 @@ impl WriteRecordError {
     }
 }
 
-/// Why a file is not a readable record.
+/// Error of reading a record.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadRecordError {
-    /// The file cannot be read.
+    /// The record's file cannot be read.
     #[error("cannot read {path}: {source}; {}", read_remedy(.source, &format!("a file written by {writer}")))]
     Open {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
-        /// The command that writes such files.
+        /// Name of the command that writes files of this kind.
         writer: &'static str,
     },
-    /// The beginning of the file is not that of a record.
+    /// The file does not begin like a record.
     #[error("{path} is not a record of {writer} ({why}); name a file written by {writer}")]
     Foreign {
         /// Path of the file.
         path: PathBuf,
-        /// Beginning of the file, or another fault.
+        /// Description of the file's beginning, or another reason.
         why: String,
-        /// The command that writes such files.
+        /// Name of the command that writes files of this kind.
         writer: &'static str,
     },
-    /// The file has a version of the format that this program does not know.
+    /// The record has a format version that this program does not know.
     #[error(
         "{path} is of format {found}, and this version reads {form}; read it with a version of switchcost that writes that \
          format"
     )]
     Version {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Format that the file names.
+        /// Name and version of the format, as found in the record.
         found: String,
-        /// Format that this program reads.
+        /// Name and version of the format that this program reads.
         form: &'static str,
     },
-    /// A line differs from what was written.
+    /// A line of the record is damaged.
     #[error("{path} is damaged at line {line} ({why}){}", rescue(.path, *.line))]
     Damaged {
-        /// Path of the file.
+        /// Path of the record.
         path: PathBuf,
-        /// Line number, counted from 1. All lines before it are complete.
+        /// Number of the damaged line, from 1. All lines before it are intact.
         line: u64,
-        /// Fault of the line.
+        /// Description of the damage.
         why: String,
     },
 }
@@ -117,13 +117,13 @@ fn rescue(path: &Path, line: u64) -> String {
     }
 }
 
-/// The fields that every version of a format has.
+/// The fields that all versions of a format have.
 #[derive(Deserialize)]
 struct Head {
     schema: String,
 }
 
-/// A file to be read, with the kind that is expected.
+/// A file to be read, and the expected kind of file, for error messages.
 pub(super) struct Origin<'a> {
     path: &'a Path,
     form: &'static str,
@@ -165,7 +165,8 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Refuses a file whose field `schema` names another format, whatever its other fields.
+    /// Checks that the field `schema` names the expected format. Other fields are ignored, so that
+    /// an unknown version is reported as such.
     pub(super) fn check_form(&self, text: &[u8]) -> Result<(), ReadRecordError> {
         let (name, _) = self.form.split_once('/').unwrap_or((self.form, ""));
         let found = match serde_json::from_slice::<Head>(text) {
@@ -192,8 +193,8 @@ pub(super) fn too_long(limit: Bytes) -> String {
     format!("a line of more than {limit}")
 }
 
-/// Describes an error of the JSON parser without its line number, which is always 1; messages give
-/// the record's line number instead.
+/// Returns the message of a JSON error without its line number, which is always 1. Callers report
+/// the line number in the record instead.
 pub(super) fn describe_json(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column ", error.line());
     printable(&error.to_string().replace(&place, " at column "))
