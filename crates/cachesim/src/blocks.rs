@@ -1,5 +1,5 @@
-//! Splits blocks and their references into lookups, in the order defined in
-//! `docs/method/simulation.md` ("Order").
+//! Splits blocks and their references into lookups, in the order defined in this crate's README
+//! ("Order of lookups").
 
 use switchcost_trace::{Block, BlockRun, Reference};
 
