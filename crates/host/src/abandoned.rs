@@ -1,5 +1,5 @@
-//! Recognises files of this program whose owner is dead. The owner has locked the file (flock), and
-//! the kernel releases the locks of dead processes.
+//! Recognises files that this program made and whose owner is dead. The owner has locked the file
+//! (flock), and the kernel releases the locks of dead processes.
 
 use std::fs::File;
 use std::io;
@@ -8,21 +8,24 @@ use std::os::fd::AsFd;
 use rustix::fs::{FileType, FlockOperation, flock, fstat};
 use rustix::io::Errno;
 
-/// Whether a file is of this kind and belongs to this user.
+/// Whether a file is of type `kind` and belongs to this user.
 pub(crate) fn is_own(file: impl AsFd, kind: FileType) -> io::Result<bool> {
     let facts = fstat(file)?;
     Ok(FileType::from_raw_mode(facts.st_mode) == kind
         && facts.st_uid == rustix::process::geteuid().as_raw())
 }
 
-/// Waits until the process that holds the lock of a file is dead, and takes the lock. For a process
-/// that is known to be ending, which may still hold the file for a moment.
+/// Waits until the process that locked a file is dead, and takes the lock. Called for a process
+/// that is known to be ending, but may hold the lock for a moment.
 pub(crate) fn await_death(file: &File) -> io::Result<()> {
     Ok(flock(file, FlockOperation::LockExclusive)?)
 }
 
 /// Takes over the lock of a file whose owner is dead. Returns false if the owner lives, or if the
 /// file was removed in the meantime.
+///
+/// # Errors
+/// If the file system has no locks.
 ///
 /// # Errors
 /// If the file system has no locks.

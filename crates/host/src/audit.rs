@@ -8,12 +8,12 @@ use rustix::net::{
 };
 use switchcost_record::Fact;
 
-/// Message type from linux/audit.h; the other constants are from linux/netlink.h.
+/// Message type from linux/audit.h; the other numbers are from linux/netlink.h.
 const AUDIT_GET: u16 = 1000;
 const NLM_F_REQUEST: u16 = 1;
 const HEADER_BYTES: u32 = 16;
 
-/// Time for the kernel's answer, which comes immediately or not at all.
+/// Longest wait for the kernel's answer, which comes immediately or never.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Returns `off`, `on` or `locked on`, or the reason why the kernel may not be asked.
@@ -52,8 +52,8 @@ fn request() -> Vec<u8> {
     bytes
 }
 
-/// Returns the state in the second field of `struct audit_status`; `None` for another message, such
-/// as a refusal.
+/// Returns the audit state in a message: the second field of `struct audit_status`; `None` if the
+/// message is another one, such as a refusal.
 fn state(answer: &[u8]) -> Option<&'static str> {
     let word = |at: usize| {
         answer

@@ -1,5 +1,5 @@
-//! Runs other programs to their end, or ends them at a time limit or on request. All descendants of a program end with it, also if this
-//! process is killed ([`crate::supervisor`]).
+//! Runs other programs until they end, a time limit passes or the caller asks. All descendants of a
+//! program end with it, even if this process is killed ([`crate::supervisor`]).
 
 use std::fmt;
 use std::fs::File;
@@ -12,30 +12,31 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::supervisor::{Program, Report, Setting, Supervisor};
 
-/// Time between two checks whether to stop the wait.
+/// Time between two calls of `should_stop` during a wait.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// Maximum number of bytes of output; a program that prints more is assumed to print endlessly.
+/// Maximum number of bytes of output that are read. A program that prints more is assumed to print
+/// endlessly.
 const MOST_PRINTED: u64 = 1 << 20;
 
 /// Limits for a program that does not end by itself.
 pub struct Bounds<'a> {
     /// Longest time for which the program may run.
     pub longest: Duration,
-    /// Time from the request to end until the program is killed.
+    /// Time between asking the program to end and killing it.
     pub grace: Duration,
-    /// Whether the program should end now.
+    /// Returns whether the program should end now.
     pub should_stop: &'a dyn Fn() -> bool,
 }
 
 /// Why a program has not ended by itself.
 #[derive(Debug)]
 pub enum Unfinished {
-    /// The program was asked to end; its status, if it was not killed.
+    /// The program was asked to end. Contains its exit status; `None` if it had to be killed.
     Stopped(Option<ExitStatus>),
     /// The program did not end within this time.
     Late(Duration),
-    /// The program printed more than is read.
+    /// The program printed more than [`MOST_PRINTED`] bytes.
     Endless,
     /// The program could not be started.
     Refused(io::Error),
@@ -63,11 +64,11 @@ impl fmt::Display for Unfinished {
 pub struct Printed {
     /// Exit status of the program.
     pub status: ExitStatus,
-    /// Text of standard output, or of both streams.
+    /// Output of the program: of standard output, or of both streams.
     pub text: String,
 }
 
-/// Streams of a program that are read.
+/// Output streams of a program that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
     /// Standard output only; standard error is inherited.
@@ -163,7 +164,7 @@ fn run_checked(
     }
 }
 
-/// Returns the program's exit status, if it has ended.
+/// Returns the program's exit status; `None` if the program has not ended within `timeout`.
 fn end(supervisor: &mut Supervisor, timeout: Duration) -> io::Result<Option<ExitStatus>> {
     match supervisor.report(timeout)? {
         Some(Report::Ended { status, .. }) => Ok(Some(status)),

@@ -1,5 +1,6 @@
-//! The cleanup helper: a process that cleans up after a run that was killed. It is another process of this program, in its own process
-//! group, so that no signal from a terminal reaches it. Its standard input ends when the run has ended.
+//! The cleanup helper: a process that cleans up after a run that was killed. The helper is another
+//! process of this program, in its own process group, so no signal from a terminal reaches it. Its
+//! standard input ends when the run has ended.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -10,28 +11,28 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// First argument that turns the program into a cleanup helper; the step follows.
+/// First argument that makes the program a cleanup helper. The step follows.
 pub const CLEANUP_ARGUMENT: &str = "clean-up-when-abandoned";
 
-// The argument begins with dashes, because a test program would take a word for the name of a test.
+// Begins with dashes, because a test program would take a plain word for the name of a test.
 pub(crate) const REMOVE: &str = "--remove";
 pub(crate) const TERMINAL: &str = "--terminal";
 pub(crate) const COMMAND: &str = "--command";
 pub(crate) const AFFINITY: &str = "--affinity";
 
-/// Longest time until the helper knows its step.
+/// Longest wait until the helper reports that it knows its step.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
-/// Action of a cleanup helper after the end of the run.
+/// What a cleanup helper does after the end of the run.
 #[derive(Debug)]
 pub enum Step<'a> {
     /// Removes a temporary folder or a draft whose lock the run held.
     Remove(&'a Path),
-    /// Restores the present state of the terminal on standard output.
+    /// Restores the state that the terminal on standard output has now.
     Terminal,
-    /// Ends a process and everything it has started.
+    /// Ends a process, given by its ID, and everything that it has started.
     Command(u32),
-    /// Restores the CPUs of a thread, as given in these words.
+    /// Restores the CPUs of a thread, which these words describe.
     Affinity(&'a [String]),
 }
 
@@ -49,12 +50,12 @@ impl Step<'_> {
     }
 }
 
-/// A running cleanup helper. When this value is dropped, the helper ends without doing its step, so
-/// nothing may be left to clean up.
+/// A running cleanup helper. Dropping this value ends the helper without its step, so nothing may
+/// be left to clean up then.
 #[derive(Debug)]
 pub struct CleanupHelper {
     process: Child,
-    /// Connection whose end means that the run has ended.
+    /// Connection to the helper. Its end tells the helper that the run has ended.
     line: Option<UnixStream>,
 }
 
@@ -92,7 +93,7 @@ impl CleanupHelper {
         Ok(helper)
     }
 
-    /// Makes the helper do its step now, without waiting for the step to finish.
+    /// Makes the helper do its step now. Does not wait until the step is done.
     pub(crate) fn release(mut self) {
         self.line = None;
     }
@@ -101,7 +102,7 @@ impl CleanupHelper {
 impl Drop for CleanupHelper {
     fn drop(&mut self) {
         if self.line.is_some() {
-            // The helper is killed, because closing the connection would trigger the step.
+            // The end of the connection would trigger the step, so the helper is killed first.
             let _ = self.process.kill();
             let _ = self.process.wait();
         }

@@ -19,16 +19,16 @@ use crate::live::{self, Census};
 use crate::signal_action::SignalAction;
 use crate::temporary::abandoned_folder;
 
-/// Time that a command has to end after it is asked to.
+/// Time between asking a command to end and killing it.
 const GRACE: Duration = Duration::from_secs(2);
-/// Longest time of a removal, during which programs that are being ended may still write.
+/// Longest time of a removal. Programs that are being ended may still write into the folder.
 pub(crate) const LONGEST: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
-/// Terminal codes that leave the alternate screen, show the cursor and reset colours.
+/// Escape sequences that leave the alternate screen, show the cursor and reset colours.
 pub(crate) const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";
 
-/// Runs as the main function of a cleanup helper: records the present state, waits until the run
-/// has ended, and does the step given in `words`.
+/// Main function of a cleanup helper: records the present state, waits until the run has ended, and
+/// does the step given in `words`.
 pub fn clean_up(words: &[OsString]) {
     // A background process may change the terminal only if this signal is ignored.
     // SAFETY: ignored, no handler is called.
@@ -61,8 +61,8 @@ fn prepared(kind: &OsStr, words: &[OsString]) -> Option<Prepared> {
         }
         (COMMAND, [_]) => {
             let process = texts[0].parse().ok()?;
-            // While the parent lives, the number belongs to the process; from here on the handle
-            // identifies it.
+            // While the parent lives, the number belongs to the process. From here on the
+            // descriptor identifies it.
             let (_, held) = open(process)?;
             Some(Box::new(move || {
                 if !has_ended_within(&held, Duration::ZERO) {
@@ -75,8 +75,8 @@ fn prepared(kind: &OsStr, words: &[OsString]) -> Option<Prepared> {
     }
 }
 
-/// Prepares the removal of a folder or draft, which is opened while the run lives, so that it is
-/// certainly the run's own.
+/// Prepares the removal of a folder or draft. The path is opened while the run lives, so that what
+/// is removed is certainly the run's.
 fn removal(path: &Path) -> Prepared {
     let (lock, draft, path) = (
         abandoned_folder::open_lock(path),
@@ -118,7 +118,7 @@ impl Terminal {
         }
     }
 
-    /// Restores the terminal's modes, if they have changed.
+    /// Restores the terminal's modes if they have changed.
     fn restore(&self) {
         let mut stdout = io::stdout();
         let is_raw = tcgetattr(&stdout).is_ok_and(|now| now.local_modes != self.0.local_modes);
@@ -129,8 +129,8 @@ impl Terminal {
     }
 }
 
-/// Returns a process and its descendants, as far as their parents live. Descriptors hold the
-/// processes, so that their numbers are not reused.
+/// Returns a process and its descendants, each with a descriptor that keeps its number from being
+/// reused. Descendants whose parent has ended are missing.
 fn family(process: u32) -> Vec<(u32, OwnedFd)> {
     let census = Census::now(&Root::system());
     census
@@ -145,8 +145,8 @@ fn open(process: u32) -> Option<(u32, OwnedFd)> {
     Some((process, pidfd_open(pid, PidfdFlags::empty()).ok()?))
 }
 
-/// Ends a command and everything it has started: asks all processes to end, and after a while kills
-/// those that are left, and the processes that they have started since.
+/// Ends a process and everything that it has started. Asks all processes to end; after `grace`,
+/// kills those that are left and those started in the meantime.
 pub fn end_family(process: u32, grace: Duration) {
     let deadline = Instant::now() + grace;
     let asked = family(process);

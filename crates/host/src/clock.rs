@@ -1,7 +1,7 @@
-//! The run's clock, calibrated, and the kernel's clocks for comparison.
+//! The calibrated clock of a run, and the kernel's clocks for comparison.
 //!
-//! Readings are integers in the clock's own ticks; [`calibrate`] returns their rate per second. The
-//! frequency that /proc/cpuinfo prints is never used, because it is the core's, not the counter's.
+//! Readings are integers in the clock's own ticks; [`Calibration`] gives the ticks per second. The
+//! frequency in /proc/cpuinfo is never used, because it is that of the core, not of the counter.
 
 mod agreement;
 mod counter;
@@ -20,14 +20,16 @@ use crate::windows::judge;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// The CPU's own counter, in its own ticks: the time stamp counter of x86, the counter-timer of Arm.
+    /// The counter of the CPU, in its own ticks: the time stamp counter of x86, the generic timer
+    /// of Arm.
     Counter,
     /// CLOCK_MONOTONIC_RAW, in nanoseconds.
     MonotonicRaw,
 }
 
 impl Clock {
-    /// Chooses the CPU's counter if it runs at a constant rate in every state, and fast enough; else the kernel's raw clock.
+    /// Returns the CPU's counter if it runs at a constant rate in every state and is fast enough;
+    /// otherwise CLOCK_MONOTONIC_RAW.
     pub fn choose(is_tsc_invariant: bool) -> Clock {
         Clock::chosen(is_tsc_invariant).0
     }
@@ -41,8 +43,8 @@ impl Clock {
     }
 
     /// Chooses a clock for tasks on several CPUs that compare time stamps: the CPU's counter only
-    /// if the counters of all these CPUs were tested and agree. Also returns the reason, for the
-    /// record.
+    /// if a test shows that the counters of all these CPUs agree. Also returns the reason for the
+    /// choice, for the record.
     pub fn choose_for(cpus: &[CpuId], is_tsc_invariant: bool) -> (Clock, &'static str) {
         let (clock, reason) = Clock::chosen(is_tsc_invariant);
         let pairs = || cpus.iter().skip(1).map(|other| [cpus[0], *other]);
@@ -55,7 +57,8 @@ impl Clock {
         }
     }
 
-    /// Reads the clock after everything before it has finished, and before anything after it starts.
+    /// Reads the clock after all earlier instructions have finished, and before any later one
+    /// starts.
     #[inline(always)]
     pub fn now(self) -> Ticks {
         match self {
@@ -64,7 +67,7 @@ impl Clock {
         }
     }
 
-    /// Returns facts about this clock for the record, with the reason for the choice.
+    /// Returns facts about this clock for the record. `reason` is the reason for its choice.
     pub fn facts(self, rate: TickRate, reason: &str) -> ClockFacts {
         let source = match self {
             Clock::Counter => counter::SOURCE,
@@ -106,7 +109,7 @@ fn kernel_clock(clock: libc::clockid_t) -> Nanos {
     read_kernel_clock(clock).expect("the clocks of POSIX and Linux 2.6.28 exist")
 }
 
-/// Returns CLOCK_MONOTONIC of the machine, with which the kernel stamps its records: the same in
+/// Returns the machine's CLOCK_MONOTONIC, by which the kernel stamps its records. It is the same in
 /// all time namespaces.
 pub fn monotonic() -> Nanos {
     let ahead = offsets().monotonic;
@@ -117,8 +120,8 @@ pub fn monotonic() -> Nanos {
     )
 }
 
-/// Returns CLOCK_BOOTTIME of the machine, which continues while the machine is suspended: the same
-/// in all time namespaces.
+/// Returns the machine's CLOCK_BOOTTIME, which continues while the machine is suspended. It is the
+/// same in all time namespaces.
 pub fn boot_time() -> Nanos {
     let ahead = offsets().boot;
     Nanos(
@@ -128,14 +131,14 @@ pub fn boot_time() -> Nanos {
     )
 }
 
-/// Offsets of a time namespace's clocks from the machine's, in nanoseconds.
+/// Offsets of a time namespace's clocks from those of the machine, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Offsets {
     monotonic: i64,
     boot: i64,
 }
 
-/// Returns the offsets of this process, which stays in its namespace.
+/// Returns the offsets of this process's time namespace, which never changes.
 fn offsets() -> Offsets {
     static OFFSETS: OnceLock<Offsets> = OnceLock::new();
     *OFFSETS.get_or_init(|| {
@@ -145,8 +148,8 @@ fn offsets() -> Offsets {
 }
 
 impl Offsets {
-    /// Parses lines of a clock's name or number, seconds and nanoseconds. Before Linux 5.6 there is no such file, and no time
-    /// namespace.
+    /// Parses lines that have the name or number of a clock, seconds and nanoseconds. Before Linux
+    /// 5.6 there are no time namespaces, and the file does not exist.
     fn parse(text: &str) -> Offsets {
         let mut offsets = Offsets::default();
         for line in text.lines() {
@@ -163,7 +166,7 @@ impl Offsets {
     }
 }
 
-/// A clock of the CPU time of one task of this or another process.
+/// A clock that shows the CPU time of one thread or process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuClock(libc::clockid_t);
 
@@ -179,14 +182,14 @@ impl CpuClock {
         CpuClock((!pid << 3) | 2)
     }
 
-    /// Returns the CPU time consumed so far.
+    /// Returns the CPU time used so far.
     pub fn read(self) -> io::Result<Nanos> {
         read_kernel_clock(self.0)
     }
 }
 
-/// Returns readings of `clock` and CLOCK_MONOTONIC_RAW at the same moment: the closest pair of
-/// several tries.
+/// Reads `clock` and CLOCK_MONOTONIC_RAW at the same moment: returns the closest pair of several
+/// tries.
 fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
     let tries = (0..64).map(|_| {
         let before = clock.now();
@@ -201,11 +204,11 @@ fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
         .expect("64 tries are not none")
 }
 
-/// Length of the first calibration: long enough for a rate precise to a millionth, because two
-/// readings are a few tens of nanoseconds apart.
+/// Length of the first calibration. Two readings are a few tens of nanoseconds apart, so the rate
+/// is precise to a millionth.
 const FIRST: Nanos = Nanos::millis(60);
 
-/// A continuing calibration: started once, it becomes more precise with time.
+/// A calibration that becomes more precise the longer ago it was started.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibration {
     clock: Clock,
@@ -228,8 +231,8 @@ impl Calibration {
         (calibration, calibration.rate())
     }
 
-    /// Returns the ticks per second from the start until now; must be called at least 10 ms after
-    /// the start.
+    /// Returns the mean rate in ticks per second since the start. Must be called at least 10 ms
+    /// after the start.
     pub fn rate(&self) -> TickRate {
         if self.clock == Clock::MonotonicRaw {
             return TickRate::NANOSECONDS;
@@ -240,12 +243,12 @@ impl Calibration {
     }
 }
 
-/// Duration of the known-answer test of a clock.
+/// Length of the known-answer test of a clock.
 const WINDOW: Nanos = Nanos::millis(10);
 
-/// Tests `clock` at `rate` against the kernel's clock (a known-answer test). The limit is a
-/// thousandth, and upwards another 20 us for an interrupt between two readings. Takes 10 ms if
-/// undisturbed.
+/// Tests `clock` at `rate` against the kernel's clock (a known-answer test). The rates may differ
+/// by one thousandth. The kernel's clock may show 20 us more, for an interrupt between two
+/// readings. Takes 10 ms if undisturbed.
 pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
     let expected = WINDOW.0 - WINDOW.0 / 1000..=WINDOW.0 + WINDOW.0 / 1000 + 20_000;
     let Ok(outcome) = judge(expected, || {
@@ -258,8 +261,8 @@ pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
     }
 }
 
-/// Returns the nanoseconds of CLOCK_MONOTONIC in [`WINDOW`] of this clock. The kernel's clock is
-/// read before and after this clock, so any interruption can only add time.
+/// Returns how many nanoseconds of CLOCK_MONOTONIC pass during [`WINDOW`] of this clock. The
+/// kernel's clock is read before and after this clock, so an interruption can only add time.
 fn kernels_window(clock: Clock, rate: TickRate) -> u64 {
     let before = monotonic();
     let start = clock.now();
@@ -268,12 +271,12 @@ fn kernels_window(clock: Clock, rate: TickRate) -> u64 {
         own = rate.nanos(clock.now() - start);
     }
     let found = monotonic().saturating_sub(before);
-    // The CPU may have been taken away at the end of the window, which was then longer by both clocks.
+    // The window was longer, by both clocks, if the CPU was taken away at its end.
     (u128::from(found.0) * u128::from(WINDOW.0) / u128::from(own.0)) as u64
 }
 
 /// Returns the time of a fixed chain of dependent multiplications, the shortest of four: a probe of
-/// the core's speed that an interrupt does not lengthen. Takes about 20 us.
+/// the core's speed that an interrupt does not affect. Takes about 20 us.
 pub fn speed_probe(clock: Clock) -> Ticks {
     (0..4).map(|_| chain(clock)).min().unwrap_or_default()
 }

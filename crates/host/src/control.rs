@@ -1,6 +1,6 @@
-//! Controls of the environment as guards: each changes one setting of the calling thread or
-//! process, and restores the setting when dropped. Nothing outside this process is ever changed, so
-//! a killed process leaves the machine as it was.
+//! Controls of the environment as guards. Each changes one setting of the calling thread or
+//! process, and restores it when dropped. Nothing outside this process is changed, so a killed
+//! process leaves the machine as it was.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -20,7 +20,7 @@ pub struct PinGuard {
     before: CpuSet,
 }
 
-/// Restricts the calling thread to `cpus`.
+/// Restricts the calling thread to `cpus` until the returned guard is dropped.
 pub fn pin(cpus: &[CpuId]) -> io::Result<PinGuard> {
     let before = sched_getaffinity(None)?;
     sched_setaffinity(None, &cpu_set(cpus)?)?;
@@ -36,7 +36,7 @@ pub fn place_self(cpu: CpuId) -> io::Result<()> {
     Ok(sched_setaffinity(None, &cpu_set(&[cpu])?)?)
 }
 
-/// Converts CPUs to the kernel's set type.
+/// Converts CPU numbers to the kernel's set type.
 pub(crate) fn cpu_set(cpus: &[CpuId]) -> io::Result<CpuSet> {
     let mut set = CpuSet::new();
     for cpu in cpus {
@@ -50,7 +50,7 @@ pub(crate) fn cpu_set(cpus: &[CpuId]) -> io::Result<CpuSet> {
 
 impl Drop for PinGuard {
     fn drop(&mut self) {
-        // A CPU that went offline meanwhile cannot be restored.
+        // A CPU that has gone offline since cannot be restored.
         let _ = sched_setaffinity(None, &self.before);
     }
 }
@@ -62,12 +62,12 @@ pub struct PolicyGuard {
     parameters: libc::sched_param,
 }
 
-/// Number of steps by which a task's priority is below the highest of its policy.
+/// Distance of a real-time priority from the highest one of its policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepsBelowTop(pub i32);
 
-/// Puts the calling thread under `policy`, and checks the result. The priority counts for FIFO and
-/// RR only.
+/// Sets the calling thread's scheduling policy, and checks the result. `steps` gives the priority
+/// for FIFO and RR; other policies have none.
 ///
 /// # Errors
 ///
@@ -133,7 +133,7 @@ fn change_policy(policy: i32, parameters: &libc::sched_param) -> io::Result<()> 
 
 impl Drop for PolicyGuard {
     fn drop(&mut self) {
-        // Going back to a lower priority is always allowed.
+        // A lower priority is always allowed.
         let _ = change_policy(self.policy, &self.parameters);
     }
 }
@@ -154,7 +154,8 @@ impl Drop for MemoryLock {
     }
 }
 
-/// Checks that all memory may be locked, whatever its size: under a finite limit a later mapping would fail instead.
+/// Checks that all memory may be locked, whatever its size. Under a finite limit, a later mapping
+/// could fail.
 pub fn can_lock_everything() -> Result<(), String> {
     let limit = getrlimit(Resource::Memlock).current;
     let attempt = mlockall(MlockAllFlags::CURRENT);
@@ -168,13 +169,13 @@ pub fn can_lock_everything() -> Result<(), String> {
     }
 }
 
-/// Formats a limit in bytes; `None` means no limit.
+/// Formats a limit given in bytes; `None` is no limit.
 fn format_kib(limit: Option<u64>) -> String {
     limit.map_or_else(|| "none".to_owned(), |bytes| format!("{} KiB", bytes >> 10))
 }
 
 /// Limits how long any thread of this process may run under a real-time policy without blocking.
-/// Beyond the limit the kernel kills the process (SIGXCPU, SIGKILL). This is the last resort
+/// Beyond the limit the kernel kills the process (SIGXCPU, then SIGKILL). This is the last resort
 /// against an endless loop.
 pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     let micros = longest.0 / 1_000;
@@ -189,7 +190,8 @@ pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     )?)
 }
 
-/// Returns the CPU on which the calling thread runs at this moment.
+/// Returns the CPU on which the calling thread runs at this moment; `None` if the number is not
+/// known.
 pub fn current_cpu() -> Option<CpuId> {
     u32::try_from(rustix::thread::sched_getcpu())
         .ok()

@@ -1,6 +1,6 @@
 //! Runs other programs that exchange lines over their standard streams. The programs are not
-//! trusted: lines have a maximum length, answers a time limit, and the whole a limit of memory; at
-//! the end all descendants of a program are killed.
+//! trusted: lines, answers, the time and memory they take are limited, and at the end all
+//! descendants of a program are killed.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -18,14 +18,14 @@ use switchcost_units::{Bytes, Nanos};
 use crate::task;
 use crate::twin::list_other_children;
 
-/// Longest line that counts as an answer.
+/// Longest line, in bytes, that counts as an answer.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// Number of last bytes of the standard error that are stored: stack traces of many threads may
-/// follow the error.
+/// Number of bytes kept from the end of standard error. Stack traces of many threads may follow the
+/// error message.
 const COMPLAINTS: usize = 64 << 10;
 
-/// Time between two checks of the program.
+/// Time between two checks of the program's memory and life.
 const GLANCE: Nanos = Nanos::millis(50);
 
 /// Time within which a killed program ends, unless it hangs in the kernel.
@@ -36,13 +36,13 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 pub enum Silence {
     /// The program ended by itself.
     Ended(ExitStatus),
-    /// The program closed its output but continues.
+    /// The program closed its output but continues to run.
     Closed,
     /// The program wrote no line within this time.
     Late(Nanos),
-    /// The line is too long.
+    /// The line is longer than an answer may be.
     Endless,
-    /// The program uses more memory than it may.
+    /// The program uses more memory than its limit, which is given.
     TooLarge(Bytes),
     /// The kernel refused an operation.
     Refused(io::Error),
@@ -54,7 +54,8 @@ impl From<io::Error> for Silence {
     }
 }
 
-/// A program with which lines are exchanged. It is killed when dropped, with everything it has started.
+/// A program with which lines are exchanged. When this value is dropped, the program is killed with
+/// everything that it has started.
 #[derive(Debug)]
 pub struct Conversation {
     child: Child,
@@ -68,8 +69,8 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Starts a program in a process group of its own, tied to the calling thread. Orphans of the
-    /// program become children of this process.
+    /// Starts a program in its own process group. The program is killed when the calling thread
+    /// ends, and its orphans become children of this process.
     ///
     /// # Errors
     ///
@@ -103,7 +104,7 @@ impl Conversation {
         })
     }
 
-    /// Process ID of the program.
+    /// Returns the process ID of the program.
     pub fn process(&self) -> i32 {
         Pid::from_child(&self.child).as_raw_nonzero().get()
     }
@@ -120,12 +121,12 @@ impl Conversation {
         threads
     }
 
-    /// Sends a line to the program. Lines must be short: many lines to a program that does not read
-    /// fill the pipe, which is noticed late.
+    /// Sends a line to the program. Lines must be short: if the program does not read, the pipe
+    /// fills, which is noticed late.
     ///
     /// # Errors
     ///
-    /// If the program takes no line.
+    /// If the program does not take the line.
     pub fn say(&mut self, line: &[u8]) -> io::Result<()> {
         let mut whole = line.to_vec();
         whole.push(b'\n');
@@ -135,14 +136,14 @@ impl Conversation {
         }
     }
 
-    /// Waits for the program's next line.
+    /// Waits at most `timeout` for the program's next line.
     ///
     /// # Errors
     ///
     /// If no line comes.
     pub fn hear(&mut self, timeout: Nanos) -> Result<Vec<u8>, Silence> {
         let start = Instant::now();
-        // A program that always answers at once would otherwise never be checked.
+        // A program that always answers immediately would otherwise never be checked.
         if self.weighed.elapsed() > GLANCE.as_duration() {
             self.weigh()?;
         }
@@ -160,7 +161,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the last output of the program on standard error.
+    /// Returns the end of the program's output to standard error.
     pub fn complaints(&mut self) -> String {
         self.read_errors();
         String::from_utf8_lossy(&self.complaints).into_owned()
@@ -174,7 +175,7 @@ impl Conversation {
         Some(line)
     }
 
-    /// Waits for output, for errors, or until the next check of the program.
+    /// Waits for output, for errors, or until the next check of the program is due.
     fn wait(&mut self) -> Result<(), Silence> {
         let timeout = Timespec {
             tv_sec: 0,
@@ -239,8 +240,8 @@ impl Conversation {
         }
     }
 
-    /// Checks how large the program is and whether it is still alive, because other processes may
-    /// hold its output open.
+    /// Checks the program's memory, and whether it still lives: other processes may hold its output
+    /// open.
     fn look(&mut self) -> Result<(), Silence> {
         match self.child.try_wait()? {
             Some(status) => Err(Silence::Ended(status)),
@@ -286,8 +287,8 @@ impl Conversation {
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        // The program either has not been waited for, or its number is still that of its group, so
-        // the number cannot belong to another process.
+        // The program's number cannot belong to another process: the program has not been waited
+        // for, or the number is still that of its process group.
         self.input = None;
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.kill();
@@ -299,9 +300,9 @@ impl Drop for Conversation {
     }
 }
 
-/// Kills processes that have left the group, generation by generation: a process that loses its
-/// parent becomes a child of this process. Does nothing if other threads may have children of their
-/// own.
+/// Kills processes that have left the program's group, generation by generation: a process that
+/// loses its parent becomes a child of this process. Does nothing if other threads may have
+/// children.
 fn end_orphans() {
     let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     let start = Instant::now();

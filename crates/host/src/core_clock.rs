@@ -1,10 +1,9 @@
 //! Measures the speed and sharing of the core in a microsecond, without a performance counter.
 //!
-//! A chain of multiplications, each dependent on the one before, takes a number of core cycles that
-//! depends only on the core's design, so the chain is a cycle counter. Independent additions take
-//! as long as the core's execution units allow, and longer if another hardware thread of the core
-//! uses some of these units: the ratio of the additions' time to the chain's reveals work on the
-//! same core.
+//! In a chain of multiplications, each depends on the one before. The cycles of the chain depend
+//! only on the core's design, so the chain is a cycle counter. Independent additions take as long
+//! as the core's execution units allow. They take longer if another hardware thread of the core
+//! uses some of the units, so the ratio of the two times reveals work on the same core.
 
 mod counter;
 
@@ -22,19 +21,19 @@ pub const CHAIN_LENGTH: u32 = 600;
 /// Number of independent additions in a probe.
 pub const ADDITIONS: u32 = 3600;
 
-/// Number of pairs of chains from which the overhead is computed.
+/// Number of pairs of chains whose times give the overhead of reading the clock.
 const PAIRS: u32 = 2_001;
 
-/// Number of multiplications in one pass of the loop: so many that the loop's own two instructions
-/// take no additional time.
+/// Number of multiplications in one pass of the loop. With this many, the loop's own two
+/// instructions take no additional time.
 const CHAIN_STEP: u32 = 10;
 
-/// Number of additions in one pass of the loop, each to a register of its own. If two additions of
-/// a pass depended on each other, execution units would idle at times, and another hardware
-/// thread's use of them would not be seen.
+/// Number of additions in one pass of the loop, each to its own register. If two of them depended
+/// on each other, execution units would be idle at times, and their use by another hardware thread
+/// would not show.
 const ADDITION_STEP: u32 = 10;
 
-/// A reading of the core's speed and sharing.
+/// A reading of the core's speed, and of whether the core is shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreProbe {
     /// Time of [`CHAIN_LENGTH`] dependent multiplications.
@@ -43,10 +42,11 @@ pub struct CoreProbe {
     pub additions: Ticks,
 }
 
-/// Probes the core on which the caller runs. Takes a microsecond or so.
+/// Probes the core on which the caller runs. Takes about a microsecond.
 #[inline(never)]
 pub fn probe(clock: Clock) -> CoreProbe {
-    // The shorter of two readings: a walk may have evicted the probe's code, and the first reading loads it again.
+    // The shorter of two readings counts: a walk may have evicted the probe's code, which the first
+    // reading loads again.
     let both = [read(clock), read(clock)];
     CoreProbe {
         chain: both[0].chain.min(both[1].chain),
@@ -54,7 +54,7 @@ pub fn probe(clock: Clock) -> CoreProbe {
     }
 }
 
-/// Reads the probe. It is not inlined, because the second reading must run the code that the first
+/// Takes one reading. Not inlined, so that the second reading runs the code that the first one
 /// brought into the caches.
 #[inline(never)]
 fn read(clock: Clock) -> CoreProbe {
@@ -64,8 +64,8 @@ fn read(clock: Clock) -> CoreProbe {
     }
 }
 
-/// Returns the time that reading the clock adds to a chain: twice the time of a chain minus that of
-/// a chain of double length right after it.
+/// Returns the time that reading the clock adds to a chain: twice the time of a chain minus the
+/// time of a chain of double length measured right after it.
 pub fn overhead(clock: Clock) -> Ticks {
     let passes = CHAIN_LENGTH / CHAIN_STEP;
     let pair = |_| {
@@ -75,16 +75,17 @@ pub fn overhead(clock: Clock) -> Ticks {
     Ticks(typical((0..PAIRS).map(pair).collect()).max(0) as u64)
 }
 
-/// Returns the mean without a fiftieth at either end, which excludes interrupts: one comes in a
-/// thousand pairs. The median would not do: if the clock has steps of ten nanoseconds, the median
-/// is one of two values that differ by a fiftieth of the chain.
+/// Returns the mean without the lowest and the highest fiftieth. This excludes interrupts, which
+/// affect one pair in a thousand. The median would not do: if the clock has steps of ten
+/// nanoseconds, it is one of two values that differ by a fiftieth of the chain.
 fn typical(mut found: Vec<i64>) -> i64 {
     found.sort_unstable();
     let middle = &found[found.len() / 50..found.len() - found.len() / 50];
     (middle.iter().sum::<i64>() as f64 / middle.len() as f64).round() as i64
 }
 
-/// Returns facts about the core's clock for the record.
+/// Returns facts about the core for the record: the known cycles of the chain, and the ratio of an
+/// unshared core.
 pub fn facts(clock: Clock) -> CoreClock {
     CoreClock {
         chain_length: CHAIN_LENGTH,
@@ -99,28 +100,30 @@ pub fn facts(clock: Clock) -> CoreClock {
     }
 }
 
-/// Returns the time of the additions over that of the chain, in thousandths, on an unshared core
-/// whose pass of additions takes `pass_hundredths` hundredths of a cycle.
+/// Returns the ratio of the additions' time to the chain's on an unshared core, in thousandths.
+/// `pass_hundredths` is [`pass_hundredths()`].
 fn unshared_per_mille(multiplication_cycles: u32, pass_hundredths: u32) -> u32 {
     ADDITIONS / ADDITION_STEP * pass_hundredths * 10 / (CHAIN_LENGTH * multiplication_cycles)
 }
 
-/// Returns the least time of one pass of [`add`] on an unshared core, in hundredths of a cycle: 11
-/// operations (decrement and branch are one), over the units that can execute them (Fog, "The
-/// microarchitecture of Intel, AMD and VIA CPUs", 2024; uops.info). The number follows from the
-/// core's features, because hypervisors name an older model; a core with more units than its
-/// features show is taken for one with fewer.
+/// Returns the least time of one pass of [`add`] on an unshared core, in hundredths of a cycle;
+/// `None` for an unknown core. A pass has 11 operations (decrement and branch are one), divided by
+/// the number of units that can execute them (Fog, "The microarchitecture of Intel, AMD and VIA
+/// CPUs", 2024; uops.info). The number of units follows from the core's features, because
+/// hypervisors name an older model. A core with more units than its features show counts as one
+/// with fewer.
 #[cfg(target_arch = "x86_64")]
 fn pass_hundredths() -> Option<u32> {
     use raw_cpuid::CpuId;
     let leaves = CpuId::new();
     let (vendor, feature) = (leaves.get_vendor_info()?, leaves.get_feature_info()?);
     let extended = leaves.get_extended_feature_info()?;
-    // Untested designs stay unknown: one that does not use all of its units would always look shared.
+    // Untested designs stay unknown, because a design that does not use all of its units would
+    // always look shared.
     match (vendor.as_str(), feature.family_id()) {
-        // Golden Cove: five units. Measured: 0.475 of the chain, where 0.44 is the least.
+        // Golden Cove has five units: measured 0.475 of the chain's time, where 0.44 is the least.
         ("GenuineIntel", 6) if extended.has_amx_tile() => Some(220),
-        // Zen 4: four units. Measured: 0.552 of the chain, where 0.55 is the least.
+        // Zen 4 has four units: measured 0.552 of the chain's time, where 0.55 is the least.
         ("AuthenticAMD", 0x19) if extended.has_avx512f() => Some(275),
         _ => None,
     }
@@ -131,8 +134,8 @@ fn pass_hundredths() -> Option<u32> {
     None
 }
 
-/// Returns the cycles of a 64-bit multiplication whose result the next one needs (Fog, "Instruction
-/// tables", 2024; uops.info).
+/// Returns the latency of a 64-bit multiplication in cycles (Fog, "Instruction tables", 2024;
+/// uops.info); `None` for an unknown core.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn multiplication_cycles() -> Option<u32> {
     use raw_cpuid::CpuId;
@@ -152,7 +155,7 @@ pub(crate) fn multiplication_cycles() -> Option<u32> {
     None
 }
 
-/// Models of Intel's family 6 with Atom cores, alone or with large cores. Their multiplications
+/// Models of Intel's family 6 with Atom cores, alone or beside large cores. Their multiplications
 /// take 5 or 6 cycles, or differ from core to core (Linux, arch/x86/include/asm/intel-family.h).
 #[cfg(target_arch = "x86_64")]
 const SMALL_CORES: [u8; 26] = [
@@ -185,7 +188,8 @@ fn multiply(passes: u32) {
     }
 }
 
-/// Adds registers, because current cores fold additions of small constants away before execution.
+/// Executes `passes` passes of [`ADDITION_STEP`] additions. They add registers, because current
+/// cores fold additions of small constants away before execution.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn add(passes: u32) {

@@ -1,4 +1,4 @@
-//! Runs a shell command that prints a number: the amount of work so far.
+//! Runs a shell command that prints a number: the amount of work that a service has done so far.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -6,14 +6,15 @@ use std::time::Duration;
 use crate::bounded::{Bounds, Streams, read};
 use crate::supervisor::Program;
 
-/// Longest time that a command may take to print its number.
+/// Longest time that the command may take.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Runs a command that prints only a number, and returns the number.
 ///
 /// # Errors
 ///
-/// A description of what the command did instead; untrusted text, to be escaped before printing.
+/// If the command does not print just a number: a description of what it did. The text is
+/// untrusted: escape it before display.
 pub fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, String> {
     let bounds = Bounds {
         longest: LONGEST,
@@ -23,7 +24,7 @@ pub fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, Str
     let program = Program::shell(OsStr::new(command), &[]).map_err(|error| error.to_string())?;
     let printed = read(program, Streams::Output, &bounds).map_err(|why| why.to_string())?;
     if !printed.status.success() {
-        // A failing command may still have printed something.
+        // A failing command may have printed something before.
         return Err(format!("it ended with {}", printed.status));
     }
     let text = printed.text.trim();

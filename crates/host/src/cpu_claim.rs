@@ -1,8 +1,8 @@
-//! Claims CPUs for measurements, so that no other measurement chooses the same one.
+//! Claims CPUs for measurements, so that two measurements do not use the same one.
 //!
-//! A claim is the name of a Unix socket outside the file system: the kernel gives the name to one
+//! A claim is the name of a Unix socket outside the file system. The kernel gives a name to one
 //! process at a time, releases it when the process ends, and reports its owner. A process that
-//! cannot claim a CPU measures nevertheless.
+//! cannot claim a CPU measures anyway.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,10 +14,10 @@ use rustix::net::{
 };
 use switchcost_units::CpuId;
 
-/// Length of the socket's queue of waiting connections, which are never accepted.
+/// Length of the socket's queue of connections, which are never accepted.
 const BACKLOG: i32 = 16;
 
-/// A claim on a CPU that lasts until dropped; it is empty if claims do not work on this machine.
+/// A claim on a CPU, which lasts until dropped. It is empty if claims do not work on this machine.
 #[derive(Debug)]
 pub struct CpuClaim {
     _socket: Option<OwnedFd>,
@@ -28,7 +28,7 @@ pub struct CpuClaim {
 pub enum Claimed {
     /// This process has the CPU, or claims do not work on this machine.
     Ours(CpuClaim),
-    /// Another process has the CPU, with its ID if known.
+    /// Another process has the CPU. Contains its process ID, if known.
     Anothers(Option<i32>),
 }
 
@@ -59,7 +59,7 @@ fn held(name: &str) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Returns the process that listens, as reported by the kernel.
+/// Returns the process ID of the claim's owner, as reported by the kernel.
 fn holder(name: &str) -> io::Result<i32> {
     let socket = new_socket()?;
     connect(

@@ -1,5 +1,5 @@
-//! Announces the limit on CPU time (`ulimit -t`) before it is reached. The kernel kills without a
-//! message if the soft limit equals the hard one, as shells set it.
+//! Announces the limit on CPU time (`ulimit -t`) before it is reached. If the soft limit equals the
+//! hard one, as shells set it, the kernel kills without a warning.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -13,18 +13,21 @@ use crate::signal_action::SignalAction;
 use crate::task::is_ignored;
 use crate::usage::own_cpu_time;
 
-/// Message when the limit on CPU time is reached.
+/// Message that is printed shortly before the limit on CPU time.
 pub const REACHED: &str = "the limit on CPU time is reached (ulimit -t); raise it: prlimit --cpu=unlimited --pid $$, and to \
                            make it last cpu in /etc/security/limits.d";
 
 const LINE: &str = "error: the limit on CPU time is reached (ulimit -t)\nhint: raise it: prlimit --cpu=unlimited --pid $$, and \
                     to make it last cpu in /etc/security/limits.d\n";
 
-/// Time between the signal and the limit, within which the results can be stored.
+/// Time between the announcement and the limit, in which results can be stored.
 const BEFORE: Duration = Duration::from_secs(1);
 
-/// Makes SIGXCPU arrive before the kernel kills, and end the program with a message, until
-/// [`is_watched`] is called.
+/// Makes SIGXCPU arrive before the kernel kills the process. The signal ends the program with a
+/// message, until [`is_watched`] is called.
+///
+/// # Errors
+/// If the kernel refuses a timer.
 ///
 /// # Errors
 /// If the kernel refuses a timer.
@@ -38,7 +41,10 @@ pub fn announce_in_time() -> io::Result<()> {
         .map_or(Ok(()), |at| raise_after(at.saturating_sub(own_cpu_time())))
 }
 
-/// Leaves SIGXCPU to another handler from now on.
+/// Records that another handler takes care of SIGXCPU from now on.
+///
+/// # Errors
+/// If the kernel refuses.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -55,8 +61,8 @@ extern "C" fn end(number: c_int) {
     unsafe { libc::_exit(128 + number) }
 }
 
-/// Returns the CPU time after which the limit is announced; `None` if the kernel announces the
-/// limit, or there is no limit.
+/// Returns the CPU time at which SIGXCPU is raised; `None` if the kernel raises it in time, or
+/// there is no limit.
 fn alarm_at(limit: Rlimit) -> Option<Duration> {
     let hard = limit.maximum?;
     let is_reported = limit.current.is_some_and(|soft| soft < hard);
@@ -64,8 +70,8 @@ fn alarm_at(limit: Rlimit) -> Option<Duration> {
     (!is_reported).then(|| all.saturating_sub(BEFORE.min(all / 2)))
 }
 
-/// Starts a timer that raises the signal. The timer belongs to this process alone: programs that
-/// the process starts keep their own limits.
+/// Starts a timer that raises SIGXCPU after this CPU time of the process. Programs that the process
+/// starts have their own limits.
 fn raise_after(time: Duration) -> io::Result<()> {
     // SAFETY: the structure consists of numbers and a union of numbers.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };

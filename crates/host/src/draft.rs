@@ -1,10 +1,10 @@
-//! A file that gets its name when it is complete, so that no reader sees a part of it.
+//! Drafts: files that get their name when complete, so that no reader sees a part of them.
 //!
-//! Until then the file has no name (O_TMPFILE), so nothing remains, whatever ends the program. If
+//! Until then a draft has no name (O_TMPFILE), so nothing remains, whatever ends the program. If
 //! the file system does not support this, the draft has a name next to the target, and a helper
-//! process removes the draft if this process dies ([`crate::temporary`]). A draft left by a death
-//! at the wrong moment is removed by the next draft for the same target, if the old draft has such
-//! a name, belongs to this user and is abandoned by its lock.
+//! process removes it if this process dies ([`crate::temporary`]). A draft left by a death at the
+//! wrong moment is removed by the next draft for the same target: if its name has that form, it
+//! belongs to this user, and its lock shows that the owner is dead.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -27,18 +27,20 @@ use crate::signals::defer_signals;
 const PREFIX: &[u8] = b".switchcost-";
 /// Number of random bytes in the name of a draft.
 const RANDOM_BYTES: usize = 6;
-/// Maximum number of bytes of the target's name in a draft's name. With the additions, the name stays below the limit of 255 bytes.
+/// Maximum number of bytes that a draft's name takes from the target's name. The whole name stays
+/// below the limit of 255 bytes.
 const MOST_NAME_BYTES: usize = 200;
-/// Permissions of a result, before the umask.
+/// Permissions of a result before the umask is applied.
 const EVERYBODY: u32 = 0o666;
 
-/// A file that gets its name only when it is complete. If the draft is dropped before, nothing is
-/// left.
+/// A file that gets its name only when it is complete. If the draft is dropped before, nothing
+/// remains.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
     target: HeldPath,
-    /// The draft's name, if it must have one from the start.
+    /// Name of the draft, and its cleanup helper, if the file system supports no files without a
+    /// name.
     named: Option<(TempPath, Option<CleanupHelper>)>,
 }
 
@@ -52,7 +54,7 @@ impl Draft {
         Draft::held(HeldPath::named(target))
     }
 
-    /// Makes an empty draft for these readers in the folder of `target`.
+    /// Makes an empty draft in the folder of `target`, which only `readers` may read.
     ///
     /// # Errors
     ///
@@ -95,7 +97,7 @@ impl Draft {
             .tempfile_in(folder_of(target.as_ref()))?
             .into_parts();
         own(&file);
-        // The helper gets the draft's own name, because it does not have the descriptor.
+        // The helper gets the draft's name, because it does not have the descriptor.
         let helper = CleanupHelper::start(&Step::Remove(&fs::canonicalize(&path)?)).ok();
         Ok(Draft {
             file,
@@ -117,7 +119,7 @@ impl Draft {
         }
     }
 
-    /// Gives the draft the target's name, which must not exist yet.
+    /// Gives the draft the target's name. No file of this name may exist.
     ///
     /// # Errors
     ///
@@ -130,7 +132,7 @@ impl Draft {
         }
     }
 
-    /// Returns the file, whose mode and owner may be changed before it gets its name.
+    /// Returns the file, whose mode and owner can still be changed.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -141,8 +143,8 @@ impl Draft {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             done => return done,
         }
-        // A link replaces nothing, and a file without a name cannot be renamed, so the draft gets a
-        // temporary name.
+        // A file without a name cannot be renamed, and a link does not replace an existing file. So
+        // the draft first gets a temporary name.
         let _deferred = defer_signals()?;
         let prefix = prefix_of(target);
         let draft = Builder::new()
@@ -179,7 +181,7 @@ fn can_be_linked(file: &impl AsRawFd) -> bool {
     Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
 }
 
-/// Locks a draft. On a file system without locks no file can be recognised as abandoned.
+/// Locks a draft. On a file system without locks, no draft can be recognised as abandoned.
 fn own(file: &File) {
     let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
 }
@@ -196,7 +198,7 @@ fn prefix_of(target: &Path) -> OsString {
     OsString::from_vec([PREFIX, &name[..name.len().min(MOST_NAME_BYTES)], b"-"].concat())
 }
 
-/// Removes drafts for the target that dead programs have left.
+/// Removes the target's drafts that dead programs have left.
 fn sweep(target: &Path) {
     let prefix = prefix_of(target);
     let is_draft = |name: &OsStr| {
@@ -226,11 +228,11 @@ fn remove_abandoned(path: &Path) {
     }
 }
 
-/// Opens a file of this user.
+/// Opens a plain file of this user.
 ///
 /// # Errors
 ///
-/// If it is no plain file, or another user's.
+/// If the path leads to no plain file, or to another user's.
 pub(crate) fn open_own(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty())?);

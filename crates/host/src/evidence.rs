@@ -1,5 +1,5 @@
-//! Records events around a timed batch, by counters read before and after it, so that a disturbed
-//! sample is recognised.
+//! Records events around a timed batch, so that a disturbed sample is recognised: counters are read
+//! before and after the batch.
 //!
 //! A [`Witness`] is opened once for a set of tasks and CPUs, and read twice per batch. The reads
 //! allocate nothing, and the most expensive reads are the farthest from the timed part.
@@ -20,17 +20,17 @@ use switchcost_facts::interrupts;
 pub use tasks::{TaskId, TaskWitness};
 pub(crate) use tasks::{parse_run_delay, parse_switches};
 
-/// Size of the read buffer: enough for /proc/interrupts on a machine with hundreds of CPUs and
-/// interrupts.
+/// Size of the read buffer in bytes: enough for /proc/interrupts of a machine with hundreds of CPUs
+/// and interrupts.
 const TEXT_LIMIT: usize = 1 << 20;
 
-/// Watches the CPUs and tasks of an experiment.
+/// Reads the counters of an experiment's CPUs and tasks.
 #[derive(Debug)]
 pub struct Witness {
     clock: Clock,
     cpus: Vec<CpuId>,
     tasks: Vec<TaskWitness>,
-    /// Whether all tasks are threads of this process, whose time is known exactly.
+    /// Whether all tasks are threads of this process, whose CPU time is known exactly.
     are_own_threads: bool,
     interrupts: Option<File>,
     softirqs: Option<File>,
@@ -39,7 +39,7 @@ pub struct Witness {
     text: Vec<u8>,
 }
 
-/// Counters at one moment.
+/// Values of all counters at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     wall: Nanos,
@@ -58,13 +58,13 @@ struct Moment {
     probe: Ticks,
 }
 
-/// A window that was opened and not closed yet, with the counters at its start.
+/// A window that is open: the counters at its start.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenWindow(Moment);
 
 impl Witness {
-    /// Creates a witness of `tasks`, the first of which is the caller, and of `cpus` (empty if
-    /// nothing is pinned). A thread of another process that has ended is left out.
+    /// Creates a witness of `tasks`, the first of which is the caller, and of `cpus`, which is
+    /// empty if no task is pinned. A thread of another process that has ended is left out.
     pub fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Witness> {
         let frequency = cpus.first().and_then(|cpu| {
             File::open(format!(
@@ -100,8 +100,8 @@ impl Witness {
         Ok(OpenWindow(moment))
     }
 
-    /// Closes a window: reads all counters again, the CPU clocks first, and returns by how much
-    /// they advanced in the window.
+    /// Closes a window: reads all counters again, the CPU clocks first. Returns the increase of the
+    /// counters in the window.
     pub fn close(&mut self, window: OpenWindow) -> io::Result<(Evidence, KernelSwitches)> {
         let mut moment = Moment::default();
         self.read_clocks(&mut moment)?;
@@ -165,7 +165,8 @@ pub(crate) fn read_text<'a>(file: Option<&File>, buffer: &'a mut [u8]) -> Option
     std::str::from_utf8(&buffer[..length]).ok()
 }
 
-/// Fills the buffer from the start of a /proc file, which returns about a page per read.
+/// Fills the buffer from the start of a /proc file, which gives about a page per read. Returns the
+/// number of bytes read.
 fn read_at_start(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     loop {
@@ -176,8 +177,8 @@ fn read_at_start(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Returns the sum over the watched CPUs of the numbers that `count` finds in the file's text;
-/// `None` if no CPU is watched, or if a number is missing.
+/// Returns the sum, over the watched CPUs, of the numbers that `count` finds in the text of `file`;
+/// `None` if no CPU is watched or a number is missing.
 fn per_cpu(
     file: Option<&File>,
     buffer: &mut [u8],
@@ -191,8 +192,8 @@ fn per_cpu(
     cpus.iter().map(|cpu| count(text, *cpu)).sum()
 }
 
-/// Returns the eighth column of a CPU's line in /proc/stat: time in which the hypervisor ran
-/// another guest. See proc(5); the unit is USER_HZ, 100 per second on every Linux.
+/// Returns the steal time of a CPU in nanoseconds, from the text of /proc/stat: the eighth column
+/// of the CPU's line (proc(5)), in USER_HZ, which is 100 per second on every Linux.
 fn steal_ns(stat: &str, cpu: CpuId) -> Option<u64> {
     let mut lines = stat
         .lines()

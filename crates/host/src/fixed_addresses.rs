@@ -1,12 +1,14 @@
-//! Gives programs the same addresses in each run.
+//! Disables address space randomization for programs, so that they have the same addresses in each
+//! run.
 
 use rustix::io;
 
 use crate::errno;
 
-/// Gives the next program that this process executes the same addresses each time (ADDR_NO_RANDOMIZE). Allocates no memory.
+/// Disables address space randomization (ADDR_NO_RANDOMIZE) for the next program that this process
+/// executes. Allocates no memory.
 pub(crate) fn fix_addresses() -> io::Result<()> {
-    /// Argument that changes nothing and returns the present setting.
+    /// Argument of personality(2) that changes nothing and returns the present setting.
     const ASK: libc::c_ulong = 0xffff_ffff;
     // SAFETY: takes a number and returns one.
     let present = unsafe { libc::personality(ASK) };

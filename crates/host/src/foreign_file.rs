@@ -1,5 +1,5 @@
-//! Opens a file as another process sees it, safely whatever its name and type: the process may be
-//! in a container, and a link, a FIFO or a device may be at the path.
+//! Opens a file as another process sees it, whatever its name and type. The process may be in a
+//! container, and the path may lead to a link, a FIFO or a device.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,8 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
 
-/// Opens a regular file that belongs to the user of the process, or to root, by its path in the process's own view.
+/// Opens a regular file by the path that `process` would use. The file must belong to the user of
+/// the process, or to root.
 ///
 /// # Errors
 ///
@@ -16,7 +17,7 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, sta
 pub fn open_seen_by(process: u32, path: &Path) -> io::Result<File> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = open(format!("/proc/{process}/root"), folder, Mode::empty())?;
-    // Links are resolved as the process resolves them, and never lead out of its root.
+    // Links are resolved within the root of the process, and never lead out of it.
     let found = openat2(
         &root,
         path,
@@ -31,7 +32,7 @@ pub fn open_seen_by(process: u32, path: &Path) -> io::Result<File> {
     {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    // The file was examined through a descriptor of its path; only now is it opened for reading.
+    // Only now, after the descriptor of the path was examined, is the file opened for reading.
     let reading = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let path = format!("/proc/self/fd/{}", found.as_raw_fd());
     Ok(open(path, reading, Mode::empty())?.into())

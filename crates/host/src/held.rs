@@ -1,5 +1,5 @@
-//! Starts a program whose process waits before its first instruction, so that it can be counted
-//! from the start.
+//! Starts a program in a process that waits before the program's first instruction, so that
+//! counters can be attached before.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -11,33 +11,32 @@ use std::time::Duration;
 
 use rustix::process::getpid;
 
-/// Number of checks, a millisecond apart, for a process that does not wait yet.
+/// Maximum number of checks, a millisecond apart, whether the process waits.
 const LOOKS: u32 = 200;
 
-/// A process that waits before it executes its program. If this value is dropped, the process ends
-/// without executing the program.
+/// A process that waits before it executes its program. Dropping this value ends the process.
 #[derive(Debug)]
 pub struct Held {
     process: u32,
     gate: PipeWriter,
-    /// The started program, from another thread: the standard library waits until the program has started, and that thread is its
-    /// parent.
+    /// Channel from the thread that started the program. The standard library waits until the
+    /// program is executed, and the thread is the program's parent.
     started: Receiver<io::Result<Child>>,
     parent: Parent,
 }
 
-/// The thread that is a program's parent; it ends when this is dropped. A program that requests a
-/// signal at the death of its parent (PR_SET_PDEATHSIG, which refers to threads) gets none before.
+/// Handle of the thread that is a program's parent; dropping it ends the thread. PR_SET_PDEATHSIG
+/// refers to threads: a program that uses it gets its signal when this thread ends.
 #[derive(Debug)]
 pub struct Parent(#[expect(dead_code, reason = "its end is what the thread waits for")] Sender<()>);
 
 impl Held {
-    /// Starts a process for the command, which waits.
+    /// Starts a process that waits before it executes the command.
     ///
     /// # Errors
     ///
-    /// If no process can be started. An error of the program itself shows when the process is
-    /// released.
+    /// If no process can be started. An error of the program itself is returned by
+    /// [`Held::release`].
     pub fn start(mut command: Command) -> io::Result<Held> {
         let (mut number, reported) = io::pipe()?;
         let (waits, gate) = io::pipe()?;
@@ -51,7 +50,7 @@ impl Held {
             let child = command.spawn();
             drop((command, reported));
             let _ = start.send(child);
-            // No data is sent.
+            // No value is sent: this waits until the channel is closed.
             let _ = gone.recv();
         })?;
         let mut bytes = [0; 4];
@@ -71,7 +70,7 @@ impl Held {
         Ok(held)
     }
 
-    /// Process ID of the waiting process.
+    /// Returns the ID of the waiting process.
     pub fn process(&self) -> u32 {
         self.process
     }
@@ -82,21 +81,21 @@ impl Held {
     ///
     /// If the program cannot be executed.
     pub fn release(mut self) -> io::Result<(Child, Parent)> {
-        // The process may have been killed, which its parent notices.
+        // If the process has been killed, the thread that started it reports the error.
         let _ = self.gate.write_all(&[1]);
-        // If nothing could be written, the end of the pipe ends the process.
+        // If the byte could not be written, closing the pipe ends the process.
         drop(self.gate);
         let child = self.started.recv().map_err(io::Error::other)??;
         Ok((child, self.parent))
     }
 
-    /// Waits until the process waits at the gate, so that its switch to waiting is not counted as
-    /// the program's.
+    /// Waits until the process is asleep at the gate, so that the switch by which it fell asleep is
+    /// not counted as one of the program's.
     fn wait_until_it_waits(&self) {
         let stat = format!("/proc/{}/stat", self.process);
         let waits = || {
             let text = std::fs::read_to_string(&stat).unwrap_or_default();
-            // The fields come after the name, which may contain anything.
+            // The fields follow the name, which may contain anything.
             text.rsplit_once(") ")
                 .is_none_or(|(_, rest)| !rest.starts_with('R'))
         };
@@ -109,8 +108,8 @@ impl Held {
     }
 }
 
-/// Runs in the child: sends the child's number and waits for a byte. The pipe ends if the parent
-/// ends.
+/// Reports the child's process ID, and waits for a byte. Runs in the child, which ends if the pipe
+/// is closed without a byte.
 fn wait_at(mut gate: &PipeReader, gate_of_parent: RawFd, reported: RawFd) -> io::Result<()> {
     // SAFETY: the file is open in this copy of the parent, which no longer uses it.
     unsafe { libc::close(gate_of_parent) };

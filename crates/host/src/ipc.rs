@@ -20,27 +20,28 @@ pub use memory_word::{Futex, Semaphore};
 pub use message_queue::MessageQueue;
 pub use signal::{SignalLink, block_token_signal};
 
-/// A channel for one token.
+/// A channel that holds at most one token.
 pub trait Channel {
     /// Puts the token into the channel.
     fn send(&self) -> io::Result<()>;
 
-    /// Waits for the token and takes it out.
+    /// Waits for the token, and takes it out of the channel.
     fn recv(&self) -> io::Result<()>;
 
-    /// Releases what the sender keeps between hand-offs; called after the last hand-off of a batch.
+    /// Releases what the sender holds between hand-offs. Called after the last hand-off of a batch.
     fn sender_leaves(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Releases what the receiver keeps between hand-offs; called after the last hand-off of a
+    /// Releases what the receiver holds between hand-offs. Called after the last hand-off of a
     /// batch.
     fn receiver_leaves(&self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// The CPU itself as the token: to receive the token, a task goes to the end of the run queue.
+/// A channel whose token is the CPU itself: to receive it, a task goes to the end of the run queue
+/// (sched_yield).
 #[derive(Debug)]
 pub struct Yield;
 

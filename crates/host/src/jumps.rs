@@ -1,5 +1,5 @@
-//! An array of instructions: one jump per line, each to the next line of a given order, optionally
-//! after a loop, and a return at the end.
+//! Generated code with one jump per line, each to the next line in a given order, and a return at
+//! the end. A loop may precede each jump.
 
 use std::io;
 use std::ptr::NonNull;
@@ -7,14 +7,15 @@ use std::ptr::NonNull;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
 const LINE: usize = 64;
-/// `jmp rel32` and `ret` of x86-64.
+/// Opcodes of `jmp rel32` and `ret` on x86-64.
 const JUMP: u8 = 0xe9;
 const JUMP_BYTES: usize = 5;
 const RETURN: u8 = 0xc3;
-/// Machine code of `mov ecx, TURNS`, `dec ecx`, and `jnz` to the `dec`.
+/// Machine code of `mov ecx, TURNS`, `dec ecx`, and `jnz` back to the `dec`. The number of turns is
+/// filled in.
 const LOOP: [u8; 9] = [0xb9, 0, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc];
 
-/// Generated code that can be executed and no longer written; it is unmapped when dropped.
+/// Generated code, executable and no longer writable. It is unmapped when dropped.
 #[derive(Debug)]
 pub struct Jumps {
     start: NonNull<u8>,
@@ -22,12 +23,12 @@ pub struct Jumps {
 }
 
 impl Jumps {
-    /// Writes a jump into each of these lines, in this order from line 0 on, after a loop of
-    /// `turns` passes to take some time.
+    /// Writes a jump into each line of `order`, which begins with line 0. Each jump leads to the
+    /// next line in the order, and follows a loop of `turns` passes, which takes some time.
     ///
     /// # Errors
     ///
-    /// If the kernel gives no executable memory; on processors other than x86-64.
+    /// If the kernel gives no executable memory, or the processor is not an x86-64.
     pub fn lay(order: &[u32], turns: u32) -> io::Result<Jumps> {
         if cfg!(not(target_arch = "x86_64")) || order.first() != Some(&0) {
             return Err(io::ErrorKind::Unsupported.into());
@@ -53,7 +54,7 @@ impl Jumps {
         unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), self.start.as_ptr(), self.bytes) };
     }
 
-    /// Jumps through all lines once.
+    /// Executes the code: one jump for each line.
     #[inline(never)]
     pub fn run(&self) {
         let start = self.start.as_ptr();

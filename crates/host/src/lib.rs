@@ -1,5 +1,5 @@
-//! Clocks and counters, and guards for everything that has to be changed on the machine. Internal
-//! to switchcost.
+//! Reads clocks and counters, and changes settings of the machine by guards that restore them.
+//! Internal to switchcost.
 //!
 //! The input is queries (a clock, the number of switches) and requests (pin a thread, lock memory);
 //! the output is `record` types, and owned handles that restore what they changed when dropped.

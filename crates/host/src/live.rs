@@ -1,4 +1,5 @@
-//! Other running programs: active threads, the CPU time of a thread, and its allowed CPUs.
+//! Facts about other running programs: their threads, the CPU time of a thread, and its allowed
+//! CPUs.
 
 mod census;
 mod placed;

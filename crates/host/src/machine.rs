@@ -1,4 +1,4 @@
-//! Facts about the machine, from its files and its kernel.
+//! Collects facts about the machine from files and from the kernel.
 
 use switchcost_facts::{Answers, Root};
 use switchcost_record::{Fact, HostManifest};
@@ -12,8 +12,8 @@ pub fn manifest(root: &Root) -> HostManifest {
     switchcost_facts::manifest(root, answers(root))
 }
 
-/// Returns facts about the machine in its present state, without each CPU's interrupts and without
-/// what affects a switch.
+/// Returns facts about the machine in its present state, except the interrupts of each CPU and what
+/// affects the cost of a switch.
 pub fn manifest_at_once(root: &Root) -> HostManifest {
     switchcost_facts::manifest_at_once(root, slice_extension(root))
 }
@@ -61,8 +61,8 @@ fn known_or<T>(value: Option<T>, why: &str) -> Fact<T> {
 
 const NOT_RUNNING: &str = "not the running kernel";
 
-/// Returns whether threads may request a longer time slice in critical sections (rseq), by asking
-/// the running kernel.
+/// Returns whether threads may ask for a longer time slice in critical sections (rseq). Asks the
+/// running kernel.
 fn slice_extension(root: &Root) -> Fact<bool> {
     if !root.is_system() {
         return Fact::unknown(NOT_RUNNING);
@@ -72,19 +72,19 @@ fn slice_extension(root: &Root) -> Fact<bool> {
         Err(error) => error,
     };
     match error.raw_os_error() {
-        // This thread has no rseq area, but others may have one.
+        // This thread has no rseq area, but the kernel knows the request.
         Some(libc::ENXIO) => Fact::Known(true),
-        // The kernel does not know this request, or was booted without the feature.
+        // The kernel does not know the request, or was booted without the feature.
         Some(libc::EINVAL | ENOTSUPP) => Fact::Known(false),
         _ => Fact::unknown(error.to_string()),
     }
 }
 
-/// Kernel-internal error number for "operation is not supported", which no header has.
+/// Error number for "operation is not supported" inside the kernel, which no header has.
 const ENOTSUPP: i32 = 524;
 
-/// Tells the kernel that this thread wants no longer time slices, which changes nothing. The answer
-/// shows whether the kernel supports them.
+/// Turns off longer time slices for this thread, which are off anyway. The error shows whether the
+/// kernel supports them.
 fn ask_for_no_extension() -> std::io::Result<()> {
     // PR_RSEQ_SLICE_EXTENSION and PR_RSEQ_SLICE_EXTENSION_SET of linux/prctl.h.
     const RSEQ_SLICE_EXTENSION: i32 = 79;

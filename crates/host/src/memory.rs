@@ -9,15 +9,15 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 
-/// Size and alignment of a huge page on x86-64 and on aarch64 with 4 KiB base pages.
+/// Size and alignment of a huge page in bytes, on x86-64 and on aarch64 with base pages of 4 KiB.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Whether mapped memory is shared after a fork.
+/// Whether mapped memory is shared with forked processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapType {
     /// The memory is private, copied on write after a fork.
     Private,
-    /// The memory is the same in every process forked later.
+    /// The memory is shared with every process that is forked later.
     Shared,
 }
 
@@ -31,10 +31,10 @@ pub enum MapError {
     Refused {
         /// Size that was requested.
         size: Bytes,
-        /// The error of the kernel.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// The kernel mapped base pages, although huge pages were requested.
+    /// The kernel gave base pages although huge pages were requested.
     #[error(
         "only {granted} of {size} is on huge pages; echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, and to make it \
          last add transparent_hugepage=madvise to the kernel's command line, or use --pages base"
@@ -42,12 +42,12 @@ pub enum MapError {
     NoHugePages {
         /// Size that was requested.
         size: Bytes,
-        /// Size that is on huge pages.
+        /// Size of the part on huge pages.
         granted: Bytes,
     },
 }
 
-/// A mapping of whole pages, read as the bits of doubles; it is unmapped when dropped.
+/// A mapping of whole pages, seen as the bits of doubles. It is unmapped when dropped.
 #[derive(Debug)]
 pub struct Memory {
     mapping: NonNull<std::ffi::c_void>,
@@ -62,7 +62,8 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Maps `size` bytes, zeroed, not yet present. A `size` of 0 gives an empty slice.
+    /// Maps `size` bytes of zeroed memory, without touching it. A `size` of 0 gives an empty
+    /// mapping.
     pub fn map(size: Bytes, map_type: MapType, pages: Pages) -> Result<Memory, MapError> {
         let refused = |source| MapError::Refused { size, source };
         let slack = if pages == Pages::Huge { HUGE_PAGE } else { 0 };
@@ -97,8 +98,8 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Advises the kernel on the wanted pages, so that a system-wide setting of transparent huge
-    /// pages does not decide.
+    /// Tells the kernel which pages are wanted (madvise), so that the system-wide setting of
+    /// transparent huge pages does not decide.
     fn advise(&self, pages: Pages) {
         let advice = match pages {
             Pages::Base => Advice::LinuxNoHugepage,
@@ -122,7 +123,8 @@ impl Memory {
     }
 }
 
-/// Returns the bytes on huge pages in the mappings of `smaps` that overlap `first..last`.
+/// Returns the number of bytes on huge pages in those mappings of `smaps` that overlap the
+/// addresses `first..last`.
 fn huge_bytes(smaps: &str, first: u64, last: u64) -> Bytes {
     let mut is_ours = false;
     let mut kib = 0;

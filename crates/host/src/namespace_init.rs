@@ -1,5 +1,5 @@
-//! Does work in a separate PID namespace, in the namespace's first process: when that process ends,
-//! for whatever reason, the kernel ends all its descendants, stopped or not.
+//! Runs a function in the first process of a new PID namespace. When that process ends, for
+//! whatever reason, the kernel ends all its descendants, even stopped ones.
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -15,14 +15,15 @@ use crate::supervisor::PidNamespace;
 /// waits for its end. The child exits with 0, or with 1 if `body` fails or panics, and is killed
 /// when the calling thread ends.
 ///
-/// Must be called in a process of one thread, which then belongs to a namespace that has ended.
+/// Must be called in a process of one thread. The process can start no children afterwards, because
+/// they would belong to the namespace, which has ended.
 ///
 /// # Errors
 ///
 /// If the kernel refuses, as in many containers.
 pub fn run_in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result<ExitStatus> {
     let namespace = PidNamespace::find();
-    // Only this process has the other end, so a hang-up shows that this process has ended.
+    // This process alone has the other end of the pipe, so a hang-up shows that it has ended.
     let (lives, alive) = io::pipe()?;
     // SAFETY: changes the namespaces of this process, and no memory.
     if unsafe { libc::unshare(namespace.flags()) } != 0 {
@@ -45,7 +46,7 @@ pub fn run_in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result
             let code = match outcome {
                 Ok(Ok(())) => 0,
                 Ok(Err(error)) => {
-                    // The process has no other way to report this.
+                    // The child has no other way to report its error.
                     let _ = rustix::io::write(
                         rustix::stdio::stderr(),
                         format!("switchcost: {error}\n").as_bytes(),
@@ -60,8 +61,8 @@ pub fn run_in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result
     }
 }
 
-/// Fails if the parent has ended. The parent cannot be queried from inside the namespace, so the
-/// end of a pipe shows its end.
+/// Fails if the parent has ended. Inside the namespace the parent has no number, so the end of a
+/// pipe shows it.
 fn is_alive(lives: &io::PipeReader) -> io::Result<()> {
     let now = Timespec {
         tv_sec: 0,

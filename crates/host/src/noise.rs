@@ -13,7 +13,7 @@ use switchcost_units::CpuId;
 
 use crate::control::pin;
 
-/// Number of messages there and back in a burst, some ten milliseconds of work for a CPU.
+/// Number of round trips in a burst: about ten milliseconds of work for a CPU.
 const BURST: usize = 500;
 const MESSAGE_BYTES: usize = 1024;
 /// Longest pause between two bursts, as between the pings of Li, Ding and Shen 2007, section 3.3.
@@ -21,8 +21,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 /// Time within which the threads notice that they must end.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
-/// Bursts of messages over the loopback device with random pauses, all on one CPU: system calls, soft interrupts, timers, and two
-/// threads that want the CPU. Ends when dropped, and with this process.
+/// Bursts of messages over the loopback device with random pauses, all on one CPU. They make system
+/// calls, soft interrupts and timers, and two threads compete for the CPU. The noise ends when this
+/// value is dropped, and with this process.
 #[derive(Debug)]
 pub struct NetworkNoise {
     is_over: Arc<AtomicBool>,
@@ -30,7 +31,10 @@ pub struct NetworkNoise {
 }
 
 impl NetworkNoise {
-    /// Starts the noise on `cpu`; pauses are drawn from `seed`.
+    /// Starts the noise on `cpu`. Pauses are drawn with `seed`.
+    ///
+    /// # Errors
+    /// If there is no loopback device, or the CPU may not be used.
     ///
     /// # Errors
     /// If there is no loopback device, or the CPU may not be used.
@@ -38,8 +42,8 @@ impl NetworkNoise {
         let (near, far) = (socket()?, socket()?);
         near.connect(far.local_addr()?)?;
         far.connect(near.local_addr()?)?;
-        // Pinned here first, so that an unavailable CPU causes an error, and not a thread without
-        // noise.
+        // Pins this thread first, so that an unavailable CPU is an error, and not a thread that
+        // makes no noise.
         drop(pin(&[cpu])?);
         let is_over = Arc::new(AtomicBool::new(false));
         let mut noise = NetworkNoise {

@@ -1,4 +1,5 @@
-//! Prints a message for a failed allocation: one line that names the limit, instead of an abort.
+//! Ends the program with a message if an allocation fails: one line that names the limit, instead
+//! of an abort.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::{self, Write};
@@ -9,7 +10,7 @@ use rustix::termios::LocalModes;
 
 use crate::cleanup_steps::AS_BEFORE;
 
-/// The system's allocator, which ends the program with a message when no memory is left.
+/// The system's allocator, with a message if no memory is left.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportingAllocator;
 
@@ -45,7 +46,7 @@ fn end(bytes: usize) -> ! {
     let mut line = Line::default();
     let limits = [Resource::As, Resource::Data].map(|limit| getrlimit(limit).current);
     let _ = describe(&mut line, bytes, limits, is_commitment_strict());
-    // In the alternate screen, nobody would read the message.
+    // A message in the alternate screen would not be seen.
     let modes = rustix::termios::tcgetattr(rustix::stdio::stderr());
     if modes.is_ok_and(|modes| !modes.local_modes.contains(LocalModes::ICANON)) {
         let _ = rustix::io::write(rustix::stdio::stderr(), AS_BEFORE);
@@ -56,7 +57,8 @@ fn end(bytes: usize) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// Whether the kernel commits no more memory than it has. The check allocates no memory.
+/// Whether the kernel promises no more memory than it has (vm.overcommit_memory is 2). Allocates no
+/// memory.
 fn is_commitment_strict() -> bool {
     let mut mode = [0; 1];
     let file = rustix::fs::open(
@@ -67,7 +69,8 @@ fn is_commitment_strict() -> bool {
     file.is_ok_and(|file| rustix::io::read(file, &mut mode).is_ok()) && mode == *b"2"
 }
 
-/// Describes a failed allocation. `limits` are those of the address space, and of data.
+/// Describes a failed allocation of `bytes`. `limits` are those of the address space and of the
+/// data segment.
 fn describe(
     into: &mut impl Write,
     bytes: usize,
@@ -107,7 +110,7 @@ fn describe(
     )
 }
 
-/// A text buffer that needs no allocation.
+/// A text buffer of fixed size.
 struct Line {
     bytes: [u8; 512],
     length: usize,

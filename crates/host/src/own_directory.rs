@@ -1,5 +1,5 @@
-//! Makes a private copy of the working directory: changes are visible only to the calling process
-//! and its children, and disappear with these.
+//! Gives the calling process a private copy of the working directory. Only this process and its
+//! children see the changes, which disappear with these processes.
 
 use std::fs;
 use std::io;
@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, mount};
 
-/// Puts an overlay over the working directory. Its changes are kept in memory, mounted at the existing folder `layer`, in a mount
-/// namespace of the calling process, which must have one thread.
+/// Mounts an overlay over the working directory, in a new mount namespace of the calling process,
+/// which must have one thread. Changes are kept in memory, mounted at the existing folder `layer`.
 ///
 /// # Errors
 ///
-/// If something is mounted within the directory, which an overlay would hide, or if the kernel refuses.
+/// If something is mounted inside the directory, which an overlay would hide, or if the kernel
+/// refuses.
 pub(crate) fn enter_own_directory(layer: &Path) -> io::Result<()> {
     let directory = std::env::current_dir()?;
     if let Some(within) = mounted_within(&fs::read_to_string("/proc/self/mountinfo")?, &directory) {
@@ -60,7 +61,7 @@ fn add_context(what: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// Returns a path with overlayfs's separators escaped.
+/// Returns a path in which the separators of overlayfs's options are escaped.
 fn escaped(path: &Path) -> String {
     let mut text = String::new();
     for character in path.to_string_lossy().chars() {
@@ -72,7 +73,8 @@ fn escaped(path: &Path) -> String {
     text
 }
 
-/// Returns a path within the directory at which something is mounted (proc(5), `mountinfo`).
+/// Returns a mount point inside the directory, if there is one. `mounts` is the text of
+/// /proc/self/mountinfo (proc(5)).
 fn mounted_within(mounts: &str, directory: &Path) -> Option<PathBuf> {
     let places = mounts
         .lines()
@@ -83,7 +85,7 @@ fn mounted_within(mounts: &str, directory: &Path) -> Option<PathBuf> {
         .find(|place| place.starts_with(directory))
 }
 
-/// Returns a path without the kernel's escapes of spaces and the like, three octal digits each.
+/// Returns a path of mountinfo without its escapes (three octal digits for a space and the like).
 fn plain(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! Environment and folder for tools that this program starts for itself: compilers, interpreters,
-//! package managers. The user's own settings and files for these tools have no effect.
+//! Environment and folder for tools that this program starts for its own purposes: compilers,
+//! interpreters, package managers. The user's settings and files for these tools have no effect.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use switchcost_record::trust::find_program;
 
-/// Variables that are passed on: locations, user, and network access. Versions of tools are not
-/// cached but queried each time, so these variables may select them.
+/// Variables that tools inherit: locations, user, and network access. They may select a tool's
+/// version, because versions are not cached.
 const PASSED_ON: [&str; 26] = [
     "PATH",
     "HOME",
@@ -38,7 +38,7 @@ const PASSED_ON: [&str; 26] = [
     "CARGO_HTTP_CAINFO",
 ];
 
-/// Folder in which tools start; only root could have put files there.
+/// Folder in which tools start. Only root can put files into it.
 pub const FOLDER: &str = "/";
 
 /// Returns the environment variables that tools get.
@@ -51,15 +51,15 @@ pub fn variables() -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// Returns a command that starts a tool in [`FOLDER`] with only [`variables`].
+/// Returns a command that starts a tool in [`FOLDER`] with the environment [`variables`].
 pub fn tool(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(variables()).current_dir(FOLDER);
     command
 }
 
-/// Returns a command for a tool on the PATH; for root, only a tool that no other user could have
-/// put there.
+/// Returns a command for a tool on the PATH. For root, only a tool that no other user could have
+/// written is accepted.
 ///
 /// # Errors
 ///
@@ -68,7 +68,8 @@ pub fn tool_on_path(name: &str) -> io::Result<Command> {
     Ok(tool(find_program(name)?))
 }
 
-/// Names of the user's variables that match a pattern such as `GO*` and are not passed on.
+/// Returns the names of the user's variables that match a pattern, such as `GO*`, and that tools do
+/// not inherit.
 pub fn left_out(patterns: &[String]) -> Vec<String> {
     let matches = |name: &str, pattern: &String| match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),

@@ -1,14 +1,14 @@
-//! Checks whether /proc shows processes under the numbers that this process uses. The /proc of
-//! another PID namespace shows other processes under these numbers.
+//! Checks that /proc belongs to this process's PID namespace. The /proc of another namespace shows
+//! other processes under the same numbers.
 
 use std::fs;
 use std::io;
 
-/// Checks that /proc shows this PID namespace, or that there is no /proc.
+/// Checks that /proc shows this PID namespace, or is not mounted at all.
 ///
 /// # Errors
 ///
-/// If process IDs known here would mean other processes in /proc.
+/// If the process IDs of this process mean other processes in /proc.
 pub fn check() -> io::Result<()> {
     let own = fs::read_link("/proc/self")
         .ok()

@@ -1,9 +1,8 @@
-//! Detects pauses of this thread from outside: a signal stopped it (SIGSTOP), its control group was
+//! Detects that this thread was paused: a signal stopped it (SIGSTOP), its control group was
 //! frozen, or the machine was suspended.
 //!
-//! A thread that waits with a timeout and returns much later was paused, unless it waited for a CPU
-//! in that time. Suspended time is the difference by which CLOCK_BOOTTIME is ahead of
-//! CLOCK_MONOTONIC.
+//! If a wait with a timeout returns much too late, the thread was paused, unless it waited for a
+//! CPU. The time of a suspension is the increase of CLOCK_BOOTTIME minus that of CLOCK_MONOTONIC.
 
 use std::ops::{Add, AddAssign};
 
@@ -12,16 +11,16 @@ use switchcost_units::Nanos;
 use crate::clock::{boot_time, monotonic};
 use crate::evidence::parse_run_delay;
 
-/// Delay from which the return of a wait is examined. Timers are late by less, and a shorter pause
-/// costs a run little of its time.
+/// Delay from which a late return is examined. Timers are less late, and a shorter pause hardly
+/// matters to a run.
 const LATE: Nanos = Nanos::millis(200);
 
 /// Time during which this thread could not continue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
-    /// Time stopped or frozen, on CLOCK_MONOTONIC.
+    /// Time for which the thread was stopped or frozen, on CLOCK_MONOTONIC.
     pub stopped: Nanos,
-    /// Time suspended with the machine, during which CLOCK_MONOTONIC stands still.
+    /// Time for which the machine was suspended. CLOCK_MONOTONIC does not count it.
     pub suspended: Nanos,
 }
 
@@ -54,7 +53,7 @@ impl AddAssign for Pause {
     }
 }
 
-/// State of this thread and of the machine at one moment, as the kernel reports it.
+/// Clocks and run delay of this thread at one moment.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     monotonic: Nanos,
@@ -74,10 +73,11 @@ impl Moment {
     }
 }
 
-/// Finds pauses in the waits of one thread.
+/// Detects pauses of one thread during its waits.
 #[derive(Debug)]
 pub struct PauseDetector {
-    /// Time that the thread has waited for a CPU; `None` if the kernel does not show it.
+    /// Time for which the thread has waited for a CPU so far; `None` if the kernel does not show
+    /// it.
     run_delay: Option<Nanos>,
 }
 
@@ -89,8 +89,8 @@ impl PauseDetector {
         }
     }
 
-    /// Calls `wait`, which should take no longer than `longest`, and returns the pause of the
-    /// thread during the call.
+    /// Calls `wait`, which should take at most `longest`. Returns the pause of the thread during
+    /// the call.
     pub fn detect<T>(&mut self, longest: Nanos, wait: impl FnOnce() -> T) -> (T, Pause) {
         let begun = Moment::read();
         let result = wait();
@@ -98,8 +98,8 @@ impl PauseDetector {
         (result, pause)
     }
 
-    /// Returns the pause in a wait. The kernel's account is read only after a late wait, because a
-    /// measurement may be running on this CPU.
+    /// Returns the pause in a wait from `begun` to `ended`. The run delay is read only after a late
+    /// return, because a measurement may be running on this CPU.
     fn pause(
         &mut self,
         begun: Moment,

@@ -1,8 +1,8 @@
 //! Counters of the kernel and of the CPU, around the tasks of an experiment.
 //!
-//! The input is events and tasks; the output is readings by name, of events that have first given
-//! the known answer to a known workload on this machine ([`admit`]). A reading that the kernel had
-//! to multiplex is left out, never scaled. This module does not interpret the readings.
+//! The input is events and tasks; the output is readings by name. An event is used only if it
+//! counts a known workload on this machine right ([`admit`]). A reading that the kernel multiplexed
+//! is left out, never scaled. This module does not interpret the readings.
 
 mod cpu_counters;
 mod event;
@@ -38,7 +38,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns the scope of the calling thread, on the CPU to which it is pinned.
+    /// Returns the scope of the calling thread. `cpu` is the CPU to which it is pinned, if any.
     fn own(cpu: Option<CpuId>) -> Scope {
         Scope {
             threads: vec![crate::task::current_tid()],
@@ -46,8 +46,9 @@ impl Scope {
         }
     }
 
-    /// Returns the targets on which these events can be counted, the best first. Hardware events are counted on the CPU: a counter of a
-    /// task also counts the kernel's scheduling of counters at a switch, and misses the rest of the switch.
+    /// Returns the possible targets for counting these events, the best first. Hardware events are
+    /// best counted on the CPU: a counter of a task also counts the kernel's switching of counters,
+    /// and misses the rest of the switch.
     fn targets(&self, events: &[Event]) -> Vec<Vec<CounterTarget>> {
         let cpus: Vec<_> = self.cpus.iter().copied().map(CounterTarget::Cpu).collect();
         let threads = self.threads.iter().copied().map(CounterTarget::Thread);
@@ -57,14 +58,15 @@ impl Scope {
     }
 }
 
-/// Groups of counters of the same events, one group for each CPU or for each task.
+/// Groups of counters of the same events: one group for each CPU or for each task.
 pub struct CounterSet {
     names: Vec<String>,
     groups: Vec<Box<dyn CounterGroup>>,
 }
 
 impl CounterSet {
-    /// Opens groups of these events, which must be all of the CPU or all of the kernel, as [`shares`] returns them.
+    /// Opens groups of these events. The events must be all of the CPU or all of the kernel, as
+    /// [`shares`] returns them.
     pub fn open(
         source: &dyn CounterSource,
         events: &[Event],
@@ -87,7 +89,7 @@ impl CounterSet {
         Err(refusal)
     }
 
-    /// Whether kernel mode is counted, too.
+    /// Whether the counters include kernel mode.
     fn counts_kernel(&self) -> bool {
         self.groups.iter().all(|group| group.counts_kernel())
     }
@@ -97,13 +99,13 @@ impl CounterSet {
         self.groups.iter_mut().try_for_each(|group| group.start())
     }
 
-    /// Stops all counters of the group.
+    /// Stops all counters of the set.
     pub fn stop(&mut self) -> io::Result<()> {
         self.groups.iter_mut().try_for_each(|group| group.stop())
     }
 
-    /// Returns the counts between start and stop, summed over tasks or CPUs; empty if a group did
-    /// not count all the time.
+    /// Returns the counts between start and stop by event name, summed over tasks or CPUs. Empty if
+    /// a group did not count all the time.
     pub fn read(&mut self) -> io::Result<BTreeMap<String, u64>> {
         let mut sums = BTreeMap::new();
         for group in &mut self.groups {
@@ -119,7 +121,7 @@ impl CounterSet {
     }
 }
 
-/// Returns the names in perf's notation, with `:u` if kernel mode is not counted.
+/// Returns the names of the events as perf writes them, with `:u` if kernel mode is not counted.
 fn names(events: &[Event], groups: &[Box<dyn CounterGroup>]) -> Vec<String> {
     let suffix = match groups.iter().all(|group| group.counts_kernel()) {
         true => "",

@@ -1,9 +1,9 @@
-//! Reads the scheduling attributes of this process from the kernel.
+//! Reads the scheduling attributes of the calling thread from the kernel.
 
 use std::io;
 
-/// Size of `struct sched_attr` (linux/sched/types.h): the first version's 48 bytes plus the two
-/// fields of utilisation.
+/// Size of `struct sched_attr` in bytes (linux/sched/types.h): the 48 bytes of its first version,
+/// and the two utilization clamps.
 const SIZE: u32 = 56;
 
 #[repr(C)]
@@ -21,13 +21,13 @@ struct SchedAttr {
     util_max: u32,
 }
 
-/// The scheduling attributes of an ordinary task.
+/// Scheduling attributes of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attributes {
     pub(crate) nice: i32,
-    /// Time slice; `None` on kernels before 6.12, which do not report it.
+    /// Length of the time slice in nanoseconds; `None` before Linux 6.12, which does not report it.
     pub(crate) slice_ns: Option<u64>,
-    /// Bounds of utilisation; `None` on kernels without them (CONFIG_UCLAMP_TASK).
+    /// Least and largest utilization; `None` on kernels without clamps (CONFIG_UCLAMP_TASK).
     pub(crate) utilization_clamp: Option<[u32; 2]>,
 }
 

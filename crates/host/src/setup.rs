@@ -1,9 +1,9 @@
 //! Runs a program in a set-up: shell commands before it, a wrapper around it, and commands that
-//! undo the set-up after it, however the program ends.
+//! undo the set-up afterwards, however the program ends.
 //!
-//! A *keeper* ensures this: another process of this program, like a cleanup helper
-//! ([`crate::cleanup`]). The keeper's standard input ends when it should stop, or when the run has
-//! ended.
+//! A *keeper* does this: another process of this program, like a cleanup helper
+//! ([`crate::cleanup`]). The standard input of the keeper ends when it should stop, or when the run
+//! has ended.
 
 mod keeper;
 mod settings;
@@ -19,61 +19,61 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub use keeper::keep;
 
-/// First argument that makes the program run another one in a set-up.
+/// First argument that makes the program a keeper.
 pub const KEEPER_ARGUMENT: &str = "keep-one-setup";
 
-/// Time between two checks whether to stop the wait.
+/// Time between two calls of `should_stop` during a wait.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
 };
 
-/// Time that a stopping run waits for a set-up to be undone.
+/// Time for which a run that stops waits until a set-up is undone.
 const LEFT_AFTER: Duration = Duration::from_millis(600);
 
-/// Set-up around a program; each part may be empty.
+/// What is done around a program. Each part may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// Commands for the shell that then starts the program; the program inherits changes to the shell.
+    /// Commands of the shell that then starts the program. The program inherits changes to the
+    /// shell.
     pub commands: String,
-    /// Command that starts the program given after it: `perf stat --`.
+    /// Command that gets the program as further arguments and starts it, such as `perf stat --`.
     pub wrapper: String,
-    /// Commands for a shell after the program.
+    /// Commands for a shell after the program's end.
     pub undo: String,
 }
 
 /// Outcome of a program and of undoing its set-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Exit code of the program or the commands, as from a shell; `None` if the keeper was told to
-    /// stop.
+    /// Exit code of the program, or of commands that failed, as a shell gives it; `None` if the
+    /// keeper was told to stop.
     pub code: Option<i32>,
-    /// Settings that could not be undone, with the reason.
+    /// Settings that could not be undone, each with the reason.
     pub complaints: Vec<String>,
 }
 
-/// A program that runs in its set-up. If this value is dropped, the program is ended and the set-up
-/// is undone.
+/// A program that runs in its set-up. Dropping this value ends the program and undoes the set-up.
 #[derive(Debug)]
 pub struct Keeper {
     process: Child,
-    /// Connection whose end asks the keeper to stop.
+    /// Connection to the keeper. Its end asks the keeper to stop.
     line: Option<ChildStdin>,
-    /// Whether the keeper continues without being waited for.
+    /// Whether the keeper is left to continue alone.
     is_left: bool,
 }
 
-/// Why the outcome of a program in its set-up is not known.
+/// Why the outcome of a program in its set-up is unknown.
 #[derive(Debug)]
 pub enum NotKept {
-    /// The program was still running.
+    /// The program was still running after the longest time.
     Late,
     /// The keeper could not be waited for.
     Failed(io::Error),
 }
 
 impl Setup {
-    /// Starts the program in the set-up. The program's output, and that of the commands, goes to
+    /// Starts the program in the set-up. The output of the program and of the commands goes to
     /// `log`.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Setup {
     /// If no process can be started.
     pub fn start(&self, program: &[OsString], log: File) -> io::Result<Keeper> {
         let mut command = Command::new("/proc/self/exe");
-        // Signals from the terminal go to the run, which then asks the keeper to stop.
+        // Signals from the terminal reach the run only, which then asks the keeper to stop.
         command
             .arg0("switchcost")
             .arg(KEEPER_ARGUMENT)
@@ -104,12 +104,12 @@ impl Setup {
 
 impl Keeper {
     /// Waits until the set-up is undone. Ends the program when `should_stop` returns true, or when
-    /// the program takes longer than `longest`. If told to stop, the function does not wait for a
-    /// long undoing, which the keeper continues.
+    /// the program takes longer than `longest`. After `should_stop`, does not wait for a long
+    /// undoing, which the keeper then continues alone.
     ///
     /// # Errors
     ///
-    /// If the program took longer.
+    /// If the program took longer than `longest`, or the keeper cannot be waited for.
     pub fn wait(
         mut self,
         should_stop: &dyn Fn() -> bool,
@@ -168,7 +168,7 @@ impl Drop for Keeper {
     }
 }
 
-/// Parses a keeper's report: the first line is the code, or `stopped`; the other lines are
+/// Parses a keeper's report. The first line is the exit code, or `stopped`. The other lines are
 /// complaints.
 fn parsed(report: &str) -> io::Result<Kept> {
     let mut lines = report.lines();

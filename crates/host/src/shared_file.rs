@@ -1,5 +1,5 @@
-//! Memory that has a file's name, so that programs started later can map it too; and waiting on its
-//! words.
+//! Memory that has the name of a file, so that programs started later can map it too. Processes can
+//! wait on its words.
 
 use std::ffi::CString;
 use std::io;
@@ -14,8 +14,8 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::futex;
 
-/// A file in memory, mapped whole and shared, initially zero. It is unmapped when dropped, and
-/// freed when no process maps it.
+/// A file in memory that is mapped as a whole and shared; it is zero at first. It is unmapped when
+/// dropped, and freed when no process maps it.
 #[derive(Debug)]
 pub struct SharedFile {
     file: OwnedFd,
@@ -29,8 +29,8 @@ unsafe impl Send for SharedFile {}
 unsafe impl Sync for SharedFile {}
 
 impl SharedFile {
-    /// Creates and maps a file of `words` words of 64 bits. Programs started later do not inherit
-    /// the file; they open [`SharedFile::path`].
+    /// Creates and maps a file of `words` 64-bit words. Programs started later do not inherit the
+    /// descriptor; they open [`SharedFile::path`].
     pub fn create(name: &str, words: usize) -> io::Result<SharedFile> {
         let bytes = words
             .checked_mul(8)
@@ -44,9 +44,8 @@ impl SharedFile {
         SharedFile::map(file, words)
     }
 
-    /// Maps the first `words` words of a file that can be mapped for reading and writing: one in
-    /// memory, or an array that BPF programs write. The file must not be shortened while it is
-    /// mapped.
+    /// Maps the first `words` 64-bit words of a file that supports reading and writing: a file in
+    /// memory, or a map that BPF programs write. The file must not be shortened while it is mapped.
     pub fn map(file: OwnedFd, words: usize) -> io::Result<SharedFile> {
         let bytes = words
             .checked_mul(8)
@@ -70,26 +69,26 @@ impl SharedFile {
         Ok(SharedFile { file, start, words })
     }
 
-    /// Returns the path by which processes of the same user find the file as long as this process
+    /// Returns the path by which processes of the same user can open the file while this process
     /// lives.
     pub fn path(&self) -> PathBuf {
         self.path_at(std::process::id())
     }
 
-    /// Returns the path by which processes find the file as long as process `holder` lives, which
-    /// has the file open under the same number.
+    /// Returns the path by which processes can open the file while process `holder` lives. The
+    /// holder must have the file open under the same descriptor number.
     pub fn path_at(&self, holder: u32) -> PathBuf {
         format!("/proc/{holder}/fd/{}", self.file.as_raw_fd()).into()
     }
 
-    /// Returns the memory as numbers of 64 bits. A word that is used in this way must not also be
-    /// used by [`SharedFile::u32s`].
+    /// Returns the memory as 64-bit words. A word that is used in this way must not be used through
+    /// [`SharedFile::u32s`].
     pub fn u64s(&self) -> &[AtomicU64] {
         // SAFETY: `start` is aligned to a page and valid for `words` words until drop; every bit pattern is fine.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words) }
     }
 
-    /// Returns the memory as numbers of 32 bits, the lower half of each word first.
+    /// Returns the memory as 32-bit words. The lower half of each 64-bit word comes first.
     pub fn u32s(&self) -> &[AtomicU32] {
         // SAFETY: as in `u64s`; atomics of both sizes are plain memory accesses at disjoint places.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words * 2) }
@@ -109,8 +108,8 @@ impl AsFd for SharedFile {
     }
 }
 
-/// Sleeps while `word` is `value`, but no longer than `limit`. The sleep may end early, so callers
-/// must check again.
+/// Sleeps while `word` is `value`, at most for `limit`. The sleep may end early, so callers must
+/// check again.
 pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
     let limit = futex::Timespec {
         tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
@@ -123,8 +122,8 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
 }
 
 /// Reads consecutive words in one operation if the machine can, because reading them one by one
-/// takes several times as long. No process may write the words during the read; otherwise the
-/// result is meaningless.
+/// takes several times as long. If another process writes the words during the read, the result is
+/// meaningless.
 #[inline(always)]
 pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {
     // SAFETY: the reference guarantees that this number of words exists, aligned and initialized.
@@ -132,7 +131,7 @@ pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {
     unsafe { std::ptr::from_ref(words).cast::<[u64; COUNT]>().read() }
 }
 
-/// Wakes all waiters on `word`, in any process.
+/// Wakes all tasks that wait on `word`, in any process.
 pub fn wake(word: &AtomicU32) -> io::Result<()> {
     futex::wake(word, futex::Flags::empty(), i32::MAX as u32)?;
     Ok(())

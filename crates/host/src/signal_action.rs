@@ -8,7 +8,7 @@ use rustix::io;
 
 use crate::errno;
 
-/// The action of a signal: it is ignored, has its default effect, or calls a handler.
+/// The action of a signal: ignore, default, or a handler.
 #[derive(Clone, Copy)]
 pub(crate) struct SignalAction(libc::sigaction);
 
@@ -28,7 +28,8 @@ impl SignalAction {
         SignalAction::new(handler as usize, flags & !libc::SA_SIGINFO)
     }
 
-    /// Returns an action that calls a handler with information about the signal, and the registers.
+    /// Returns an action that calls a handler with information about the signal and with the
+    /// interrupted context.
     pub(crate) fn informed_handler(
         handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void),
         flags: c_int,
@@ -85,7 +86,7 @@ impl std::fmt::Debug for SignalAction {
     }
 }
 
-/// Sends a signal to the calling thread. When this returns, the handler has run.
+/// Sends a signal to the calling thread. The handler has run when this function returns.
 pub(crate) fn raise(signal: c_int) -> io::Result<()> {
     // SAFETY: takes a number; what the signal does was set by the caller, or ends the process.
     check(unsafe { libc::raise(signal) })

@@ -1,4 +1,4 @@
-//! Sets of signals, and the calling thread's signal mask.
+//! Sets of signals, and the signal mask of the calling thread.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -14,7 +14,7 @@ use crate::errno;
 pub(crate) struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
-    /// Creates the set of these signals. Numbers that are no signals are left out.
+    /// Creates the set of these signals. Invalid numbers are left out.
     pub(crate) fn new(signals: &[c_int]) -> SignalSet {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: the pointer is valid for writing one set; the call fails for no valid pointer.
@@ -41,7 +41,7 @@ impl SignalSet {
         unsafe { libc::sigismember(&raw const self.0, signal) == 1 }
     }
 
-    /// Blocks these signals in the calling thread, in addition to those blocked.
+    /// Blocks these signals in the calling thread, in addition to those already blocked.
     pub(crate) fn block(&self) -> io::Result<()> {
         self.change_mask(libc::SIG_BLOCK)
     }
@@ -62,7 +62,8 @@ impl SignalSet {
         check(unsafe { libc::pthread_sigmask(how, &raw const self.0, ptr::null_mut()) })
     }
 
-    /// Returns a file from which these signals can be read; the calling thread must block them.
+    /// Returns a file from which these signals can be read (signalfd). The calling thread must
+    /// block them.
     pub(crate) fn file(&self) -> io::Result<OwnedFd> {
         // SAFETY: the pointer is to a set that outlives the call.
         let file = unsafe {
@@ -79,7 +80,7 @@ impl SignalSet {
         Ok(unsafe { OwnedFd::from_raw_fd(file) })
     }
 
-    /// Waits for one of these signals and takes it; the calling thread must block them.
+    /// Waits for one of these signals and takes it. The calling thread must block them.
     #[inline]
     pub(crate) fn wait(&self) -> io::Result<()> {
         let mut signal = 0;
@@ -88,7 +89,7 @@ impl SignalSet {
     }
 }
 
-/// Converts the result of these calls, an error number, to a `Result`.
+/// Converts an error number, as the pthread functions return it, to a `Result`.
 fn check(number: c_int) -> io::Result<()> {
     if number == 0 {
         Ok(())

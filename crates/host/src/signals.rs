@@ -11,25 +11,25 @@ use crate::signal_set::SignalSet;
 
 const ENDING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// Signals that have arrived, one bit each.
+/// Signals that have arrived while deferred, one bit each.
 static COME: AtomicU64 = AtomicU64::new(0);
-/// Lock held while signals are blocked, so that the restored state is the one before any were
-/// blocked.
+/// Lock held while signals are deferred, so that two threads do not restore each other's state.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 extern "C" fn note(number: c_int) {
     COME.fetch_or(1 << number, SeqCst);
 }
 
-/// Defers signals until dropped, whatever thread they reach; then deferred signals take effect.
+/// Guard that defers signals, whatever thread they reach. When dropped, deferred signals take
+/// effect.
 #[derive(Debug)]
 pub struct DeferredSignals {
     before: Vec<(c_int, SignalAction)>,
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Defers SIGINT, SIGTERM, SIGHUP and SIGQUIT for the few instructions between which the program
-/// must not end.
+/// Defers SIGINT, SIGTERM, SIGHUP and SIGQUIT, for a few instructions during which the program must
+/// not end.
 ///
 /// # Errors
 ///
@@ -38,7 +38,11 @@ pub fn defer_signals() -> io::Result<DeferredSignals> {
     defer(&ENDING)
 }
 
-/// Makes this process notice the end of its children, even if its parent ignored SIGCHLD.
+/// Sets the default action of SIGCHLD, so that this process can wait for its children even if its
+/// parent ignored the signal.
+///
+/// # Errors
+/// If the kernel refuses.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -64,14 +68,17 @@ fn defer(signals: &[c_int]) -> io::Result<DeferredSignals> {
 }
 
 /// Guard during which the calling thread receives only signals that end the program (SIGINT,
-/// SIGTERM, SIGHUP, SIGQUIT, SIGKILL, its own faults).
+/// SIGTERM, SIGHUP, SIGQUIT, SIGKILL, and its own faults).
 pub struct BlockedSignals {
     before: SignalSet,
 }
 
-/// Blocks signals in the calling thread for a call that a signal would interrupt and that would be
-/// repeated. A blocked signal takes effect after the call, or on another thread. Signals that end
-/// the program are not blocked.
+/// Blocks signals in the calling thread, for a system call that a signal would interrupt. A blocked
+/// signal takes effect after the call, or on another thread. Signals that end the program are not
+/// blocked.
+///
+/// # Errors
+/// If the kernel refuses.
 ///
 /// # Errors
 /// If the kernel refuses.

@@ -1,5 +1,5 @@
-//! Makes a task that a signal has stopped (SIGSTOP) run for a moment without continuing it: its
-//! parent is not notified, and afterwards the task is stopped as before.
+//! Lets a task that a signal has stopped (SIGSTOP) run for a moment without SIGCONT. Its parent is
+//! not notified, and the task is stopped again afterwards.
 
 use std::io;
 use std::ptr::null_mut;
@@ -19,8 +19,9 @@ fn ptrace(request: libc::c_uint, task: pid_t, data: usize) -> io::Result<()> {
     }
 }
 
-/// Returns the signal for which a traced task has stopped since the last call; `None` if it has
-/// ended.
+/// Returns the signal for which a traced task has stopped since the last call, or 0 if it did not
+/// stop for a signal of its own. The outer `None` means that the task has not stopped again, the
+/// inner one that it has ended.
 fn stop_of(task: pid_t) -> io::Result<Option<Option<c_int>>> {
     let mut status = 0;
     // SAFETY: `status` is a local variable.
@@ -28,14 +29,13 @@ fn stop_of(task: pid_t) -> io::Result<Option<Option<c_int>>> {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(None),
         _ if !libc::WIFSTOPPED(status) => Ok(Some(None)),
-        // The stop is for this process or its group, and not for a signal, so there is no signal to
-        // pass on.
+        // The stop concerns the whole thread group, so there is no signal to pass on.
         _ if status >> 16 == libc::PTRACE_EVENT_STOP => Ok(Some(Some(0))),
         _ => Ok(Some(Some(libc::WSTOPSIG(status)))),
     }
 }
 
-/// A stopped task under this process's control; dropping this value stops the task again.
+/// A stopped task that this process traces. Dropping this value stops the task again.
 struct Hold {
     task: pid_t,
     is_gone: bool,
@@ -50,7 +50,7 @@ impl Hold {
         })
     }
 
-    /// Lets the task continue from each stop, with the signal that it received, if any.
+    /// Continues the task after each stop, with the signal that it received, if any.
     fn follow(&mut self) -> io::Result<()> {
         match stop_of(self.task)? {
             None => Ok(()),
@@ -80,12 +80,12 @@ impl Drop for Hold {
     }
 }
 
-/// Lets a stopped task (given by its thread ID in this namespace) run until `is_done`, but no
-/// longer than `timeout`. Returns whether `is_done` became true.
+/// Lets a stopped task (given by its thread ID in this PID namespace) run until `is_done` returns
+/// true, at most for `timeout`. Returns whether `is_done` returned true.
 ///
 /// # Errors
 ///
-/// If the task may not be controlled, or is gone.
+/// If the task may not be traced, or has ended.
 pub fn run_until(task: u32, timeout: Duration, is_done: impl Fn() -> bool) -> io::Result<bool> {
     let deadline = Instant::now() + timeout;
     let mut hold = Hold::take(pid_t::try_from(task).map_err(io::Error::other)?)?;

@@ -2,10 +2,10 @@
 //! this process ends.
 //!
 //! The supervisor is the parent of the programs and inherits their orphans
-//! (PR_SET_CHILD_SUBREAPER), so none of their descendants can escape it. It reads a pipe that only
-//! this process writes: on request, or when this process has ended for whatever reason, the
-//! supervisor ends its children until it has none. The programs die with the supervisor
-//! (PR_SET_PDEATHSIG).
+//! (PR_SET_CHILD_SUBREAPER), so none of their descendants can escape it. The supervisor reads a
+//! pipe that only this process writes. On request, or when this process has ended for whatever
+//! reason, the supervisor ends its children until none is left. The programs die with the
+//! supervisor (PR_SET_PDEATHSIG).
 //!
 //! Programs may have their own PID namespace, whose first process is then the supervisor. In such a
 //! namespace process numbers are the same each time, and /proc shows no other processes; the kernel
@@ -36,7 +36,7 @@ pub use task_files::TaskFiles;
 /// Process ID of the supervisor in its own PID namespace, in which it is the first process.
 pub const PID_IN_NAMESPACE: u32 = 1;
 
-/// A running supervisor. When it is dropped, no process of the programs is left.
+/// A running supervisor. Dropping this value ends all processes of the programs.
 #[derive(Debug)]
 pub struct Supervisor {
     pid: Pid,
@@ -46,11 +46,12 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Forks the supervisor. No program is started yet.
+    /// Forks the supervisor. The programs are not started yet.
     ///
     /// # Errors
     ///
-    /// If the kernel refuses; PID namespaces are refused in many containers. If /proc is that of another PID namespace.
+    /// If the kernel refuses a process or, as in many containers, a PID namespace. Also if /proc is
+    /// that of another PID namespace.
     pub fn start(programs: &[Program], setting: &Setting<'_>) -> io::Result<Supervisor> {
         crate::own_proc::check()?;
         let (orders, control) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -71,8 +72,8 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Returns the kernel's files about the programs' tasks, by their IDs in the programs' PID
-    /// namespace.
+    /// Returns access to the kernel's files about the programs' tasks, by the IDs in the programs'
+    /// PID namespace.
     pub fn task_files(&self) -> &TaskFiles {
         &self.task_files
     }
@@ -82,7 +83,7 @@ impl Supervisor {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Starts program number `program`; [`Report::Launched`] follows.
+    /// Starts the program with index `program`. [`Report::Launched`] follows.
     pub fn launch(&mut self, program: u32) -> io::Result<()> {
         let control = self
             .control
@@ -91,7 +92,10 @@ impl Supervisor {
         control.write_all(&program.to_le_bytes())
     }
 
-    /// Returns the next report, if one comes within `timeout`.
+    /// Returns the next report; `None` if none comes within `timeout`.
+    ///
+    /// # Errors
+    /// If the supervisor was killed.
     ///
     /// # Errors
     /// If the supervisor was killed.
@@ -124,7 +128,8 @@ impl Supervisor {
         Ok(bytes)
     }
 
-    /// Ends all programs and everything they started, and waits until they are gone. Reports that were not read are kept.
+    /// Ends all programs and everything that they have started, and waits until no process is left.
+    /// Unread reports remain readable.
     pub fn dismiss(&mut self) {
         if self.control.take().is_some() {
             let _ = waitpid(Some(self.pid), WaitOptions::empty());
@@ -138,7 +143,7 @@ impl Drop for Supervisor {
     }
 }
 
-/// Waits until a task seen as a zombie has also woken its parent. The kernel does both under one
+/// Waits until a task that is seen as a zombie has woken its parent. The kernel does both under one
 /// lock, which this function takes once.
 pub fn await_notified_parents() {
     let _ = rustix::process::getpriority_pgrp(None);

@@ -1,4 +1,4 @@
-//! Starts processes that end with their parent, whatever ends it.
+//! Starts processes that end with their parent, whatever ends the parent.
 
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -23,19 +23,19 @@ pub fn current_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// Process ID of this process.
+/// Returns the process ID of this process.
 pub fn current_pid() -> i32 {
     getpid().as_raw_nonzero().get()
 }
 
-/// Returns the path of this very program for processes that it starts, as long as this process
-/// lives. The program's file may have been moved, removed or replaced.
+/// Returns a path by which processes started by this one can execute this very program while this
+/// process lives. The program's file may have been moved, removed or replaced.
 pub fn own_program() -> String {
     format!("/proc/{}/exe", current_pid())
 }
 
-/// Returns the path of this program for a command that may change the user, or mounts, before it
-/// starts the program: its name, as long as that still leads to this program.
+/// Returns a path of this program for a command that may change the user or the mounts before it
+/// starts the program: the program's name, if that still leads to this program.
 pub fn named_own_program() -> String {
     let file = |path: &Path| path.metadata().ok().map(|facts| (facts.dev(), facts.ino()));
     let named = std::env::current_exe().ok();
@@ -43,17 +43,18 @@ pub fn named_own_program() -> String {
     named.map_or_else(own_program, |named| named.display().to_string())
 }
 
-/// Stops this process as `kill -STOP` does; returns when the process is continued (SIGCONT).
+/// Stops this process as `kill -STOP` does. Returns when the process is continued (SIGCONT).
 pub fn stop_self() -> io::Result<()> {
     Ok(kill_process(getpid(), Signal::STOP)?)
 }
 
-/// Whether this process ignores a signal. Its parent may have set that, as `nohup` does for SIGHUP.
+/// Whether this process ignores a signal. Its parent may have caused this, as `nohup` does for
+/// SIGHUP.
 pub fn is_ignored(signal: i32) -> bool {
     SignalAction::current(signal).is_ok_and(|action| action.is_ignored())
 }
 
-/// Asks the kernel to kill this process when its parent ends, and checks that the parent has not ended yet.
+/// Asks the kernel to kill this process when its parent ends. Fails if `parent` has already ended.
 fn die_with(parent: Pid) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() == Some(parent) {
@@ -63,7 +64,8 @@ fn die_with(parent: Pid) -> io::Result<()> {
     }
 }
 
-/// Asks the kernel to kill this process when `parent` ends, which must be the living process that started it.
+/// Asks the kernel to kill this process when `parent` ends. `parent` must be the process that
+/// started this one.
 ///
 /// # Errors
 ///
@@ -80,12 +82,12 @@ pub struct Forked {
 }
 
 impl Forked {
-    /// Process ID of the child.
+    /// Returns the process ID of the child.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Records that another function has waited for the process, whose number may then be reused.
+    /// Records that another function has waited for the process. Its number may now be reused.
     pub(crate) fn was_waited_for(&mut self) {
         self.is_reaped = true;
     }
@@ -96,17 +98,17 @@ impl Drop for Forked {
         if self.is_reaped {
             return;
         }
-        // The process may have ended already; it is a child until it has been waited for, so the
-        // number is still its own.
+        // The child may have ended, but its number cannot have been reused before it is waited for.
         let _ = kill_process(self.pid, Signal::KILL);
         let _ = waitpid(Some(self.pid), WaitOptions::empty());
     }
 }
 
-/// Forks; the child runs `body` and exits with 0, or with 1 if `body` fails or panics. The child
-/// never returns from this function.
+/// Forks. The child runs `body`, and exits with 0, or with 1 if `body` fails or panics; it never
+/// returns from this function.
 ///
-/// Fails in a process of several threads, whose locks the child would inherit in an unknown state.
+/// # Errors
+/// If this process has several threads, whose locks the child would inherit in an unknown state.
 pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();
     if threads != 1 {
@@ -134,24 +136,24 @@ pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     }
 }
 
-/// Arranges that the program is killed when the calling thread ends.
+/// Makes the kernel kill the command's process when the calling thread ends.
 pub(crate) fn tie(command: &mut Command) {
     let parent = getpid();
     // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
     unsafe { command.pre_exec(move || die_with(parent)) };
 }
 
-/// A child program with which text is exchanged over its standard input and output; it is killed
-/// and reaped when dropped.
+/// A child program that exchanges text over its standard input and output. It is killed and reaped
+/// when dropped.
 #[derive(Debug)]
 pub struct FreshProcess {
     child: Child,
 }
 
-/// Outcome of waiting for output.
+/// Outcome of a wait for output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// Output came; the number of bytes read into the buffer.
+    /// Output came. Contains the number of bytes read into the buffer.
     Bytes(usize),
     /// No output came before the timeout.
     TimedOut,
@@ -164,9 +166,9 @@ impl FreshProcess {
     /// from the terminal reaches only the parent. Must be called from a thread that outlives the
     /// process, because the kernel ties the process to the thread.
     ///
-    /// The child itself calls [`end_with`], with the number after `arguments`. The call is not made
-    /// between fork and exec, because there the standard library reports errors over a socket, and
-    /// if that fails the library waits for a process that waits for this one.
+    /// The child must call [`end_with`] itself, with the number that follows `arguments`. The call
+    /// cannot be made between fork and exec: the standard library reports errors there over a
+    /// socket, and if that fails, the library and the child wait for each other.
     pub fn start(arguments: &[&str]) -> io::Result<FreshProcess> {
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).arg(current_pid().to_string());
@@ -180,7 +182,7 @@ impl FreshProcess {
         })
     }
 
-    /// Sends all of the input, and closes the input.
+    /// Writes all of `input` to the child's standard input, and closes it.
     pub fn tell(&mut self, input: &[u8]) -> io::Result<()> {
         let mut stdin = self
             .child
@@ -211,7 +213,7 @@ impl FreshProcess {
         }
     }
 
-    /// Waits briefly for the end of a process that has closed its output.
+    /// Returns the exit status of a process that has closed its output. Waits briefly for its end.
     pub fn exit_status(&mut self) -> io::Result<ExitStatus> {
         let status = end_within(&mut self.child, GONE_WITHIN)?;
         status.ok_or_else(|| {
@@ -230,10 +232,10 @@ impl Drop for FreshProcess {
     }
 }
 
-/// Time within which a killed process is gone, unless it hangs in the kernel.
+/// Longest time in which a killed process ends, unless it hangs in the kernel.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
-/// Returns how a child has ended; `None` if it has not ended in time.
+/// Returns the exit status of a child; `None` if it has not ended within `limit`.
 fn end_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let (start, mut pause) = (Instant::now(), Duration::from_micros(50));
     loop {

@@ -2,8 +2,8 @@
 //!
 //! The folder is `switchcost-1`, or the first such name that is free, in the usual place (TMPDIR):
 //! the same in each run, because the addresses of programs may depend on the paths of their files.
-//! It contains `lock`, which this process holds while it lives (flock), and `files` for everything
-//! else.
+//! The folder contains `lock`, which this process holds while it lives (flock), and `files` for
+//! everything else.
 //!
 //! A helper process waits until the run has ended, and then removes the folder
 //! ([`crate::cleanup`]). If the helper could not do so (a power failure, or it was killed, too),
@@ -28,22 +28,23 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::signals::defer_signals;
 
 const PREFIX: &str = "switchcost-";
-/// Maximum number of folders, more than any number of concurrent runs.
+/// Maximum number of folders, which exceeds any number of concurrent runs.
 const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";
-/// File with paths of control groups, one per line.
+/// Name of the file that lists paths of control groups, one per line.
 const GROUPS: &str = "groups";
 
-/// Locks of this process. A supervisor inherits them until everything that it started is gone,
-/// because a process that still writes to the folder could re-create files that are being removed.
+/// Descriptors of the locks that this process holds. A supervisor keeps them open until everything
+/// that it started has ended, because a process that still writes to the folder could create files
+/// while it is removed.
 static LOCKS: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
 
 pub(crate) fn locks() -> Vec<RawFd> {
     LOCKS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// A temporary folder, removed when dropped.
+/// A temporary folder, which is removed when dropped.
 #[derive(Debug)]
 pub struct TemporaryFolder {
     whole: PathBuf,
@@ -53,8 +54,8 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Creates a folder within a folder that may be open to everybody, after removing leftovers of
-    /// dead runs there.
+    /// Creates a folder inside `within`, which may be writable for everybody. First removes folders
+    /// that dead runs have left there.
     ///
     /// # Errors
     ///
@@ -80,7 +81,8 @@ impl TemporaryFolder {
         &self.files
     }
 
-    /// Records control groups that are to be removed with the folder, before they are created.
+    /// Records control groups that are to be removed with the folder. Must be called before they
+    /// are created.
     pub(crate) fn remove_with_it(&self, groups: &[PathBuf]) -> io::Result<()> {
         let lines: String = groups
             .iter()
@@ -97,22 +99,23 @@ impl Drop for TemporaryFolder {
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|&lock| lock != self.lock.as_raw_fd());
         let is_removed = abandoned_folder::remove(&self.whole, &self.lock).is_ok();
-        // Removing a folder may take a while.
+        // The removal of a folder may take some time.
         if let Some(helper) = self.helper.take().filter(|_| !is_removed) {
             helper.release();
         }
     }
 }
 
-/// Whether programs cannot be executed from a folder (or its future place), because its file system is mounted noexec.
+/// Whether programs cannot be executed from a folder because its file system is mounted noexec. The
+/// folder need not exist yet.
 pub fn is_noexec(folder: &Path) -> bool {
     let there = folder.ancestors().find(|folder| folder.exists());
     let facts = there.and_then(|folder| statvfs(folder).ok());
     facts.is_some_and(|facts| facts.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
-/// Claims a folder; returns `None` if the name is taken. Signals take effect once the helper knows
-/// the folder.
+/// Creates a folder and takes its lock; returns `None` if the name is taken. Signals are deferred
+/// until the helper knows the folder.
 fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
     let _deferred = defer_signals()?;
     match DirBuilder::new().mode(0o700).create(&path) {
@@ -130,7 +133,7 @@ fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .push(lock.as_raw_fd());
-    // Without a helper, the next run removes the folder of a dead one.
+    // Without a helper, the next run removes the folder.
     let helper = CleanupHelper::start(&Step::Remove(&path)).ok();
     let folder = TemporaryFolder {
         files: path.join(FILES),
@@ -156,7 +159,7 @@ fn new_lock(folder: &OwnedFd) -> io::Result<Option<File>> {
     Ok((fstat(&lock)?.st_nlink > 0).then_some(lock))
 }
 
-/// Opens a folder, but not a symbolic link to one.
+/// Opens a folder. A symbolic link to a folder is refused.
 fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(open(
         path,
@@ -165,8 +168,8 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     )?)
 }
 
-/// Removes the folders of runs that have ended. A folder that cannot be removed stays, and does no
-/// harm.
+/// Removes the folders of runs that have ended. A folder that cannot be removed remains, which does
+/// no harm.
 fn sweep(within: &Path) {
     let Ok(entries) = fs::read_dir(within) else {
         return;

@@ -10,7 +10,7 @@ use rustix::time::{
 };
 use switchcost_units::Nanos;
 
-/// A timer that fires periodically, or never; it is closed when dropped.
+/// A timer that fires periodically or never. It is closed when dropped.
 #[derive(Debug)]
 pub struct PeriodicTimer(OwnedFd);
 
@@ -33,7 +33,7 @@ impl PeriodicTimer {
         Ok(PeriodicTimer(timer))
     }
 
-    /// Creates a timer that never fires, and whose wait returns immediately.
+    /// Creates a timer that never fires. Waiting for it returns immediately.
     pub fn idle() -> io::Result<PeriodicTimer> {
         Ok(PeriodicTimer(timerfd_create(
             TimerfdClockId::Monotonic,
@@ -47,7 +47,7 @@ impl PeriodicTimer {
         Ok(())
     }
 
-    /// Checks whether the timer has fired, with the same system call as [`PeriodicTimer::wait`].
+    /// Checks whether the timer has fired, by the same system call as [`PeriodicTimer::wait`].
     pub fn poll(&self) -> io::Result<()> {
         match rustix::io::read(&self.0, &mut [0; 8]) {
             Ok(_) | Err(Errno::AGAIN) => Ok(()),
@@ -56,7 +56,7 @@ impl PeriodicTimer {
     }
 }
 
-/// A timer that fires once each time that it is set; it is closed when dropped.
+/// A timer that fires once each time that it is set. It is closed when dropped.
 #[derive(Debug)]
 pub struct Alarm(OwnedFd);
 

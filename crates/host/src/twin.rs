@@ -1,5 +1,5 @@
-//! A program that runs in time slices (a twin): it is stopped until it is allowed to run, and then
-//! stopped again. When it has ended, the kernel reports the resources that it and its children
+//! A twin: one of two copies of a program, which runs in time slices. It is stopped except when
+//! allowed to run. When it has ended, the kernel reports the resources that it and its children
 //! used.
 
 use std::io::{self, Read, Write};
@@ -23,17 +23,17 @@ use crate::task::{self, Forked};
 use crate::twin_group::TwinGroup;
 use crate::usage::{Usage, wait4};
 
-/// Lowest real-time priority: far below the task that takes the twin's CPU, but above ordinary
-/// tasks.
+/// Distance from the highest real-time priority to the lowest: the twin runs far below the task
+/// that preempts it, but above ordinary tasks.
 const LOWEST: StepsBelowTop = StepsBelowTop(98);
 
-/// Time after which the kernel kills a twin whose controller is gone; a twin is stopped every few
-/// milliseconds.
+/// CPU time without a pause after which the kernel kills a twin, because its controller has ended:
+/// a twin is stopped every few milliseconds.
 const LONGEST_TURN: Duration = Duration::from_secs(5);
 
-/// A program in a process group of its own, killed when dropped with everything it has started.
-/// Between time slices its control group is frozen, if it has one; otherwise its process group is
-/// stopped.
+/// A program in its own process group. Between time slices its control group is frozen, if it has
+/// one; otherwise its process group is stopped. When this value is dropped, the program is killed
+/// with everything that it has started.
 #[derive(Debug)]
 pub struct Twin {
     process: Forked,
@@ -43,14 +43,14 @@ pub struct Twin {
     used: Used,
 }
 
-/// Resources used by a program's processes that have ended and were waited for.
+/// Resources used by the processes of a program that have ended and been waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// CPU time in user space and in the kernel.
+    /// CPU time in user mode and in the kernel.
     pub cpu: Duration,
-    /// Voluntary switches, stops included.
+    /// Number of voluntary switches. Stops by this process are included.
     pub voluntary: u64,
-    /// Involuntary switches.
+    /// Number of involuntary switches.
     pub involuntary: u64,
 }
 
@@ -84,7 +84,7 @@ impl Twin {
             let prepared = layer.map_or(Ok(()), own_directory).and_then(|()| prepare());
             prepared.inspect_err(|why| drop(writer.write_all(why.to_string().as_bytes())))?;
             task::stop_self()?;
-            // An earlier attempt reports why the program cannot be run.
+            // exec returns only after an error.
             drop(command.exec());
             // SAFETY: ends the child without running the parent's exit handlers a second time.
             unsafe { libc::_exit(NOT_RUN) }
@@ -108,7 +108,7 @@ impl Twin {
         Ok(twin)
     }
 
-    /// Switches from stopping to freezing.
+    /// Makes the program stop by freezing its control group, instead of by a signal.
     fn enter_group(&self) -> io::Result<()> {
         let Some(control) = &self.control else {
             return Ok(());
@@ -118,7 +118,7 @@ impl Twin {
         self.signal(Signal::CONT)
     }
 
-    /// Waits until the program is stopped. Returns false if it has ended instead.
+    /// Waits until the program is stopped. Returns false if the program has ended instead.
     fn is_stopped(&self) -> io::Result<bool> {
         loop {
             match waitpid(Some(self.group), WaitOptions::UNTRACED) {
@@ -129,25 +129,25 @@ impl Twin {
         }
     }
 
-    /// Whether all processes that the program starts are stopped with it, whatever process group
-    /// they are in.
+    /// Whether the program is stopped by freezing, which stops all its processes, whatever process
+    /// group they are in.
     pub fn is_frozen(&self) -> bool {
         self.control.is_some()
     }
 
-    /// Process ID of the program.
+    /// Returns the process ID of the program.
     pub fn pid(&self) -> i32 {
         self.process.pid()
     }
 
-    /// Lets the program run.
+    /// Lets the program run until the next [`Twin::pause`].
     pub fn resume(&self) -> io::Result<()> {
         self.control
             .as_ref()
             .map_or_else(|| self.signal(Signal::CONT), TwinGroup::thaw)
     }
 
-    /// Moves the program and everything it has started to a CPU, if it has a control group.
+    /// Moves the program and everything that it has started to a CPU, if it has a control group.
     pub fn place(&self, cpu: CpuId) -> io::Result<()> {
         self.control.as_ref().map_or_else(
             || Err(io::Error::other("there is no control group to move")),
@@ -155,7 +155,7 @@ impl Twin {
         )
     }
 
-    /// Stops the program, as soon as the CPU is free for a moment.
+    /// Stops the program. The stop takes effect as soon as the CPU is free for a moment.
     ///
     /// # Errors
     ///
@@ -174,13 +174,13 @@ impl Twin {
 
     fn signal(&self, signal: Signal) -> io::Result<()> {
         match kill_process_group(self.group, signal) {
-            // The whole group has ended.
+            // All processes of the group have ended.
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Returns the exit status of the program's first process, if that has ended.
+    /// Returns the exit status of the program's first process; `None` if it has not ended.
     pub fn end(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.end.is_none()
             && let Some((_, status, usage)) = wait4(self.pid(), libc::WNOHANG)?
@@ -196,9 +196,10 @@ impl Twin {
         Ok(self.end)
     }
 
-    /// Adds the resources of orphaned processes of the group, for which nobody waits any more.
+    /// Adds the resources of orphans in the program's process group, which have become children of
+    /// this process.
     fn add_orphans(&mut self) {
-        // An error means that there are no children.
+        // An error means that there are no such children.
         while let Ok(Some((_, _, usage))) = wait4(-self.pid(), libc::WNOHANG) {
             self.used.add(&usage);
         }
@@ -216,10 +217,11 @@ impl Drop for Twin {
     }
 }
 
-/// Exit code of a program that cannot be run, as in a shell.
+/// Exit code for a program that cannot be executed, as in a shell.
 const NOT_RUN: i32 = 127;
 
-/// Prepares the child; runs in the child.
+/// Sets the process group, the addresses, the time limit and the priority of the child. Runs in the
+/// child before exec.
 fn prepare() -> io::Result<()> {
     setpgid(None, None)?;
     fix_addresses()?;
@@ -231,13 +233,13 @@ fn prepare() -> io::Result<()> {
             maximum: limit,
         },
     )?;
-    // The policy lasts to the end of the process.
+    // The policy must last until the process ends.
     std::mem::forget(set_policy(Policy::Rr, LOWEST).map_err(explain_refusal)?);
     Ok(())
 }
 
-/// Explains a refusal. In a user namespace, a user who is not root has the rights of its limits,
-/// but not those of a capability.
+/// Explains a refusal of real-time priority. In a user namespace, only the limits of a user give
+/// this right; capabilities do not.
 fn explain_refusal(error: io::Error) -> io::Error {
     io::Error::other(format!(
         "a user namespace gives no real-time rights here ({error}); run it as root, or with a limit instead of a capability: \
@@ -254,7 +256,7 @@ fn own_directory(layer: &Path) -> io::Result<()> {
     })
 }
 
-/// Returns the process IDs of this process's living children, except `known`: orphans that became
+/// Returns the process IDs of this process's living children except `known`: orphans that became
 /// its children.
 pub fn list_other_children(known: &[i32]) -> io::Result<Vec<i32>> {
     let children = std::fs::read_to_string("/proc/thread-self/children")?;
@@ -266,8 +268,8 @@ pub fn list_other_children(known: &[i32]) -> io::Result<Vec<i32>> {
         .collect())
 }
 
-/// Whether a process of this PID namespace, of which the caller is the first, is in a process group
-/// other than `groups`.
+/// Whether a process of this PID namespace is in a process group other than `groups`. The caller
+/// must be the first process of the namespace.
 pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
     let own = task::current_pid();
     let processes = std::fs::read_dir("/proc")?
@@ -277,7 +279,7 @@ pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
         let group = stat
             .as_deref()
             .and_then(|stat| stat.split(' ').nth(2)?.parse::<i32>().ok());
-        // A new process is in its parent's group, which is one of `groups`, until it gets its own.
+        // A new process is in its parent's group, one of `groups`, until it gets its own.
         group.is_some_and(|group| !groups.contains(&group)) && is_living(process)
     };
     Ok(processes
@@ -285,14 +287,13 @@ pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
         .any(is_elsewhere))
 }
 
-/// Returns the fields of a process in /proc/PID/stat, from its state on. The name before the state
-/// may contain anything.
+/// Returns the text of /proc/PID/stat from the state on. The name before it may contain anything.
 fn stat(process: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
 }
 
-/// Whether a process has not ended; a zombie has ended.
+/// Whether a process lives. A zombie has ended.
 fn is_living(process: i32) -> bool {
     stat(process).is_some_and(|stat| !stat.starts_with(['Z', 'X']))
 }

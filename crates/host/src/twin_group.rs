@@ -1,7 +1,7 @@
-//! A control group of one twin: all its descendants are in the group, whatever their process group,
-//! and are frozen and thawed with it.
+//! Control group of one twin. All descendants of the twin are in the group, whatever their process
+//! group, and are frozen and thawed with it.
 //!
-//! Only version 2 is used. Tasks frozen by version 1 cannot be killed, and so would survive the
+//! Only version 2 is used: tasks frozen by version 1 cannot be killed, and would outlive the
 //! process that should thaw them.
 
 use std::fs::{self, File, OpenOptions};
@@ -18,11 +18,11 @@ use crate::control::cpu_set;
 use crate::temporary::TemporaryFolder;
 use switchcost_facts::{Root, own_folder_of_version_2};
 
-/// Maximum length of a list of threads; longer lists are treated as missing.
+/// Maximum length of a list of threads in bytes. Longer lists are treated as missing.
 const LONGEST_LIST: usize = 1 << 16;
 
-/// Makes a control group for each of two copies, as children of this process's own group, if the
-/// kernel allows. The groups are removed with the folder.
+/// Makes a control group for each of two copies, as children of this process's own group. The
+/// groups are removed with `folder`.
 ///
 /// # Errors
 ///
@@ -46,14 +46,14 @@ pub fn twin_groups(folder: &TemporaryFolder) -> io::Result<[PathBuf; 2]> {
     Ok(groups)
 }
 
-/// The control group of a twin, as long as it exists.
+/// An open control group of a twin.
 #[derive(Debug)]
 pub(crate) struct TwinGroup {
     freeze: File,
     members: File,
     threads: File,
     accounts: PathBuf,
-    /// CPU time used in the group before this run.
+    /// CPU time that the group had used when it was opened.
     before: Duration,
 }
 
@@ -75,7 +75,7 @@ impl TwinGroup {
         (&self.members).write_all(process.to_string().as_bytes())
     }
 
-    /// Stops each task of the group the next time it would run in user space.
+    /// Freezes the group: each of its tasks stops before it next runs in user mode.
     pub(crate) fn freeze(&self) -> io::Result<()> {
         (&self.freeze).write_all(b"1")
     }
@@ -95,7 +95,7 @@ impl TwinGroup {
             .filter_map(|line| Pid::from_raw(line.parse().ok()?))
         {
             match sched_setaffinity(Some(thread), &cpus) {
-                // The process has ended in the meantime.
+                // The thread has ended in the meantime.
                 Ok(()) | Err(rustix::io::Errno::SRCH) => (),
                 Err(error) => return Err(error.into()),
             }
@@ -103,13 +103,13 @@ impl TwinGroup {
         Ok(())
     }
 
-    /// Returns the CPU time of all tasks that were in the group since it was opened.
+    /// Returns the CPU time of all tasks of the group since it was opened.
     pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
         Ok(used(&self.accounts)?.saturating_sub(self.before))
     }
 }
 
-/// Returns the CPU time of all tasks that were ever in a group.
+/// Returns the CPU time of all tasks that were ever in a group, from the text of its `cpu.stat`.
 fn used(accounts: &Path) -> io::Result<Duration> {
     let text = fs::read_to_string(accounts)?;
     let used = text

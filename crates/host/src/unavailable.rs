@@ -2,16 +2,16 @@
 
 use std::io;
 
-/// Highest level of perf_event_paranoid at which a user may count what others run on a CPU.
+/// Highest level of perf_event_paranoid at which a user may count everything that runs on a CPU.
 pub(crate) const WHOLE_CPU: i32 = 0;
 
-/// Why an event cannot be counted, and a remedy, if any.
+/// Why an event cannot be counted, with a remedy if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);
 
-/// Explains why this many events cannot be counted together, if the kernel allows counting up to
-/// this level of perf_event_paranoid.
+/// Explains why `events` events cannot be counted together. `level` is the highest level of
+/// perf_event_paranoid at which the kernel allows this.
 pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unavailable {
     Unavailable(match error.raw_os_error() {
         Some(libc::EINVAL) if events > 1 => {
@@ -28,7 +28,8 @@ pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unava
     })
 }
 
-/// Returns advice for a kernel that refuses an operation; `needed` is the highest `perf_event_paranoid` level that allows it.
+/// Returns advice for a kernel that refuses an operation. `needed` is the highest level of
+/// perf_event_paranoid at which the kernel allows it.
 pub(crate) fn needs_level(needed: i32) -> String {
     refused(
         &std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default(),

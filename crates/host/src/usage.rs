@@ -1,4 +1,4 @@
-//! Reads the resources that a child used, by the kernel's accounts at its end.
+//! Reads the resources that a child used, as the kernel reports them at its end.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,16 +10,16 @@ use libc::c_int;
 use switchcost_record::KernelSwitches;
 use switchcost_units::Nanos;
 
-/// Resources used by a child, and by its children that it has waited for.
+/// Resources used by a child, and by children of its own that it has waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
-    /// CPU time in user space and in the kernel.
+    /// CPU time in user mode and in the kernel.
     pub cpu: Duration,
-    /// Largest resident memory of the child or of one of its children at any time.
+    /// Largest resident memory, in bytes, that the child or one of its children had at any time.
     pub peak_bytes: u64,
-    /// Voluntary switches; the last switch of each process may not be counted.
+    /// Number of voluntary switches. The last switch of each process may be missing.
     pub voluntary: u64,
-    /// Involuntary switches, including calls of sched_yield.
+    /// Number of involuntary switches, including those by sched_yield.
     pub involuntary: u64,
 }
 
@@ -36,7 +36,7 @@ impl Usage {
     }
 }
 
-/// Returns the CPU time of all threads of this process so far, in user space and in the kernel.
+/// Returns the CPU time of all threads of this process so far, in user mode and in the kernel.
 pub fn own_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(
@@ -45,8 +45,8 @@ pub fn own_cpu_time() -> Duration {
     )
 }
 
-/// Returns the CPU time of all threads of this process so far, split into user space and kernel by
-/// the kernel's ticks. Unlike in /proc, neither part is rounded.
+/// Returns the CPU time of all threads of this process so far: in user mode, and in the kernel. The
+/// kernel divides the time by its ticks; unlike in /proc, neither part is rounded.
 pub fn own_times() -> (Nanos, Nanos) {
     let usage = usage_of(libc::RUSAGE_SELF);
     let nanos = |time: libc::timeval| {
@@ -55,12 +55,12 @@ pub fn own_times() -> (Nanos, Nanos) {
     (nanos(usage.ru_utime), nanos(usage.ru_stime))
 }
 
-/// Returns the switches of the calling thread so far.
+/// Returns the number of switches of the calling thread so far.
 pub fn own_switches() -> KernelSwitches {
     switches_of(libc::RUSAGE_THREAD)
 }
 
-/// Returns the switches so far of this process, and of all descendants that were waited for.
+/// Returns the number of switches of this process and of all descendants that were waited for.
 pub fn switches_of_all() -> KernelSwitches {
     let mut all = switches_of(libc::RUSAGE_SELF);
     all += switches_of(libc::RUSAGE_CHILDREN);
@@ -87,9 +87,9 @@ fn usage_of(who: libc::c_int) -> libc::rusage {
 ///
 /// # Errors
 ///
-/// If the child was waited for before.
+/// If the child has already been waited for.
 pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
-    // The child may read until the end of its input.
+    // The child may wait for the end of its input.
     drop(child.stdin.take());
     match wait4(child.id() as i32, 0)? {
         Some((_, status, usage)) => Ok((status, usage)),
@@ -99,8 +99,8 @@ pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     }
 }
 
-/// Waits like wait4(2), with its `pid` and `options`. Returns the child's number, how the child
-/// ended and the resources it used; with WNOHANG, `None` if no child has ended.
+/// Calls wait4(2) with `pid` and `options`. Returns the child's process ID, its exit status and the
+/// resources it used; with WNOHANG, `None` if no child has ended.
 pub(crate) fn wait4(pid: i32, options: c_int) -> io::Result<Option<(i32, ExitStatus, Usage)>> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();

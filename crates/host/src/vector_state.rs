@@ -3,8 +3,8 @@
 //!
 //! The kernel saves with XSAVE, which omits components in their initial state (XINUSE: Intel,
 //! Software Developer's Manual, volume 1, section 13.6). The registers are therefore loaded with
-//! XRSTOR from an area that has the wanted components and no other: those are in use afterwards,
-//! and all others are initialised. Processors without XSAVE are not supported.
+//! XRSTOR from an area that has only the wanted components. These are in use afterwards, and all
+//! others are in their initial state. Processors without XSAVE are not supported.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod none;
@@ -19,7 +19,7 @@ use x86_64 as processor;
 use strum::IntoEnumIterator;
 use switchcost_record::{VectorCase, VectorState};
 
-/// Returns the vector states that this processor and its kernel support, the smallest first; empty
+/// Returns the vector states that the processor and the kernel support, the smallest first. Empty
 /// without XSAVE.
 pub fn available() -> Vec<VectorCase> {
     let case =
@@ -27,16 +27,15 @@ pub fn available() -> Vec<VectorCase> {
     VectorState::iter().filter_map(case).collect()
 }
 
-/// Vector registers that can be loaded repeatedly.
+/// A set of vector registers that can be loaded repeatedly.
 pub struct Vectors(processor::Area);
 
 impl Vectors {
-    /// Maps the area, and verifies by XINUSE that loading it works.
+    /// Maps the area, loads the registers, and verifies by XINUSE that they are in use.
     ///
     /// # Errors
     ///
-    /// If the processor does not have the registers, or the registers are not as wanted after
-    /// loading.
+    /// If the processor lacks the registers, or XINUSE shows others after loading.
     pub fn new(state: VectorState) -> Result<Vectors, String> {
         let vectors = Vectors(processor::Area::new(state)?);
         vectors.load();

@@ -1,19 +1,20 @@
 //! Judges a known-answer test by the least disturbed of several short windows.
 //!
-//! A task or guest that takes the CPU in the middle of a window lengthens its time and adds to its
-//! counts, but never reduces them. So a result below the known answer is certainly wrong. A result
+//! If another task or guest takes the CPU during a window, the window's time and counts increase;
+//! they never decrease. A result below the known answer is therefore certainly wrong. A result
 //! above may be due to a disturbance: another window is examined, and the instrument is wrong only
-//! if all are above.
+//! if all results are above.
 
 use std::ops::RangeInclusive;
 
 use switchcost_record::SelfTestOutcome;
 
-/// Maximum number of windows that are examined. Windows of about a millisecond are hardly ever all
-/// disturbed on any usable machine.
+/// Maximum number of windows that are examined. On any usable machine, some window of about a
+/// millisecond is undisturbed.
 const MOST: usize = 16;
 
-/// Examines windows until one has at most `expected`, and judges by the smallest result.
+/// Examines windows until one result is at most the upper end of `expected`, and judges by the
+/// smallest result.
 pub(crate) fn judge<E>(
     expected: RangeInclusive<u64>,
     mut window: impl FnMut() -> Result<u64, E>,

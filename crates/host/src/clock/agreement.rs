@@ -1,5 +1,4 @@
-//! Tests whether a clock shows the same time on two CPUs, so that their time stamps can be
-//! compared.
+//! Tests whether a clock shows the same time on two CPUs, so that time stamps can be compared.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -11,18 +10,18 @@ use switchcost_units::{CpuId, Nanos, Ticks};
 use super::{Clock, monotonic};
 use crate::control::pin;
 
-/// Number of requests, which take a millisecond if both CPUs are free.
+/// Number of requests in a test. They take a millisecond if both CPUs are free.
 const QUESTIONS: u64 = 2_000;
 
-/// Time after which a CPU that does not answer counts as too busy.
+/// Longest wait for an answer, after which the other CPU counts as too busy.
 const TIMEOUT: Nanos = Nanos::millis(200);
 
-/// Last request, which ends the exchange.
+/// Number of the request that ends the exchange.
 const END: u64 = u64::MAX;
 
-/// Whether the clock of one CPU was ever outside of the time in which the other CPU asked for it,
-/// by the other's clock. Clocks that agree never are; clocks that differ by more than a request
-/// takes always are.
+/// Whether the clocks of two CPUs disagree: whether the clock of one CPU, read on request of the
+/// other, was ever outside the time between request and answer by the other CPU's clock. Clocks
+/// that agree never are. Clocks that differ by more than a request takes always are.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The CPU's counter that programs can read: how to read it, its name, and whether it can be a
+//! The counter of the CPU that programs can read: how it is read, its name, and whether it can be a
 //! run's clock. Each architecture has a file that defines these items.
 
 #[cfg_attr(target_arch = "x86_64", path = "counter/x86_64.rs")]

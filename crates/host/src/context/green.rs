@@ -1,17 +1,19 @@
-//! A small preemptive library of user-level threads, as the Michigan poster's gtthread: a run queue, ucontext, and a
-//! timer signal whose handler takes the CPU from the running thread.
+//! A small preemptive library of user-level threads, built like gtthread of the Michigan poster: a
+//! run queue, ucontext, and a timer signal whose handler takes the CPU from the running thread.
 //!
 //! Why a switch inside a signal handler is right here:
-//! - The kernel blocks the signal while its handler runs, and swapcontext saves and restores the mask. A thread that
-//!   was preempted is suspended inside its handler with the signal blocked; when it is switched back to, it returns
-//!   from the handler, and the kernel's sigreturn gives it the mask, and all registers with the vector state, that it
-//!   was interrupted with. A thread that begins, or that gave up the CPU by itself, has the signal unblocked.
-//! - The scheduler's own data is touched under `is_busy`: a signal that comes meanwhile is counted and switches nothing. Every place at
-//!   which a thread comes back clears the flag. The timer ends under the flag too: a switch by its last signal would leave nothing to bring
-//!   the caller back.
+//! - The kernel blocks the signal while its handler runs, and swapcontext saves and restores the
+//!   mask. A thread that was preempted is suspended inside its handler with the signal blocked;
+//!   when it is switched back to, it returns from the handler, and the kernel's sigreturn gives it
+//!   the mask, and all registers with the vector state, that it was interrupted with. A thread that
+//!   begins, or that gave up the CPU by itself, has the signal unblocked.
+//! - The scheduler's own data is touched under `is_busy`: a signal that comes while it is set is
+//!   counted, but switches nothing. Every place at which a thread comes back clears the flag. The
+//!   timer ends under the flag too: a switch by its last signal would leave nothing to bring the
+//!   caller back.
 //! - A signal of the same number that another process sends is not counted, and switches nothing.
-//! - What runs in a thread must not allocate, lock, or make system calls that keep state in the process: it may lose
-//!   the CPU at any instruction to a thread that does the same.
+//! - What runs in a thread must not allocate, lock, or make system calls that keep state in the
+//!   process: it may lose the CPU at any instruction to a thread that does the same.
 
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
@@ -23,19 +25,20 @@ use switchcost_units::Nanos;
 use super::machine::{Machine, address_of};
 use super::timer::{SignalTimer, is_of_a_timer, require_deliverable};
 
-/// Scheduler that the signal belongs to; null if there is none.
+/// Scheduler whose threads the signal switches; null if there is none.
 static RUNNING: AtomicPtr<Scheduler> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Body of a thread, executed each time that the thread gets the CPU.
+/// Body of a thread, called each time that the thread gets the CPU with the scheduler and the
+/// thread's number.
 type Turn = Box<dyn Fn(&Scheduler, usize)>;
 
-/// A set of user-level threads; thread 0 is the caller. A process can have only one set at a time.
+/// A set of user-level threads. Thread 0 is the caller. A process can have only one set at a time.
 pub struct Green {
     // Boxed: threads and handler hold its address.
     scheduler: Box<Scheduler>,
 }
 
-/// The run queue as user-level threads see it.
+/// The run queue of a set of user-level threads.
 pub struct Scheduler {
     machines: Vec<Machine>,
     turn: Turn,
@@ -86,7 +89,7 @@ impl Green {
         &self.scheduler
     }
 
-    /// Runs `body` as thread 0 while a timer takes the CPU from the running thread once each `period`.
+    /// Runs `body` as thread 0, while a timer preempts the running thread once each `period`.
     ///
     /// Errors: the period is zero, or no timer can be had.
     pub fn preempting<T>(
@@ -102,7 +105,7 @@ impl Green {
         Ok(body(&self.scheduler))
     }
 
-    /// Runs `body` as the only thread; the others are out of the run queue until it returns.
+    /// Runs `body` as the only thread. The others are not in the run queue until it returns.
     pub fn alone<T>(&self, body: impl FnOnce(&Scheduler) -> T) -> T {
         self.scheduler.exchange_parked();
         let _parking = Parking(&self.scheduler);
@@ -110,7 +113,8 @@ impl Green {
     }
 }
 
-/// Timer that preempts; the thread that started it ends it by dropping this value.
+/// A running timer that preempts threads. The thread that started it stops it by dropping this
+/// value.
 struct Preemption<'a> {
     scheduler: &'a Scheduler,
     timer: Option<SignalTimer>,
@@ -119,13 +123,14 @@ struct Preemption<'a> {
 impl Drop for Preemption<'_> {
     fn drop(&mut self) {
         self.scheduler.is_busy.store(true, SeqCst);
-        // Kernels before 6.13 still deliver a signal that the timer sent just before it was deleted.
+        // Before Linux 6.13, a signal that the timer sent just before its deletion is still
+        // delivered.
         drop(self.timer.take());
         self.scheduler.is_busy.store(false, SeqCst);
     }
 }
 
-/// Keeps the other threads out of the run queue until it is dropped.
+/// Keeps all other threads out of the run queue until this value is dropped.
 struct Parking<'a>(&'a Scheduler);
 
 impl Drop for Parking<'_> {
@@ -141,32 +146,33 @@ impl Drop for Green {
 }
 
 impl Scheduler {
-    /// Moves the calling thread to the end of the run queue; returns immediately if the queue is
-    /// empty.
+    /// Moves the calling thread to the end of the run queue, and switches to the thread at its
+    /// head. Returns immediately if no other thread is ready.
     pub fn yield_now(&self) {
         self.is_busy.store(true, SeqCst);
         self.switch_to_next(&self.yields);
         self.is_busy.store(false, SeqCst);
     }
 
-    /// Returns the number of switches by yields.
+    /// Returns the number of switches made by [`Scheduler::yield_now`].
     pub fn yields(&self) -> u64 {
         self.yields.load(SeqCst)
     }
 
-    /// Returns the number of switches by the timer's signal.
+    /// Returns the number of switches made by the timer's signal.
     pub fn preemptions(&self) -> u64 {
         self.preemptions.load(SeqCst)
     }
 
-    /// Returns the number of signals, whether or not they switched.
+    /// Returns the number of the timer's signals, whether or not they caused a switch.
     pub fn signals(&self) -> u64 {
         self.signals.load(SeqCst)
     }
 
-    /// Switches to the head of the run queue, and returns when this thread is the head; returns
-    /// immediately if no thread waits. A switch is counted before it is made, because the thread
-    /// that gets the CPU may read the count. The caller must have set `is_busy`.
+    /// Switches to the thread at the head of the run queue, and returns when the calling thread
+    /// runs again. Returns immediately if no thread is ready. The switch is counted in `count`
+    /// before it is made, because the next thread may read the count. The caller must have set
+    /// `is_busy`.
     fn switch_to_next(&self, count: &AtomicU64) {
         let own = self.current.get();
         // SAFETY: `is_busy` keeps the handler out, and no other OS thread knows this scheduler.
@@ -174,7 +180,7 @@ impl Scheduler {
         let Some(next) = ready.pop_front() else {
             return;
         };
-        // The queue never grows, because it has room for all threads but one.
+        // The queue never reallocates, because it has room for all threads but one.
         ready.push_back(own);
         self.current.set(next);
         count.fetch_add(1, SeqCst);
@@ -192,7 +198,7 @@ impl Scheduler {
     }
 }
 
-/// Runs a thread other than the caller's. A panic in the thread ends the process at this boundary.
+/// Runs the body of a thread other than the caller's, in a loop. A panic ends the process here.
 extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     // SAFETY: the address is that of the boxed scheduler, which outlives its threads: they run only while its owner
     // yields or is preempted.

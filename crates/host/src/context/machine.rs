@@ -6,23 +6,23 @@ use std::mem::MaybeUninit;
 
 use corosensei::stack::{DefaultStack, Stack};
 
-/// Size of a stack: room for a walk, a signal frame with the widest vector registers, and the handler.
+/// Size of a stack in bytes: room for a walk, a signal frame with the widest vector registers, and
+/// the handler.
 const STACK: usize = 128 << 10;
 
-/// A context that can be left and resumed. It begins in a function of its own, or is the caller's.
+/// A context that can be left and resumed: one that begins in a given function, or the caller's.
 pub(super) struct Machine {
     saved: Box<UnsafeCell<libc::ucontext_t>>,
-    /// The stack, with a guard page, unmapped on drop; `None` for the caller, which has a stack.
+    /// Stack with a guard page, unmapped on drop; `None` for the caller, which has its own stack.
     _stack: Option<DefaultStack>,
 }
 
-/// Function with which a new context begins. Its arguments are an address in two halves, because
-/// makecontext passes ints, and a number.
+/// Function in which a new context begins. makecontext passes only ints, so an address is passed in
+/// two halves; `index` is the number of the context.
 pub(super) type Entry = extern "C" fn(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint);
 
-/// Returns the calling context, filled in at its final address. On x86-64 the context points into
-/// itself, to the saved modes of the floating-point unit; a moved context would begin with whatever
-/// is at the old address.
+/// Returns the calling context, saved at its final address. On x86-64 a context points into itself,
+/// to the saved modes of the floating-point unit, so it must not be moved.
 fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
     let saved = Box::new(UnsafeCell::new(MaybeUninit::<libc::ucontext_t>::zeroed()));
     // SAFETY: the pointer is valid for writing one ucontext_t.
@@ -36,7 +36,7 @@ fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
 }
 
 impl Machine {
-    /// Creates the calling context; it is saved when it is first left.
+    /// Creates a context for the caller. It is saved when it is first left.
     pub(super) fn new_caller() -> io::Result<Machine> {
         Ok(Machine {
             saved: current()?,
@@ -66,8 +66,8 @@ impl Machine {
         })
     }
 
-    /// Leaves this context, which must be the running one, for another. Returns when this context
-    /// is resumed.
+    /// Leaves this context, which must be the running one, and resumes another. Returns when this
+    /// context is resumed.
     #[inline(always)]
     pub(super) fn leave_for(&self, next: &Machine) {
         // SAFETY: `self` is saved and `next` restored; both are alive, and `next` is suspended, because one context of
@@ -77,7 +77,7 @@ impl Machine {
     }
 }
 
-/// Returns the address that [`Machine::new`] has divided into two halves.
+/// Returns the address that [`Machine::new`] passes to an [`Entry`] in two halves.
 pub(super) fn address_of<T>(high: libc::c_uint, low: libc::c_uint) -> *const T {
     (u64::from(high) << 32 | u64::from(low)) as usize as *const T
 }

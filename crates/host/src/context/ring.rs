@@ -5,8 +5,8 @@ use std::io;
 
 use super::machine::{Machine, address_of};
 
-/// A ring of contexts by swapcontext. Context 0 is the caller; every other context runs once per
-/// round.
+/// A ring of contexts that switch by swapcontext. Context 0 is the caller. In each round, every
+/// other context runs once.
 pub struct UcontextRing {
     // Boxed: the contexts hold its address.
     inner: Box<Inner>,
@@ -19,8 +19,8 @@ struct Inner {
 }
 
 impl UcontextRing {
-    /// Makes a ring of two or more contexts. Each context calls `turn` with its number when it has
-    /// the CPU.
+    /// Makes a ring of two or more contexts. Each context calls `turn` with its number whenever it
+    /// gets the CPU.
     pub fn new(contexts: usize, turn: Box<dyn Fn(usize)>) -> io::Result<UcontextRing> {
         if contexts < 2 {
             return Err(io::Error::other(format!(
@@ -41,7 +41,7 @@ impl UcontextRing {
         Ok(UcontextRing { inner })
     }
 
-    /// Runs `rounds` rounds: the caller, then every other context once.
+    /// Runs `rounds` rounds. In each one, all contexts get the CPU in order, the caller first.
     pub fn rounds(&mut self, rounds: u64) {
         for _ in 0..rounds {
             (self.inner.turn)(0);
@@ -68,8 +68,7 @@ impl Inner {
     }
 }
 
-/// Runs a context other than the caller's. A panic in the context ends the process at this
-/// boundary.
+/// Runs the body of a context other than the caller's, in a loop. A panic ends the process here.
 extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     // SAFETY: the address is that of the boxed ring, which outlives its contexts: they run only inside `rounds`.
     let ring = unsafe { &*address_of::<Inner>(high, low) };

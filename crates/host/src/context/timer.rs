@@ -1,5 +1,5 @@
-//! A timer that sends a signal to the calling thread, and sets the signal's action while the timer
-//! lives.
+//! A timer that periodically sends a signal to the calling thread. The signal has its own action
+//! while the timer lives.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -9,18 +9,19 @@ use switchcost_units::Nanos;
 use crate::signal_action::SignalAction;
 use crate::signal_set::SignalSet;
 
-/// Signal of the user-level library, which neither a terminal nor the kernel sends.
+/// Signal that the timer sends. Neither a terminal nor the kernel sends this signal by itself.
 const TICK: libc::c_int = libc::SIGUSR2;
 
-/// The function that runs at each signal.
+/// Signal handler: a function that gets the signal's number, information and context.
 pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Whether a timer sent the signal, and not a program by `kill`, which may reach any thread of the process.
+/// Whether a timer sent the signal. A program may send the same signal by `kill`, to any thread of
+/// the process.
 pub(super) fn is_of_a_timer(information: &libc::siginfo_t) -> bool {
     information.si_code == libc::SI_TIMER
 }
 
-/// Refuses a calling thread that blocks the signal: no thread would ever be preempted.
+/// Fails if the calling thread blocks the signal, because no thread would ever be preempted.
 pub(super) fn require_deliverable() -> io::Result<()> {
     if SignalSet::blocked()?.contains(TICK) {
         return Err(io::Error::other(
@@ -30,7 +31,7 @@ pub(super) fn require_deliverable() -> io::Result<()> {
     Ok(())
 }
 
-/// A timer that sends a signal each period until it is dropped. Then the signal's old action is
+/// A timer that sends a signal each period until dropped. On drop, the signal's previous action is
 /// restored.
 #[derive(Debug)]
 pub(super) struct SignalTimer {
@@ -41,12 +42,12 @@ pub(super) struct SignalTimer {
 impl SignalTimer {
     pub(super) fn start(period: Nanos, handler: Handler) -> io::Result<SignalTimer> {
         if period == Nanos(0) {
-            // For the kernel, a period of 0 is a timer that never fires.
+            // The kernel takes a period of 0 for a timer that never fires.
             return Err(io::Error::other("a period of 0 ns never passes"));
         }
         require_deliverable()?;
-        // Without SA_NODEFER the signal stays blocked while its handler runs; SA_RESTART is set
-        // because calls of the experiment may be in progress when the signal comes.
+        // Without SA_NODEFER the signal stays blocked while its handler runs. With SA_RESTART,
+        // system calls of the experiment continue after the signal.
         let action = SignalAction::informed_handler(handler, libc::SA_RESTART);
         // SAFETY: the handler touches nothing but atomics and what the scheduler's own flag guards (see `green`).
         let before = unsafe { action.set(TICK) }?;

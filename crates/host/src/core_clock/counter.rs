@@ -1,6 +1,6 @@
-//! The core's cycles as counted by the CPU itself, if accessible: by its performance counters, or
-//! by APERF. A counter that gives the known number of cycles for the probe's chain is the core's
-//! clock; if that number is not known for a core, the counter determines it.
+//! The core's cycles as counted by the CPU itself, if accessible: by a performance counter, or by
+//! APERF. A counter that gives the known number of cycles for the probe's chain becomes the core's
+//! clock. If that number is not known for a core, the counter determines it.
 
 use std::fmt;
 use std::io;
@@ -17,11 +17,11 @@ use crate::control::pin;
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 use crate::windows::judge;
 
-/// Number of multiplications whose cycles are counted. They take half a millisecond, which makes
-/// the time of reading the counter negligible.
+/// Number of multiplications whose cycles are counted. They take half a millisecond, so the time of
+/// reading the counter is negligible.
 const PROOF: u32 = 600_000;
 
-/// Plausible cycles of a multiplication on any core.
+/// Range of plausible latencies of a multiplication, in cycles, on any core.
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 2..=10;
 
 /// Event that counts the cycles of a core.
@@ -30,11 +30,11 @@ const PLAUSIBLE: std::ops::RangeInclusive<u32> = 2..=10;
 pub enum CycleEvent {
     /// The CPU's performance counter of core cycles.
     Cycles,
-    /// Model-specific register that counts at the actual clock while the core is not halted.
+    /// Model-specific register that counts at the actual clock rate while the core is not halted.
     Aperf,
 }
 
-/// Formats the event's name in perf's notation.
+/// Formats the event's name as perf writes it.
 impl fmt::Display for CycleEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
@@ -50,7 +50,7 @@ pub trait CycleSource {
     fn open(&self, event: CycleEvent, cpu: CpuId) -> Result<Box<dyn RunningCounter>, Unavailable>;
 }
 
-/// A counter that continues while it is read.
+/// A counter that continues to count while it is read.
 pub trait RunningCounter {
     /// Returns the count so far; `None` if the counter did not count all the time.
     fn count(&mut self) -> Option<u64>;
@@ -74,7 +74,7 @@ impl CycleSource for System {
     }
 }
 
-/// Returns an event of the kernel's `msr` PMU.
+/// Returns the event `name` of the kernel's `msr` PMU.
 fn register(name: &str) -> io::Result<Dynamic> {
     let missing = |_| io::Error::from_raw_os_error(libc::ENOENT);
     let mut builder = Dynamic::builder("msr")?;
@@ -82,8 +82,8 @@ fn register(name: &str) -> io::Result<Dynamic> {
     builder.build().map_err(missing)
 }
 
-/// Opens and starts a counter. Counters read from registers cannot exclude anything, and are
-/// refused if asked to.
+/// Opens and starts a counter of a CPU. Counters read from registers can exclude no mode, and the
+/// kernel refuses them if asked to.
 fn running(mut builder: Builder<'static>, is_hardware: bool, cpu: CpuId) -> io::Result<Counter> {
     builder
         .any_pid()
@@ -102,7 +102,7 @@ impl RunningCounter for Counter {
     }
 }
 
-/// A reading of the core's cycles and of the clock.
+/// A reading of the core's cycles, with the time of the reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// Cycles since an arbitrary beginning.
@@ -112,7 +112,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// Reads the counter and the clock together.
+    /// Reads the counter and the clock together; `None` if the counter did not count all the time.
     pub fn read(counter: &mut dyn RunningCounter, clock: Clock) -> Option<Count> {
         Some(Count {
             cycles: counter.count()?,
@@ -121,8 +121,9 @@ impl Count {
     }
 }
 
-/// Tests counters on the cycles of the probe's chain, and stores the first that gives the known
-/// answer in `clock`. On unknown cores a whole number of cycles per multiplication is accepted.
+/// Tests counters on the cycles of the probe's chain. Stores the first one that gives the known
+/// answer in `clock`, and returns its event and the outcome. On an unknown core any whole number of
+/// cycles per multiplication is accepted.
 pub fn prove(
     source: &dyn CycleSource,
     cpu: CpuId,
@@ -154,7 +155,8 @@ pub fn prove(
     (None, test(outcome.expect("an event was asked for")))
 }
 
-/// Returns the outcome of the test, and the cycles of a multiplication that it assumes.
+/// Returns the outcome of testing a counter, and the latency of a multiplication, in cycles, that
+/// the test assumes.
 fn ask(
     source: &dyn CycleSource,
     event: CycleEvent,
@@ -173,23 +175,25 @@ fn ask(
     })
 }
 
-/// Runs the chain whose cycles [`judge_chain`] knows.
+/// Runs a chain of [`PROOF`] multiplications, whose cycles [`judge_chain`] knows.
 pub(crate) fn run_chain() {
     multiply(PROOF / CHAIN_STEP);
 }
 
-/// Judges a counter of cycles by windows in which it counted the cycles of [`run_chain`]. Also returns the cycles of a multiplication.
+/// Judges a counter of cycles by windows in which it counted the cycles of [`run_chain`]. Also
+/// returns the latency of a multiplication in cycles; `known` is the known latency, if any.
 pub(crate) fn judge_chain<E>(
     known: Option<u32>,
     mut window: impl FnMut() -> Result<u64, E>,
 ) -> Result<(SelfTestOutcome, u32), E> {
     let each = match known {
         Some(each) => each,
-        // An interrupt in the first window would give another whole number.
+        // The least of three windows counts: an interrupt in a window would give another whole
+        // number.
         None => nearest(window()?.min(window()?).min(window()?)),
     };
     let cycles = u64::from(each) * u64::from(PROOF);
-    // Fewer cycles are wrong; up to a fiftieth more may be the kernel's.
+    // A lower count is wrong. A count up to a fiftieth higher may include the kernel.
     let outcome = judge(cycles - cycles / 200..=cycles + cycles / 50, window)?;
     Ok((outcome, each))
 }

@@ -1,4 +1,4 @@
-//! The kernel's counts for one task.
+//! The kernel's counters of one task.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -10,7 +10,7 @@ use switchcost_units::Nanos;
 use super::read_text;
 use crate::clock::CpuClock;
 
-/// A task, and the way in which its CPU time is read.
+/// Identity of a task, and the way in which its CPU time is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskId {
     process: i32,
@@ -42,7 +42,7 @@ impl TaskId {
     }
 
     /// Returns a thread of another process as a task. The thread's CPU time is counted with that of
-    /// [`TaskId::process`]. The thread may end at any time.
+    /// its process, [`TaskId::process`]. The thread may end at any time.
     pub fn thread_of(process: i32, thread: i32) -> TaskId {
         TaskId { process, thread }
     }
@@ -52,7 +52,7 @@ impl TaskId {
         !self.is_of_this_process() && self.process != self.thread
     }
 
-    /// Returns a process of one thread as a task.
+    /// Returns a process, which must have one thread, as a task.
     pub fn process(process: i32) -> TaskId {
         TaskId {
             process,
@@ -61,31 +61,32 @@ impl TaskId {
     }
 }
 
-/// Counts of one task since its start.
+/// Counts of one task since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskCounts {
     /// Number of switches, voluntary and involuntary.
     pub switches: KernelSwitches,
-    /// Time spent ready and waiting, if the kernel counts it (CONFIG_SCHED_INFO).
+    /// Time for which the task was ready but did not run; `None` if the kernel does not count it
+    /// (CONFIG_SCHED_INFO).
     pub run_delay: Option<Nanos>,
     /// Number of page faults without I/O.
     pub minor_faults: u64,
     /// Number of page faults with I/O.
     pub major_faults: u64,
-    /// Time in user mode and in the kernel, in the kernel's own ticks of 10 ms.
+    /// CPU time in user mode and in the kernel, in units of the kernel's tick of 10 ms.
     pub user_and_system: (Nanos, Nanos),
 }
 
-/// The open files of one task in /proc, and its CPU clock.
+/// Open files of one task in /proc, and its CPU clock.
 #[derive(Debug)]
 pub struct TaskWitness {
     status: File,
     stat: File,
     schedstat: Option<File>,
-    /// CPU clock of the task; `None` for a thread of another process, which has one clock for all
-    /// its threads.
+    /// CPU clock of the task; `None` for a later thread of another process, whose time is part of
+    /// its process's clock.
     clock: Option<CpuClock>,
-    /// Last counts of a thread of another process.
+    /// Counts at the last read, for a thread of another process that may end.
     last: Cell<TaskCounts>,
 }
 
@@ -124,8 +125,8 @@ impl TaskWitness {
         self.clock.map_or(Ok(Nanos(0)), CpuClock::read)
     }
 
-    /// Returns the switches and faults so far; for a thread of another process that has ended,
-    /// those up to its end.
+    /// Returns the counts so far. For a thread of another process that has ended, returns the
+    /// counts at the last read.
     pub fn counts(&self, buffer: &mut [u8]) -> io::Result<TaskCounts> {
         match self.counts_now(buffer) {
             Err(_) if self.clock.is_none() => Ok(self.last.get()),
@@ -152,12 +153,12 @@ impl TaskWitness {
     }
 }
 
-/// Whether an error of opening or reading a task's files means that the task is gone.
+/// Whether an error from opening or reading a task's files means that the task has ended.
 fn has_ended(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// Returns the second number of /proc/PID/schedstat, in nanoseconds
+/// Returns the run delay: the second number of /proc/PID/schedstat, in nanoseconds
 /// (Documentation/scheduler/sched-stats.rst).
 pub(crate) fn parse_run_delay(schedstat: &str) -> Option<Nanos> {
     schedstat.split_whitespace().nth(1)?.parse().ok().map(Nanos)
@@ -174,11 +175,11 @@ pub(crate) fn parse_switches(status: &str) -> Option<KernelSwitches> {
     })
 }
 
-/// A tick of /proc/PID/stat on every Linux machine (USER_HZ is 100).
+/// Length of a tick in /proc/PID/stat on every Linux machine (USER_HZ is 100).
 const TICK: Nanos = Nanos::millis(10);
 
-/// Parses two fields of /proc/PID/stat by their numbers in proc(5). Fields are counted after the
-/// name, which may contain anything.
+/// Parses two fields of /proc/PID/stat, given by their numbers in proc(5). Fields are searched
+/// after the name, which may contain anything.
 fn parse_fields(stat: &str, numbers: [usize; 2]) -> Option<(u64, u64)> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     let field = |number: usize| behind_name.split_whitespace().nth(number - 3)?.parse().ok();

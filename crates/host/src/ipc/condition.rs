@@ -1,5 +1,5 @@
-//! Channels of a mutex and a condition variable: one pair for each channel, or one for both tasks
-//! that alternate.
+//! Channels made of a mutex and a condition variable: one pair for each channel, or one pair for
+//! two tasks that alternate.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::Channel;
 use super::monitor::Monitor;
 
-/// Time at which the receiver is notified of the token.
+/// Moment at which the sender notifies the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
     /// The receiver is notified before the lock is released, so a woken task may find the lock
@@ -18,10 +18,10 @@ pub enum Notify {
     AfterUnlocking,
 }
 
-/// Value that stands for a token.
+/// Value of the monitor that stands for a token.
 const TOKEN: usize = 1;
 
-/// A token under a POSIX mutex with a condition variable, both shared between processes.
+/// A channel made of a POSIX mutex and a condition variable, both shared between processes.
 pub struct MutexCondvar {
     monitor: Monitor,
     notify: Notify,
@@ -60,16 +60,18 @@ impl Channel for MutexCondvar {
     }
 }
 
-/// One mutex and one condition variable for two tasks that alternate, as in a program that holds its lock around its loop. The task
-/// with the token holds the lock, and releases it only to wait.
+/// One mutex and one condition variable for two tasks that alternate, as in a program that holds
+/// its lock around its loop. The task with the token holds the lock, and releases it only while it
+/// waits.
 pub struct Turns {
     monitor: Monitor,
-    /// Whether each task holds the lock. Each task reads only its own word, so processes need not share them.
+    /// Whether each task holds the lock. A task reads only its own word, so processes need not
+    /// share the words.
     holds: [AtomicBool; 2],
 }
 
 impl Turns {
-    /// Makes a pair in which neither task has the token.
+    /// Makes a pair of which neither task has the token.
     pub fn new() -> io::Result<Arc<Turns>> {
         Ok(Arc::new(Turns {
             monitor: Monitor::new()?,
@@ -103,7 +105,7 @@ impl Turns {
     }
 }
 
-/// A channel between two tasks of [`Turns`].
+/// A channel from one of two alternating tasks to the other: see [`Turns`].
 pub struct Turn {
     turns: Arc<Turns>,
     sender: usize,

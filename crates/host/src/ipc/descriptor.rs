@@ -23,7 +23,7 @@ fn take_byte(from: impl AsFd) -> io::Result<()> {
     }
 }
 
-/// A channel of one byte through a pipe.
+/// A channel whose token is one byte in a pipe.
 #[derive(Debug)]
 pub struct Pipe {
     reader: OwnedFd,
@@ -31,7 +31,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// Creates a pipe for a token.
+    /// Creates a pipe without a token.
     pub fn new() -> io::Result<Pipe> {
         let (reader, writer) = rustix::pipe::pipe()?;
         Ok(Pipe { reader, writer })
@@ -48,12 +48,12 @@ impl Channel for Pipe {
     }
 }
 
-/// A channel of a counter of one in an eventfd.
+/// A channel whose token is a count of one in an eventfd.
 #[derive(Debug)]
 pub struct EventFd(OwnedFd);
 
 impl EventFd {
-    /// Creates an eventfd at zero.
+    /// Creates an eventfd with count zero.
     pub fn new() -> io::Result<EventFd> {
         Ok(EventFd(rustix::event::eventfd(0, EventfdFlags::empty())?))
     }
@@ -71,7 +71,7 @@ impl Channel for EventFd {
     }
 }
 
-/// A channel of one byte through a connected pair of stream sockets.
+/// A channel whose token is one byte in a pair of connected stream sockets.
 #[derive(Debug)]
 pub struct Stream {
     reader: OwnedFd,
@@ -90,13 +90,14 @@ impl Stream {
         Ok(Stream { reader, writer })
     }
 
-    /// Makes a channel of a TCP connection over the loopback interface, without Nagle's delay.
+    /// Makes a channel of a TCP connection over the loopback interface, with Nagle's algorithm off.
     pub fn tcp() -> io::Result<Stream> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let writer = TcpStream::connect(listener.local_addr()?)?;
         let own = writer.local_addr()?;
         let reader = loop {
-            // Anybody on this machine may connect in between: keep our own connection only.
+            // Anybody on this machine may connect to the listener, so only this process's own
+            // connection is kept.
             let (stream, peer) = listener.accept()?;
             if peer == own {
                 break stream;

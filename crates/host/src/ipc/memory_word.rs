@@ -1,4 +1,4 @@
-//! Channels over words of shared memory: futexes, and semaphores that are built on them.
+//! Channels over words of shared memory: futexes, and semaphores that are built on futexes.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -14,7 +14,7 @@ use switchcost_workload::Pages;
 use super::Channel;
 use crate::memory::{MapError, MapType, Memory};
 
-/// A page that processes forked later share. It begins with a `T`.
+/// A page with a `T` at its start, shared with processes that are forked later.
 #[derive(Debug)]
 pub(super) struct SharedPage<T> {
     memory: Memory,
@@ -28,7 +28,7 @@ unsafe impl<T> Send for SharedPage<T> {}
 unsafe impl<T> Sync for SharedPage<T> {}
 
 impl<T> SharedPage<T> {
-    /// Maps zeroed memory; the caller initialises fields that do not begin as zeroes.
+    /// Maps a zeroed page. The caller must initialise fields that may not be zero.
     pub(super) fn new() -> io::Result<Self> {
         assert!(
             size_of::<T>() <= 4096 && align_of::<T>() <= 4096,
@@ -52,8 +52,8 @@ impl<T> SharedPage<T> {
     }
 }
 
-/// A channel over a word with FUTEX_WAKE and FUTEX_WAIT: one of each per hand-off, whether a task
-/// waits or not.
+/// A channel over a word in shared memory. Each hand-off calls FUTEX_WAKE once and FUTEX_WAIT once,
+/// whether or not a task waits.
 #[derive(Debug)]
 pub struct Futex {
     page: SharedPage<AtomicU32>,
@@ -82,8 +82,8 @@ impl Channel for Futex {
 
     fn recv(&self) -> io::Result<()> {
         loop {
-            // The kernel is always asked first, so that the baseline makes the same call: it finds
-            // the token and returns.
+            // The kernel is asked even if the token is there, so that the baseline makes the same
+            // call.
             match futex::wait(self.word(), futex::Flags::empty(), 0, None) {
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -95,14 +95,14 @@ impl Channel for Futex {
     }
 }
 
-/// A POSIX semaphore shared between processes.
+/// A channel over a POSIX semaphore shared between processes.
 #[derive(Debug)]
 pub struct Semaphore {
     page: SharedPage<libc::sem_t>,
 }
 
 impl Semaphore {
-    /// Creates a semaphore at zero.
+    /// Creates a semaphore with value zero.
     pub fn new() -> io::Result<Semaphore> {
         let semaphore = Semaphore {
             page: SharedPage::new()?,

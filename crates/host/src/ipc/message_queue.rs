@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::{Channel, closed};
 
-/// A channel over a POSIX message queue for one message of one byte. The queue's name is removed
-/// immediately after it is opened, so nothing outlives its users.
+/// A channel whose token is a message of one byte in a POSIX message queue. The queue's name is
+/// removed immediately after it is opened, so the queue ends with its users.
 #[derive(Debug)]
 pub struct MessageQueue(OwnedFd);
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 impl MessageQueue {
-    /// Creates a queue for a token.
+    /// Creates an empty queue.
     pub fn new() -> io::Result<MessageQueue> {
         let name = format!(
             "/switchcost-{}-{}",

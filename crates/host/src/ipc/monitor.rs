@@ -1,4 +1,5 @@
-//! A value under a POSIX mutex with a condition variable, in memory that processes forked later share.
+//! A monitor: a value under a POSIX mutex with a condition variable, in memory that processes
+//! forked later share.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -12,7 +13,8 @@ struct Parts {
     value: UnsafeCell<usize>,
 }
 
-/// A value, 0 at first, with a mutex and a condition variable. The caller must hold the mutex while it reads or writes the value.
+/// A value, 0 at first, with a mutex and a condition variable. The mutex must be held while the
+/// value is read or written.
 pub(super) struct Monitor {
     page: SharedPage<Parts>,
 }
@@ -57,7 +59,8 @@ impl Monitor {
         check(unsafe { libc::pthread_cond_signal(self.condition()) })
     }
 
-    /// Waits until the value is `wanted`, and makes it 0. The caller holds the mutex before and after.
+    /// Waits until the value is `wanted`, and sets it to 0. The caller holds the mutex before and
+    /// after.
     pub(super) fn take(&self, wanted: usize) -> io::Result<()> {
         while self.value() != wanted {
             // SAFETY: both are initialised, and the caller holds the mutex.
@@ -67,7 +70,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// Sets the value; the caller must hold the mutex.
+    /// Sets the value. The caller must hold the mutex.
     pub(super) fn set(&self, value: usize) {
         // SAFETY: the caller holds the mutex, so no other task reads the value.
         unsafe { self.cell().write(value) }
@@ -80,7 +83,7 @@ impl Monitor {
 }
 
 fn check(status: libc::c_int) -> io::Result<()> {
-    // The pthread functions return the error; they do not set errno.
+    // The pthread functions return the error number, and do not set errno.
     if status == 0 {
         Ok(())
     } else {

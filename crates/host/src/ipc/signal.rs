@@ -11,22 +11,23 @@ fn token_set() -> SignalSet {
     SignalSet::new(&[TOKEN])
 }
 
-/// Blocks the token's signal in the calling thread and all threads that it starts later, so that they receive it by waiting.
+/// Blocks the token's signal in the calling thread and in all threads that it starts later, so that
+/// they receive the signal by sigwait.
 pub fn block_token_signal() -> io::Result<()> {
     Ok(token_set().block()?)
 }
 
 /// A channel that sends the token as a signal to one task.
 ///
-/// The receiver is known only once it runs, so the link asks for the receiver: `(process, thread)`
-/// by the kernel's numbers.
+/// The receiver is known only once it runs. So the channel gets the receiver from a function, as
+/// its process ID and thread ID.
 pub struct SignalLink {
     receiver: Box<dyn Fn() -> (i32, i32) + Send + Sync>,
     set: SignalSet,
 }
 
 impl SignalLink {
-    /// Makes a link to the task that `receiver` returns at the time of each send.
+    /// Makes a channel to the task that `receiver` returns, which is called at each send.
     pub fn new(receiver: impl Fn() -> (i32, i32) + Send + Sync + 'static) -> SignalLink {
         SignalLink {
             receiver: Box::new(receiver),

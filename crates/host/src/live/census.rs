@@ -1,4 +1,4 @@
-//! Reads all threads of the machine at one moment: CPU time and last CPU of each.
+//! Lists all threads of the machine at one moment, with the CPU time and the last CPU of each.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,25 +7,25 @@ use switchcost_units::{CpuId, Nanos};
 use super::ThreadId;
 use switchcost_facts::Root;
 
-/// Number of the policy in linux/sched.h.
+/// Number of the scheduling policy SCHED_DEADLINE in linux/sched.h.
 const SCHED_DEADLINE: u64 = 6;
 
 /// Flag of kernel threads in linux/sched.h.
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// A thread as seen at one moment.
+/// A thread of the machine, as seen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Identity of the thread.
     pub id: ThreadId,
-    /// Name as the kernel keeps it; hostile text until escaped.
+    /// Name of the thread, from the kernel. Untrusted: escape it before display.
     pub name: String,
-    /// CPU that the thread is on, or was on last.
+    /// CPU on which the thread runs, or ran last.
     pub cpu: CpuId,
-    /// CPU time of the thread so far.
+    /// CPU time of the thread since it started.
     pub used: Nanos,
-    /// Whether no task of this program can take the thread's CPU, because the thread's real-time
-    /// priority is one of the two highest, or it has deadlines.
+    /// Whether no task of this program can preempt the thread, because it has one of the two
+    /// highest real-time priorities, or a deadline.
     pub is_unyielding: bool,
     /// Whether this is a kernel thread.
     pub is_kernel: bool,
@@ -50,8 +50,8 @@ impl Seen {
         )
     }
 
-    /// Parses fields by their numbers in proc(5), counted after the name, which may contain
-    /// anything. A task that has ended is left out.
+    /// Parses the fields of /proc/PID/task/TID/stat, by their numbers in proc(5). Fields follow the
+    /// name, which may contain anything. Returns `None` for a thread that has ended.
     fn parse(stat: &str, process: u32, thread: u32, used: Nanos) -> Option<Seen> {
         let (before, behind) = stat.rsplit_once(") ")?;
         let name = before.split_once(" (")?.1.to_owned();
@@ -77,12 +77,12 @@ impl Seen {
     }
 }
 
-/// All threads of the machine, as seen in one pass over /proc.
+/// All threads of the machine, found in one pass over /proc.
 #[derive(Clone, Debug, Default)]
 pub struct Census(Vec<Seen>);
 
 impl Census {
-    /// Takes a census now. Threads that end during the census are left out.
+    /// Lists the threads now. Threads that end in the meantime are left out.
     pub fn now(root: &Root) -> Census {
         let numbers = |folder: &str| {
             root.names(folder)
@@ -106,7 +106,7 @@ impl Census {
         self.0.iter()
     }
 
-    /// Returns a process and all its descendants.
+    /// Returns the IDs of a process and all its descendants.
     pub fn family(&self, process: u32) -> BTreeSet<u32> {
         let mut family = BTreeSet::from([process]);
         loop {
@@ -124,7 +124,7 @@ impl Census {
         }
     }
 
-    /// Returns the CPU time that each present thread has used since an earlier census.
+    /// Returns the CPU time that each thread of this census has used since an earlier one.
     pub fn used_since<'a>(&'a self, earlier: &Census) -> impl Iterator<Item = (&'a Seen, Nanos)> {
         let before: HashMap<ThreadId, Nanos> =
             earlier.0.iter().map(|seen| (seen.id, seen.used)).collect();

@@ -12,8 +12,8 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::control::cpu_set;
 use switchcost_facts::Root;
 
-/// A thread that is restricted to one CPU until this value is dropped. Then, and also if this
-/// process is killed, the thread may run on its previous CPUs again.
+/// A thread that is restricted to one CPU until this value is dropped. The thread then gets its
+/// previous CPUs back, also if this process is killed.
 #[derive(Debug)]
 pub struct Placed {
     order: Option<PutBack>,
@@ -21,11 +21,11 @@ pub struct Placed {
     allowed: Vec<CpuId>,
 }
 
-/// CPUs to restore for a thread.
+/// Allowed CPUs that are to be restored for a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PutBack {
     id: ThreadId,
-    /// Time of the restriction, in ticks of the kernel since boot.
+    /// Time of the restriction, in the kernel's ticks since boot.
     since: u64,
     cpu: CpuId,
     allowed: Vec<CpuId>,
@@ -52,7 +52,7 @@ impl Placed {
             cpu,
             allowed: allowed.clone(),
         };
-        // The helper starts before anything is changed.
+        // The helper that would undo the restriction starts first.
         let helper = CleanupHelper::start(&Step::Affinity(&order.words()))?;
         set(id.thread, &[cpu])?;
         Ok(Placed {
@@ -62,7 +62,7 @@ impl Placed {
         })
     }
 
-    /// Returns the CPUs that the thread was allowed before.
+    /// Returns the CPUs that the thread was allowed before the restriction.
     pub fn allowed(&self) -> &[CpuId] {
         &self.allowed
     }
@@ -111,8 +111,8 @@ impl PutBack {
         })
     }
 
-    /// Restores the CPUs of the thread, and of threads of its process that were started since and
-    /// inherited the restriction. Threads that were given other CPUs since keep those.
+    /// Restores the allowed CPUs of the thread, and of threads of its process that have started
+    /// since and inherited the restriction. Threads that have been given other CPUs keep those.
     fn perform(&self) {
         let census = Census::now(&Root::system());
         let family = census.family(self.id.process);
@@ -126,19 +126,19 @@ impl PutBack {
     }
 }
 
-/// Runs in a process that restores a thread's CPUs if its run is killed.
+/// Restores the CPUs described by `words`. Runs in a cleanup helper, if the run was killed.
 pub(crate) fn put_back(words: &[String]) {
     PutBack::parse(words).iter().for_each(PutBack::perform);
 }
 
-/// Returns the time since boot in the unit of a thread's start time: 100 per second on every
+/// Returns the time since boot in ticks of 1/100 s, the unit of a thread's start time on every
 /// machine.
 fn ticks_since_boot() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     now.tv_sec as u64 * 100 + now.tv_nsec as u64 / 10_000_000
 }
 
-/// Returns the CPUs that a thread may run on.
+/// Returns the CPUs that a thread is allowed to run on.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Reads one thread of a running program from the kernel's files.
+//! Reads the kernel's accounts of one thread of a running program.
 
 use std::fs::File;
 use std::io;
@@ -9,18 +9,18 @@ use switchcost_units::Nanos;
 
 use crate::evidence::{parse_switches, read_text};
 
-/// A thread, distinguished from a later thread with the same number.
+/// Identity of a thread. Distinguishes it from a later thread with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ThreadId {
     /// Process ID of the thread.
     pub process: u32,
-    /// ID of the thread.
+    /// Thread ID of the thread.
     pub thread: u32,
-    /// Start time of the thread, in the kernel's ticks since boot.
+    /// Start time of the thread, in the kernel's ticks of 1/100 s since boot.
     pub began: u64,
 }
 
-/// Open files about a live thread. They show nothing after the thread's end, even if its number is
+/// Open files about a live thread. They give nothing after the thread's end, even if its number is
 /// reused.
 #[derive(Debug)]
 pub struct LiveThread {
@@ -29,7 +29,7 @@ pub struct LiveThread {
     text: Vec<u8>,
 }
 
-/// Maximum number of bytes that are read of these files, which are far shorter.
+/// Maximum number of bytes that are read from these files, which are far shorter.
 const LONGEST: usize = 16 << 10;
 
 impl LiveThread {
@@ -37,7 +37,7 @@ impl LiveThread {
     ///
     /// # Errors
     ///
-    /// If there is no such thread, or the kernel keeps no account.
+    /// If there is no such thread, or the kernel keeps no accounts.
     pub fn open(id: ThreadId) -> io::Result<LiveThread> {
         let open =
             |name: &str| File::open(format!("/proc/{}/task/{}/{name}", id.process, id.thread));
@@ -48,8 +48,8 @@ impl LiveThread {
         })
     }
 
-    /// Returns the CPU time so far; exact if the thread is not running at this moment, for example
-    /// while the caller is on its CPU.
+    /// Returns the CPU time of the thread so far. The value is exact if the thread does not run at
+    /// this moment, for example while the caller runs on the thread's CPU.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl LiveThread {
             .ok_or_else(ended)
     }
 
-    /// Returns the switches so far.
+    /// Returns the number of switches of the thread so far.
     ///
     /// # Errors
     ///

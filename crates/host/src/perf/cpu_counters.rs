@@ -9,17 +9,21 @@ use super::source::{KernelGroup, open};
 use super::{CounterTarget, Event};
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 
-/// Command number from linux/bpf.h.
+/// Number of the command BPF_MAP_UPDATE_ELEM in linux/bpf.h.
 const MAP_UPDATE_ELEM: libc::c_int = 2;
 
-/// Counters of everything that runs on some CPUs, kernel mode included. They count until dropped.
+/// Counters of everything that runs on some CPUs, including kernel mode. They count until dropped.
 pub struct CpuCounters {
     _groups: Vec<KernelGroup>,
 }
 
 impl CpuCounters {
-    /// Opens these events on each CPU, in one group, and stores them in a BPF table of perf events:
-    /// those of a CPU in order, from index `places * CPU` on.
+    /// Opens these events on each CPU as one group, and stores their descriptors in a BPF map of
+    /// perf events. The events of CPU number `c` are at index `places * c` plus the number that is
+    /// given with each.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -46,7 +50,7 @@ impl CpuCounters {
     }
 }
 
-/// Part of the kernel's union that this call uses (bpf(2)).
+/// Part of the kernel's `union bpf_attr` that this call uses (bpf(2)).
 #[repr(C)]
 struct Element {
     table: u32,

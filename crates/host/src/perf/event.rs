@@ -27,7 +27,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether the CPU counts the event; otherwise the kernel does.
+    /// Whether the CPU counts the event. If not, the kernel does.
     pub fn is_hardware(self) -> bool {
         !matches!(
             self,
@@ -35,8 +35,7 @@ impl Event {
         )
     }
 
-    /// Whether the kernel counts the event in kernel mode. If so, a count of user mode alone stays
-    /// 0.
+    /// Whether the event occurs in kernel mode only, so that a count of user mode is always 0.
     pub(super) fn happens_in_kernel(self) -> bool {
         matches!(self, Event::ContextSwitches | Event::CpuMigrations)
     }

@@ -9,15 +9,15 @@ use super::{CounterGroup, CounterSource, CounterTarget, Event, Reading, Unavaila
 /// Behaviour of a scripted counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// The counter reads this value.
+    /// The counter always reads this value.
     Counts(u64),
-    /// Reads the first value once, and then always the second.
+    /// The counter reads the first value once, and the second value from then on.
     CountsInTurn(u64, u64),
-    /// Reads this value for user mode of a task; a CPU cannot be counted.
+    /// The counter reads this value in the user mode of a task. It cannot count a CPU.
     CountsUserOnly(u64),
-    /// Reads this value, marked as counted half of the time.
+    /// The counter reads this value, and reports that it counted half of the time.
     Multiplexed(u64),
-    /// Opens, but cannot be read.
+    /// The counter can be opened, but not read.
     FailsToRead,
     /// The counter does not exist.
     Absent,
@@ -39,7 +39,7 @@ impl Scripted {
         }
     }
 
-    /// Limits the source to a CPU with this many counters: larger groups of hardware events are
+    /// Limits the source to a CPU with this many counters. Larger groups of hardware events are
     /// refused.
     pub fn limit_counters(self, counters: usize) -> Scripted {
         Scripted {

@@ -1,5 +1,5 @@
-//! Known-answer tests: an event is admitted only after it has counted a workload whose count is
-//! known.
+//! Known-answer tests of events. An event is admitted only if it counts a workload of known count
+//! right.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -15,26 +15,26 @@ use crate::core_clock;
 use crate::unavailable::needs_level;
 use crate::windows::judge;
 
-/// A workload and its known count.
+/// A workload and the count that an event must give for it.
 struct KnownAnswer {
     text: &'static str,
     expected: Expected,
     run: fn(&mut Workbench),
-    /// The same amount of work of the same kind without the event, for counters that also count
-    /// something else, such as all loads besides those that miss.
+    /// The same work without the event, for counters that also count something else (such as all
+    /// loads, not only those that miss).
     quiet: Option<fn(&mut Workbench)>,
 }
 
 enum Expected {
     Within(RangeInclusive<u64>),
-    /// The count must equal the cycles of [`core_clock::run_chain`].
+    /// The count must be that of the cycles of [`core_clock::run_chain`].
     Chain,
 }
 
 /// Tests every event as [`prove`] does. Returns the events that passed, and the outcome of each
 /// test.
 ///
-/// Takes a few milliseconds, and up to half a second if counters of far caches are tested.
+/// Takes a few milliseconds, and up to half a second if events of far caches are tested.
 pub fn admit(source: &dyn CounterSource, cpu: Option<CpuId>) -> (Vec<Event>, Vec<SelfTest>) {
     let events: Vec<Event> = Event::iter().collect();
     let tests = prove(source, &events, cpu);
@@ -43,7 +43,7 @@ pub fn admit(source: &dyn CounterSource, cpu: Option<CpuId>) -> (Vec<Event>, Vec
     (admitted.map(|(event, _)| event).collect(), tests)
 }
 
-/// Tests these events on the calling thread, hardware events on `cpu` if given.
+/// Tests these events on the calling thread. Hardware events are counted on `cpu`, if given.
 pub fn prove(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) -> Vec<SelfTest> {
     let mut bench = Workbench::default();
     events
@@ -75,7 +75,7 @@ fn ask(
     answer: &KnownAnswer,
     bench: &mut Workbench,
 ) -> Result<SelfTestOutcome, String> {
-    // A task that counts its migrations must be free to move.
+    // The workload for migrations must be free to move the thread.
     let cpu = cpu.filter(|_| event.is_hardware());
     let not_ours = |error| format!("this process may not run on the measured CPU: {error}");
     let _pin = cpu.map(|cpu| pin(&[cpu])).transpose().map_err(not_ours)?;
@@ -92,7 +92,7 @@ fn ask(
             "there is one CPU to run on, and two are needed to be moved between".to_owned(),
         );
     }
-    // The first run warms up, and each further run is counted in a window.
+    // The first run warms up. Each further run is counted in one window.
     (answer.run)(bench);
     let expected = match &answer.expected {
         Expected::Within(expected) => expected.clone(),
@@ -112,7 +112,7 @@ fn ask(
     }
 }
 
-/// Counts the workload alone.
+/// Runs the workload once, and returns its count.
 fn count(
     counters: &mut CounterSet,
     run: fn(&mut Workbench),
@@ -129,8 +129,9 @@ fn count(
         .ok_or_else(|| "the CPU's counters are taken: it counted only part of the time".to_owned())
 }
 
-/// Returns the test of an event. The lower bound is the workload's own count. The upper bound
-/// leaves room for kernel mode: interrupts, and the two calls that start and stop the counter.
+/// Returns the test of an event. The lower bound is the count of the workload itself. The upper
+/// bound leaves room for kernel mode: interrupts, and the two system calls that start and stop the
+/// counter.
 fn known_answer(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run| KnownAnswer {
         text,
@@ -145,8 +146,8 @@ fn known_answer(event: Event) -> KnownAnswer {
             2_100_000,
             |_| run::counted_loop(1_000_000),
         ),
-        // Emulators count instructions instead of cycles, which gives 1.2 for each multiplication,
-        // or a multiple of that.
+        // Emulators count instructions instead of cycles: 1.2 for each multiplication, or a
+        // multiple.
         Event::Cycles => KnownAnswer {
             text: "600,000 dependent multiplications of a whole number of cycles",
             expected: Expected::Chain,
@@ -157,11 +158,10 @@ fn known_answer(event: Event) -> KnownAnswer {
             run::touch_pages(64)
         }),
         Event::ContextSwitches => answer("16 sleeps", 16, 24, |_| run::sleep(16)),
-        // The range allows for a move to the first of the two CPUs, and for one after the pins are
-        // removed.
+        // Two more moves are possible: to the first CPU, and after the pins are removed.
         Event::CpuMigrations => answer("8 moves between two CPUs", 8, 10, |_| run::migrate(8)),
-        // The counter's time continues while a hypervisor runs another guest, but the scheduler's
-        // does not; the window is short, so most windows have no such time.
+        // The counter's time continues while a hypervisor runs another guest, the scheduler's does
+        // not. The window is so short that most windows have no such time.
         Event::TaskClock => answer("1 ms of this thread's CPU time", 980_000, 1_080_000, |_| {
             run::burn_cpu_time()
         }),
@@ -169,7 +169,8 @@ fn known_answer(event: Event) -> KnownAnswer {
     }
 }
 
-/// Returns the test of an event of misses: branches or accesses that miss, and as many that do not.
+/// Returns the test of an event that counts misses. The workload makes as many branches or accesses
+/// that miss as ones that do not.
 fn known_misses(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run, quiet| KnownAnswer {
         text,
@@ -206,7 +207,7 @@ fn known_misses(event: Event) -> KnownAnswer {
             |bench| bench.chase_lines(64 << 20),
             |bench| bench.chase_one_page(1_048_576),
         ),
-        // Each miss takes at least ten cycles of waiting.
+        // A miss stalls for at least ten cycles.
         Event::StalledCyclesFrontend => answer(
             "8,192 jumps, each to another line of 512 KiB of code, and few stalls in a loop of as many rounds",
             20_000,

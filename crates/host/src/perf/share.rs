@@ -1,4 +1,4 @@
-//! Groups events that fit onto the CPU's counters at the same time.
+//! Divides events into groups that fit onto the CPU's counters.
 
 use switchcost_units::CpuId;
 
@@ -6,16 +6,16 @@ use super::workloads::counted_loop;
 use super::{CounterSet, CounterSource, Event, Scope};
 use crate::control::pin;
 
-/// Number of rounds of a trial: enough to be counted, in a twentieth of a millisecond.
+/// Number of rounds of the trial loop: long enough to be counted, in a twentieth of a millisecond.
 const TRIAL_ROUNDS: u64 = 100_000;
 
-/// Divides events into groups small enough for the CPU's counters, so that a group counts all the
-/// time while it is open; this is tested on the calling thread. Groups are counted one after the
-/// other, never at the same time.
+/// Divides events into groups, each small enough for the CPU's counters to count all the time. This
+/// is tested on the calling thread. Groups are to be used one after the other, never at the same
+/// time.
 ///
-/// A CPU has four to a dozen counters, some of them taken by the kernel's watchdog or by the
-/// sibling hyperthread, and a group that does not fit counts nothing at all. Events of the kernel
-/// are a group of their own, because at a switch the CPU would count the kernel's work for their
+/// A CPU has four to a dozen counters, some of which the kernel's watchdog or the sibling
+/// hyperthread takes. A group that does not fit counts nothing. Events of the kernel are in their
+/// own group: with them in a group, a switch would make the CPU count the kernel's work for their
 /// counters. Events that do not count even alone are left out.
 pub fn shares(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) -> Vec<Vec<Event>> {
     let _pin = cpu.and_then(|cpu| pin(&[cpu]).ok());

@@ -10,14 +10,14 @@ use switchcost_units::CpuId;
 use super::Event;
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 
-/// Counts of a group.
+/// Counts of a group of counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Counts in the order of the group's events.
     pub values: Vec<u64>,
     /// Time for which the group was enabled.
     pub enabled: Duration,
-    /// Time for which the group counted: less than `enabled` if the CPU has too few counters.
+    /// Time for which the group counted. It is less than `enabled` if the CPU has too few counters.
     pub running: Duration,
 }
 
@@ -33,13 +33,13 @@ pub trait CounterGroup {
     /// Starts counting from zero.
     fn start(&mut self) -> io::Result<()>;
 
-    /// Stops counting; the counts remain.
+    /// Stops counting. The counts remain.
     fn stop(&mut self) -> io::Result<()>;
 
     /// Reads the counts of the group.
     fn read(&mut self) -> io::Result<Reading>;
 
-    /// Whether kernel mode is counted, too.
+    /// Whether the counters include kernel mode.
     fn counts_kernel(&self) -> bool;
 }
 
@@ -48,7 +48,7 @@ pub trait CounterGroup {
 pub enum CounterTarget {
     /// The counters count one thread, given by its ID.
     Thread(i32),
-    /// Everything that runs on a CPU, kernel mode included.
+    /// The counters count everything that runs on a CPU, including kernel mode.
     Cpu(CpuId),
 }
 
@@ -62,7 +62,7 @@ pub trait CounterSource {
     ) -> Result<Box<dyn CounterGroup>, Unavailable>;
 }
 
-/// Highest level of perf_event_paranoid at which users may count user mode of their own tasks.
+/// Highest level of perf_event_paranoid at which a user may count user mode of own tasks.
 pub(super) const OWN_TASKS: i32 = 2;
 
 /// The kernel's counters by perf_event_open.
@@ -71,7 +71,7 @@ pub struct System;
 
 pub(super) struct KernelGroup {
     group: Group,
-    /// Members in the order of the events; `None` stands for the leader.
+    /// Counters in the order of the events; `None` for the leader.
     members: Vec<Option<Counter>>,
     counts_kernel: bool,
 }
@@ -85,8 +85,8 @@ impl CounterSource for System {
         let is_hardware = events.iter().any(|event| event.is_hardware());
         let (first, level) = match target {
             CounterTarget::Cpu(_) => (open(events, target, true), WHOLE_CPU),
-            // The kernel's half of a task's count would be wrong, because it contains the kernel's
-            // work for counters at each switch.
+            // Kernel mode is excluded: at each switch of the task, the count would include the
+            // kernel's work for the counters.
             CounterTarget::Thread(_) => (open(events, target, !is_hardware), OWN_TASKS),
         };
         let group = match first {
@@ -102,8 +102,8 @@ impl CounterSource for System {
     }
 }
 
-/// Opens a group led by the first event. A task clock must lead: under another leader Linux 6.18
-/// reads it as of the last timer tick, as the known-answer test has shown.
+/// Opens a group that the first event leads. A task clock must be first: under another leader,
+/// Linux 6.18 reads it as of the last timer tick, which the known-answer test has shown.
 pub(super) fn open(
     events: &[Event],
     target: CounterTarget,
@@ -142,7 +142,7 @@ pub(super) fn open(
 }
 
 impl KernelGroup {
-    /// Returns the descriptors in the order of the events.
+    /// Returns the file descriptors of the counters in the order of the events.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         self.members.iter().map(|member| match member {
             Some(counter) => counter.as_raw_fd(),

@@ -1,5 +1,5 @@
-//! Reads the kernel's records of task switches (PERF_RECORD_SWITCH), which need no BPF program, and
-//! no rights beyond those to the tasks.
+//! Reads the kernel's records of task switches (PERF_RECORD_SWITCH). They need no BPF program, and
+//! only access to the tasks.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -11,11 +11,11 @@ use switchcost_units::{CpuId, Nanos};
 use super::source::OWN_TASKS;
 use crate::unavailable::{Unavailable, unavailable};
 
-/// Size of the buffer for records on each CPU: as much as any user may lock
+/// Size of the record buffer of each CPU in bytes: as much as any user may lock
 /// (kernel.perf_event_mlock_kb), minus one page.
 const RING: usize = 256 << 10;
 
-// Number from linux/perf_event.h.
+// Number of PERF_RECORD_LOST in linux/perf_event.h.
 const LOST: u32 = 2;
 const COMM: u32 = 3;
 const EXIT: u32 = 4;
@@ -26,7 +26,7 @@ const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 const MISC_COMM_EXEC: u16 = 1 << 13;
 const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
 
-/// A record of a task's switch. Records of one CPU come in order.
+/// A record about a task. Records of one CPU come in order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchRecord {
     /// Time of the record, by CLOCK_MONOTONIC.
@@ -46,7 +46,7 @@ pub struct SwitchRecord {
 pub enum SwitchKind {
     /// A task left its CPU.
     Left {
-        /// Whether the task could have continued: the kernel counts the switch as involuntary.
+        /// Whether the task was still runnable. If so, the kernel counts the switch as involuntary.
         could_run: bool,
     },
     /// The task got a CPU.
@@ -60,15 +60,15 @@ pub enum SwitchKind {
     },
     /// A task has a new name.
     Named {
-        /// Name up to the first 0. It is untrusted: escape it before display.
+        /// Name of the task up to the first 0. Untrusted: escape it before display.
         name: [u8; 16],
-        /// Whether the task has executed another program, for which all other threads of its
-        /// process have ended.
+        /// Whether the task has executed another program, by which all other threads of its process
+        /// end.
         is_exec: bool,
     },
-    /// The task ends. Its last switch, a voluntary one, is not reported.
+    /// The task ends. The kernel does not report its last switch, which is voluntary.
     Ended,
-    /// Records of this CPU were lost before this moment, for lack of room.
+    /// The buffer of this CPU was full, and records before this one were lost.
     Lost {
         /// Number of lost records.
         records: u64,
@@ -77,21 +77,25 @@ pub enum SwitchKind {
 
 /// Switch records of some tasks and of all tasks that they start.
 pub struct SwitchRecords {
-    /// Samplers of this thread's children by CPU. The other samplers write into the same memory.
+    /// Samplers of this thread's children, by CPU. The counters in `others` write into the same
+    /// buffers.
     rings: Vec<(CpuId, Sampler)>,
-    /// Open counters, each for one task and one CPU.
+    /// Counters that are kept open, each for one task and one CPU.
     others: Vec<Counter>,
 }
 
 impl SwitchRecords {
-    /// Records the switches of this thread, and of tasks that it starts from now on, on all these CPUs.
+    /// Records the switches of this thread, and of tasks that it starts from now on, on these CPUs.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
     ///
     /// # Errors
     /// If the kernel refuses.
     pub fn open_for_own_children(cpus: &[CpuId]) -> Result<SwitchRecords, Unavailable> {
         let ring = |&cpu: &CpuId| {
             let mut counting = event(0, cpu);
-            // Before Linux 6.0 the number of records lost at the end is not known.
+            // Before Linux 6.0, the records lost at the end cannot be counted.
             let counter = counting
                 .read_format(ReadFormat::LOST)
                 .build()
@@ -129,8 +133,8 @@ impl SwitchRecords {
         Ok(())
     }
 
-    /// Returns the number of records lost so far for lack of room, on all CPUs. The kernel also
-    /// reports losses among the records, but not before the next record finds room.
+    /// Returns the number of records lost so far because a buffer was full, on all CPUs. The kernel
+    /// also reports losses in the buffers, but only when the next record finds room.
     pub fn lost(&mut self) -> u64 {
         let lost = |counter: &mut Counter| counter.read_full().ok()?.lost();
         let of_rings = self
@@ -141,7 +145,7 @@ impl SwitchRecords {
         of_rings + self.others.iter_mut().filter_map(lost).sum::<u64>()
     }
 
-    /// Passes on the records since the last call, CPU by CPU.
+    /// Passes the records since the last call to `take`, CPU by CPU.
     pub fn read(&mut self, mut take: impl FnMut(SwitchRecord)) {
         for (_, ring) in &mut self.rings {
             while let Some(record) = ring.next_record() {
@@ -160,7 +164,7 @@ fn event(thread: i32, cpu: CpuId) -> Builder<'static> {
         .one_cpu(cpu.0 as usize)
         .inherit(true)
         .enabled(true);
-    // Records are written all the same; not every user may count events of the kernel itself.
+    // Switches are recorded anyway, and not every user may count events of kernel mode.
     builder.exclude_kernel(true).exclude_hv(true);
     builder
         .context_switch(true)
@@ -170,7 +174,7 @@ fn event(thread: i32, cpu: CpuId) -> Builder<'static> {
     builder
         .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU)
         .sample_id_all(true);
-    // The reader polls and needs no wake-up.
+    // The reader polls, so the kernel need not wake it.
     builder.clockid(Clock::MONOTONIC).wakeup_watermark(RING);
     builder
 }
@@ -179,8 +183,8 @@ fn explain_unavailable(error: &io::Error) -> Unavailable {
     unavailable(error, 1, OWN_TASKS)
 }
 
-/// Parses a record. It ends with the process and thread (32 bits each), the time (64 bits), and the
-/// CPU (followed by 32 unused bits).
+/// Parses a record. Its last fields are the process ID and thread ID (32 bits each), the time (64
+/// bits), and the CPU (32 bits, then 32 unused bits).
 fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<SwitchRecord> {
     let (body, id) = bytes.split_at_checked(bytes.len().checked_sub(24)?)?;
     let small =

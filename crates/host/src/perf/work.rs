@@ -1,4 +1,4 @@
-//! Counts the system calls or function calls of another program's thread.
+//! Counts the calls that another program's thread makes to one system call or function.
 
 use std::ffi::CString;
 use std::io;
@@ -11,20 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::unavailable::Unavailable;
 
-/// Folders in which the kernel may list its tracepoints: in a file system of their own, or as part
-/// of another one.
+/// Folders in which the kernel may list its tracepoints: its own file system, or a part of debugfs.
 const TRACEPOINTS: [&str; 2] = [
     "/sys/kernel/tracing/events",
     "/sys/kernel/debug/tracing/events",
 ];
 
-/// Function or system call whose calls are counted.
+/// The function or system call whose calls are counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Called {
     /// A system call of this name.
     SystemCall(String),
-    /// The instruction at this offset of a file.
+    /// The function whose code begins at an offset of a file.
     Function {
         /// Path of the program or library.
         file: PathBuf,
@@ -33,16 +32,16 @@ pub enum Called {
     },
 }
 
-/// A counter of calls from its creation on, independent of other observers.
+/// A counter of calls since its creation. Other observers do not affect it.
 #[derive(Debug)]
 pub struct CallCounter(Counter);
 
 impl CallCounter {
-    /// Counts the calls of one thread, without threads that it starts.
+    /// Counts the calls of one thread. Threads that it starts are not counted.
     ///
     /// # Errors
     ///
-    /// If the kernel refuses, with a remedy.
+    /// If the kernel refuses. The error contains a remedy.
     pub fn open(called: &Called, thread: u32) -> Result<CallCounter, Unavailable> {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
         match called {
@@ -50,7 +49,7 @@ impl CallCounter {
                 build(Builder::new(Tracepoint::with_id(tracepoint(name)?)), thread)
             }
             Called::Function { file, offset } => {
-                // The kernel reads the path when it opens the event.
+                // The kernel reads the path while it opens the event.
                 let path = CString::new(file.as_os_str().as_bytes())
                     .map_err(|error| Unavailable(error.to_string()))?;
                 let mut builder = Builder::new(Software::DUMMY);
@@ -73,7 +72,7 @@ impl CallCounter {
 }
 
 fn build(mut builder: Builder<'_>, thread: i32) -> Result<CallCounter, Unavailable> {
-    // A system call is entered in the kernel.
+    // System calls are counted where the kernel enters them, so kernel mode must not be excluded.
     builder
         .observe_pid(thread)
         .any_cpu()
@@ -85,7 +84,7 @@ fn build(mut builder: Builder<'_>, thread: i32) -> Result<CallCounter, Unavailab
         .map_err(|error| refused(&error))
 }
 
-/// Returns the kernel's type number for function probes.
+/// Returns the kernel's number for the PMU of function probes (uprobes).
 fn probes() -> Result<u32, Unavailable> {
     let text =
         std::fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").unwrap_or_default();

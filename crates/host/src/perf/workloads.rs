@@ -1,4 +1,4 @@
-//! Workloads whose counts are known, one for each event.
+//! Workloads for the known-answer tests, one for each event.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod code;
@@ -15,7 +15,7 @@ use crate::clock::CpuClock;
 use crate::control::pin;
 use crate::memory::{MapType, Memory};
 
-/// Memory and code of the larger workloads, made when first used and then kept.
+/// Memory and generated code for the larger workloads. Each is made at first use and then kept.
 #[derive(Default)]
 pub(super) struct Workbench {
     chase: Option<(WorkingSet, Memory)>,
@@ -41,12 +41,12 @@ pub(super) fn counted_loop(rounds: u64) {
     }
 }
 
-/// Does nothing: without a loop of known length the count is wrong, and the event is refused.
+/// Does nothing on other architectures. The count is then wrong, and the event is refused.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn counted_loop(_: u64) {}
 
-/// Executes `count` branches on the bits of a xorshift generator (Marsaglia 2003), which no
-/// predictor can foresee.
+/// Executes `count` branches that no predictor can foresee: on the bits of a xorshift generator
+/// (Marsaglia 2003).
 pub(super) fn random_branches(count: u64) {
     let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
     branches(count, || {
@@ -57,7 +57,7 @@ pub(super) fn random_branches(count: u64) {
     });
 }
 
-/// Takes a branch every other time.
+/// Executes `count` branches that are taken every second time.
 pub(super) fn regular_branches(count: u64) {
     let mut state = black_box(0x5555_5555_5555_5555_u64);
     branches(count, || {
@@ -70,8 +70,8 @@ pub(super) fn regular_branches(count: u64) {
 fn branches(count: u64, mut bits: impl FnMut() -> u64) {
     let mut taken = 0_u64;
     for _ in 0..count {
-        // The black boxes keep the branch: without them the compiler could use a conditional move,
-        // or two rounds in one.
+        // The black boxes keep the branch. Without them the compiler could use a conditional move,
+        // or merge two rounds.
         if black_box(bits()) & 1 == 1 {
             taken = black_box(taken + 1);
         }
@@ -79,7 +79,7 @@ fn branches(count: u64, mut bits: impl FnMut() -> u64) {
     black_box(taken);
 }
 
-/// Touches `pages` base pages of new memory.
+/// Touches `pages` base pages of newly mapped memory.
 pub(super) fn touch_pages(pages: u64) {
     let page = rustix::param::page_size();
     let Ok(memory) = Memory::map(Bytes(pages * page as u64), MapType::Private, Pages::Base) else {
@@ -90,8 +90,8 @@ pub(super) fn touch_pages(pages: u64) {
     }
 }
 
-/// Gives up the CPU `times` times by the kernel's count. A sleep that is over before it begins does
-/// not count.
+/// Gives up the CPU `times` times, as the kernel counts it. A sleep that is over before it begins
+/// is not counted.
 pub(crate) fn sleep(times: i64) {
     let Some(start) = voluntary_switches() else {
         return;
@@ -101,7 +101,7 @@ pub(crate) fn sleep(times: i64) {
     }
 }
 
-/// Returns the voluntary switches of the calling thread, as the kernel counts them.
+/// Returns the number of voluntary switches of the calling thread, as the kernel counts them.
 fn voluntary_switches() -> Option<i64> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for writing one rusage.
@@ -111,7 +111,7 @@ fn voluntary_switches() -> Option<i64> {
     (status == 0).then_some(usage.ru_nvcsw)
 }
 
-/// Makes the kernel move the thread `times` times, an even number, between the first two CPUs that
+/// Makes the kernel move the thread `times` times (an even number) between the first two CPUs that
 /// it may use.
 pub(super) fn migrate(times: u32) {
     let [first, second, ..] = allowed_cpus()[..] else {
@@ -119,7 +119,7 @@ pub(super) fn migrate(times: u32) {
     };
     let _home = pin(&[first]);
     for _ in 0..times / 2 {
-        // The thread moves there, and back when the guard is dropped.
+        // The thread moves to the second CPU here, and back when the guard is dropped.
         drop(pin(&[second]));
     }
 }
@@ -135,7 +135,7 @@ pub(crate) fn allowed_cpus() -> Vec<CpuId> {
         .collect()
 }
 
-/// Uses 1 ms of CPU time, as the scheduler counts it.
+/// Uses 1 ms of CPU time as the scheduler counts it.
 pub(crate) fn burn_cpu_time() {
     let clock = CpuClock::thread_clock(crate::task::current_tid());
     let Ok(start) = clock.read() else { return };
@@ -146,17 +146,17 @@ pub(crate) fn burn_cpu_time() {
 }
 
 impl Workbench {
-    /// Loads once from each line, in random order.
+    /// Loads once from each line of `size` bytes, in random order.
     pub(super) fn chase_lines(&mut self, size: u64) {
         self.chase(size, 64);
     }
 
-    /// Makes `loads` loads, a multiple of 64, from the lines of one page.
+    /// Makes `loads` loads from the lines of one page; the number must be a multiple of 64.
     pub(super) fn chase_one_page(&mut self, loads: u64) {
         (0..loads / 64).for_each(|_| self.chase(4096, 64));
     }
 
-    /// Loads once from each page, in random order.
+    /// Loads once from each page of `size` bytes, in random order.
     pub(super) fn chase_pages(&mut self, size: u64) {
         self.chase(size, 4096);
     }
@@ -181,7 +181,7 @@ impl Workbench {
         }
     }
 
-    /// Runs `size` bytes of code `times` times, with one jump per line.
+    /// Runs `size` bytes of generated code `times` times, with one jump per line.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) fn run_code(&mut self, size: usize, times: u32) {
         if self.code.as_ref().is_none_or(|(made, _)| *made != size) {
@@ -192,7 +192,7 @@ impl Workbench {
         }
     }
 
-    /// Does nothing: without code of known length the count is wrong, and the event is refused.
+    /// Does nothing on other architectures. The count is then wrong, and the event is refused.
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(super) fn run_code(&mut self, _: usize, _: u32) {}
 }

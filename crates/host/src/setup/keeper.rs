@@ -1,4 +1,4 @@
-//! Main function of the keeper.
+//! Main function of a keeper: see [`crate::setup`].
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -13,17 +13,17 @@ use super::settings::Settings;
 use crate::bounded::{Bounds, Unfinished, run};
 use crate::supervisor::Program;
 
-/// Time that a process that is asked to end may take.
+/// Time between asking a process to end and killing it.
 const GRACE: Duration = Duration::from_secs(2);
-/// Longest time in which a set-up may be undone.
+/// Longest time for undoing a set-up.
 const UNDONE_WITHIN: Duration = Duration::from_secs(60);
 
-/// End of the script: if the commands failed, the script exits with their exit code, otherwise the
-/// program follows.
+/// Last part of the script before the program: if the commands failed, the script exits with their
+/// exit code.
 const SCRIPT_END: &str = "\nstatus=$?; [ \"$status\" -eq 0 ] || exit \"$status\"\n";
 
-/// Runs as the main function of a keeper: runs a program after commands and with a wrapper, and
-/// undoes the set-up. The words are commands, wrapper, undo commands, program.
+/// Runs a program in its set-up, and undoes the set-up afterwards. `words` are the commands, the
+/// wrapper, the undo commands and the program.
 ///
 /// # Errors
 ///
@@ -51,8 +51,8 @@ pub fn keep(words: &[OsString]) -> io::Result<()> {
     io::stdout().write_all(report.collect::<String>().as_bytes())
 }
 
-/// Returns the script of a set-up. The shell stays the parent, so that processes started in the
-/// background do not become the program's.
+/// Returns the script of a set-up. The shell remains the program's parent, so that the program does
+/// not inherit background processes as children.
 fn script(commands: &OsStr, wrapper: &OsStr) -> OsString {
     let mut script = commands.to_owned();
     script.push(SCRIPT_END);
@@ -61,7 +61,7 @@ fn script(commands: &OsStr, wrapper: &OsStr) -> OsString {
     script
 }
 
-/// Runs commands in a shell. All of their output goes to this process's standard error.
+/// Runs commands in a shell. All their output goes to standard error.
 fn shell(
     script: &OsStr,
     arguments: &[OsString],
@@ -71,7 +71,7 @@ fn shell(
     run(Program::shell(script, arguments)?, log()?, log()?, bounds)
 }
 
-/// Whether the run has closed the connection, or has ended. Nothing is ever written to the
+/// Whether the run has closed the connection or has ended. Nothing is ever written to the
 /// connection.
 fn is_abandoned() -> bool {
     let now = Timespec {

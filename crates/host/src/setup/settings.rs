@@ -1,4 +1,4 @@
-//! Restores settings of the machine that a program's set-up has changed.
+//! Restores settings of the machine that the program in a set-up has changed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use switchcost_facts::Root;
 use switchcost_facts::settings::{assignment, settings};
 
-/// Settings of the machine with their values before the run.
+/// Settings of the machine, with their values before the run.
 pub(super) struct Settings {
-    /// Settings of the scheduler by name, which are restored.
+    /// Settings of the scheduler, by name. A changed value is restored.
     restored: BTreeMap<String, String>,
-    /// Other settings of /proc/sys by path, of which a change is only reported.
+    /// Other settings in /proc/sys, by path. A change is only reported.
     others: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// Settings that the kernel changes by itself.
+/// Settings that the kernel changes by itself, and that are ignored.
 const VOLATILE: [&str; 5] = [
     "kernel/ns_last_pid",
     "kernel/perf_cpu_time_max_percent",
@@ -26,7 +26,7 @@ const VOLATILE: [&str; 5] = [
     "net/ipv4/tcp_fastopen_key",
 ];
 
-/// Longest value of a setting that is compared.
+/// Length of the longest value that is compared, in bytes.
 const LONGEST: u64 = 4096;
 
 impl Settings {
@@ -38,7 +38,7 @@ impl Settings {
     }
 
     /// Restores the settings that differ from their values before the run. Returns a complaint for
-    /// each that could not be written.
+    /// each that could not be restored.
     pub(super) fn put_back(&self) -> Vec<String> {
         let now = settings(&Root::system());
         let changed = self
@@ -57,7 +57,7 @@ impl Settings {
     }
 }
 
-/// Returns the writable settings of /proc/sys, except those of [`VOLATILE`].
+/// Returns the writable settings in /proc/sys, except those in [`VOLATILE`].
 fn others() -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![PathBuf::from("/proc/sys")];

@@ -1,5 +1,5 @@
-//! Steps of a child from the supervisor's fork to the program's first instruction. The child makes
-//! only system calls, like the supervisor itself.
+//! Steps of a child from the supervisor's fork to the program's first instruction. Like the
+//! supervisor, the child makes only system calls.
 
 use std::ffi::CStr;
 use std::io::Write;
@@ -21,8 +21,8 @@ use crate::errno;
 use crate::fixed_addresses::fix_addresses;
 use crate::signal_action::SignalAction;
 
-/// Signals that a keyboard or a lost terminal sends. The supervisor ignores them, because it ends
-/// when its parent does.
+/// Signals that a keyboard or a lost terminal sends. The supervisor ignores them; it ends when its
+/// parent does.
 const KEYBOARD: [c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM];
 
 fn set_all(signals: &[c_int], action: SignalAction) -> io::Result<()> {
@@ -52,7 +52,7 @@ pub(super) fn start(state: &State<'_>, ready: &Ready<'_>, program: u32) -> io::R
     }
 }
 
-/// Executes the program in the child; returns only if something is refused.
+/// Executes the program in the child. Returns only if the kernel refuses something.
 fn become_program(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> Errno {
     if let Err(error) = prepare(state, ready, supervisor) {
         return error;
@@ -82,17 +82,18 @@ fn prepare(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> io::Result<
         chdir(directory.as_c_str())?;
     }
     set_all(&KEYBOARD, SignalAction::default())?;
-    // Rust's start-up ignores SIGPIPE, but programs expect that the signal ends them.
+    // Rust's start-up code ignores SIGPIPE. Programs expect that the signal ends them.
     set_all(&[libc::SIGPIPE], SignalAction::default())?;
     state.mask.block_only()
 }
 
-/// Reads the kernel's list of this process's children, as text.
+/// Reads the IDs of this process's children from /proc into `list`, as text. Returns the length of
+/// the text.
 pub(super) fn read_children(list: &mut [u8]) -> io::Result<usize> {
     read(c"/proc/thread-self/children", list)
 }
 
-/// Whether a child is a cleanup helper, by its arguments.
+/// Whether a child is a cleanup helper, as its arguments show.
 pub(super) fn is_cleanup_helper(pid: i32) -> bool {
     let (mut path, mut words) = ([0; 32], [0; 64]);
     let count = write!(&mut path[..], "/proc/{pid}/cmdline\0")

@@ -1,4 +1,4 @@
-//! Forks a process whose other threads, if any, may hold any lock.
+//! Forks a process whose other threads may hold any lock.
 
 use libc::c_int;
 use rustix::io;
@@ -6,8 +6,12 @@ use rustix::process::Pid;
 
 use crate::errno;
 
-/// Forks without the C library, whose locks another thread may have held when the supervisor was
-/// forked. `flags` are those of clone(2). Returns `None` in the child.
+/// Forks without the C library, whose locks another thread may hold. `flags` are those of clone(2).
+/// Returns the child's ID, or `None` in the child.
+///
+/// # Safety
+///
+/// The child may only make system calls, and must not return to the parent's code.
 ///
 /// # Safety
 ///

@@ -1,12 +1,11 @@
-//! Finds files that this program's caller has opened for its child programs.
+//! Finds files that the caller of this program has opened for child programs.
 
 use std::fs;
 use std::io;
 use std::os::fd::RawFd;
 
-/// Returns the files beyond the first three that a program executed by this process inherits, for
-/// example those of `<(COMMAND)` in a shell. Files that this process opened itself are closed at
-/// exec.
+/// Returns the descriptors from 3 on that a program executed by this process inherits, such as
+/// those of `<(COMMAND)` in a shell. Files that this process has opened itself are closed at exec.
 pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
     let mut inherited = Vec::new();
     for entry in fs::read_dir("/proc/self/fdinfo")? {
@@ -15,7 +14,7 @@ pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
             .file_name()
             .to_str()
             .and_then(|name| name.parse::<RawFd>().ok());
-        // A file that was closed in the meantime has no owner.
+        // A file that has been closed in the meantime has no entry.
         if let (Some(fd @ 3..), Ok(facts)) = (number, fs::read_to_string(entry.path()))
             && !is_closed_by_exec(&facts)
         {
@@ -25,8 +24,8 @@ pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
     Ok(inherited)
 }
 
-/// Whether a file is closed at exec, by the kernel's facts about it: `flags:` are octal, as for
-/// `open`.
+/// Whether a file is closed at exec. `facts` is the text of /proc/self/fdinfo/FD, in which `flags:`
+/// are octal, as for open(2).
 fn is_closed_by_exec(facts: &str) -> bool {
     let flags = facts.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());

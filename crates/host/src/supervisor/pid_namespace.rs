@@ -1,5 +1,5 @@
-//! Makes the supervisor the first process of a new PID namespace with its own /proc, without giving
-//! it any rights. After the fork it makes only system calls.
+//! Makes the supervisor the first process of a new PID namespace with its own /proc, without any
+//! additional rights. After the fork, this code makes only system calls.
 
 use std::ffi::CStr;
 use std::io;
@@ -14,23 +14,23 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// Steps that the kernel may refuse.
+/// Step of making a PID namespace that the kernel may refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Step {
     /// Forking into new namespaces.
     Clone = 1,
-    /// Becoming the same user inside the namespace.
+    /// Mapping the user to itself in the user namespace.
     Identity,
-    /// Hiding mounts from other processes.
+    /// Making the mounts private to the namespace.
     Privacy,
-    /// The right to mount /proc.
+    /// Mounting /proc.
     Processes,
-    /// Giving up the rights that came with the namespace.
+    /// Giving up the capabilities that came with the user namespace.
     Rights,
-    /// Leaving the terminal and the signals of the parent.
+    /// Leaving the parent's terminal and signals.
     Leave,
-    /// Seeing the tasks from outside the namespace.
+    /// Opening files by which the tasks are seen from outside the namespace.
     Show,
 }
 
@@ -70,17 +70,17 @@ impl Step {
     }
 }
 
-/// A PID namespace to be made, with the data that the kernel needs for it.
+/// A PID namespace that is to be made, with all data that this takes.
 pub(crate) struct PidNamespace {
-    /// The user, unless it is root, which needs no user namespace.
+    /// The user; `None` for root, which needs no user namespace.
     user: Option<User>,
 }
 
-/// User and group that are the same inside as outside.
+/// A user and a group that are the same inside the namespace as outside.
 struct User {
-    /// Lines of the maps of users and groups.
+    /// Lines for the maps of users and of groups.
     maps: [String; 2],
-    /// Capabilities that no program of this user can get, whatever its file says.
+    /// Capabilities that no program of this user may get, not even from its file.
     never: u64,
 }
 
@@ -98,7 +98,7 @@ impl User {
     }
 }
 
-/// Returns the set of one capability, by its number.
+/// Returns the capability set that has one capability, given by its number.
 fn one(right: u64) -> CapabilitySet {
     CapabilitySet::from_bits_retain(1 << right)
 }
@@ -121,17 +121,18 @@ impl PidNamespace {
         libc::CLONE_NEWPID | libc::CLONE_NEWNS | user
     }
 
-    /// Returns the error that explains why there is no namespace.
+    /// Returns the error for the message: why there is no PID namespace.
     pub(crate) fn refused(&self, error: Errno) -> io::Error {
         Step::Clone.refused(error)
     }
 
-    /// Calls [`PidNamespace::enter`], and turns a refusal into an error that explains it.
+    /// Calls [`PidNamespace::enter`], and explains a refusal in the error.
     pub(crate) fn settle(&self) -> io::Result<()> {
         self.enter().map_err(|(step, error)| step.refused(error))
     }
 
-    /// Enters the namespaces; called in their first process. Returns the refused step, and why.
+    /// Sets up the namespaces. Called in their first process. Returns the step that was refused,
+    /// and the error.
     pub(super) fn enter(&self) -> Result<(), (Step, Errno)> {
         let at = |step| move |error| (step, error);
         if let Some(user) = &self.user {
@@ -151,7 +152,7 @@ impl PidNamespace {
     }
 }
 
-/// Maps the user and group to themselves, and no others.
+/// Maps the user and the group to themselves, and no others.
 fn stay_the_same([user, group]: &[String; 2]) -> rustix::io::Result<()> {
     write(c"/proc/self/setgroups", "deny")?;
     write(c"/proc/self/uid_map", user)?;
@@ -163,8 +164,8 @@ fn write(path: &CStr, text: &str) -> rustix::io::Result<()> {
     rustix::io::write(&file, text.as_bytes()).map(drop)
 }
 
-/// Gives up capabilities. A process that makes a user namespace has all capabilities in it.
-/// Afterwards a program has those of a user who is not root, and gets none by executing another
+/// Gives up all capabilities. The process that makes a user namespace has all capabilities in it.
+/// Afterwards a program has the rights of an ordinary user, and gets none by executing another
 /// program.
 fn give_up_rights(never: u64) -> rustix::io::Result<()> {
     let none = CapabilitySet::empty();

@@ -1,5 +1,5 @@
-//! The supervisor's own process. It is forked from a process that may have several threads, so it
-//! makes only system calls: everything that needs memory is prepared before the fork.
+//! The process of the supervisor. It is forked from a process that may have several threads, so it
+//! makes only system calls. Everything that takes memory is prepared before the fork.
 
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
@@ -19,8 +19,8 @@ use super::state::State;
 use crate::cleanup_steps;
 use crate::signal_set::SignalSet;
 
-/// Forks the supervisor; only the parent returns. The supervisor reports the steps that it could
-/// not do.
+/// Forks the supervisor. Returns only in the parent. The supervisor's first report says whether a
+/// step was refused.
 pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
     let flags = state.pid_namespace.as_ref().map_or(0, PidNamespace::flags);
     let refused = |error: Errno| {
@@ -55,7 +55,7 @@ fn supervise(state: &mut State<'_>) -> rustix::io::Result<()> {
 }
 
 fn settle(state: &State<'_>) -> Result<OwnedFd, (Step, Errno)> {
-    // A process that waits for the end of a pipe must not wait for this process.
+    // A process that waits for the end of a pipe must not wait for the supervisor.
     close_others(&state.kept);
     if let Some(pid_namespace) = &state.pid_namespace {
         pid_namespace.enter()?;
@@ -63,20 +63,21 @@ fn settle(state: &State<'_>) -> Result<OwnedFd, (Step, Errno)> {
     leave_parent().map_err(|error| (Step::Leave, error))
 }
 
-/// Leaves the terminal and the parent's signals.
+/// Leaves the terminal and the signals of the parent. Returns a file from which the supervisor
+/// reads SIGCHLD.
 fn leave_parent() -> rustix::io::Result<OwnedFd> {
-    // The kernel treats any nonzero number as true.
+    // Any nonzero number means true.
     set_child_subreaper(Some(getpid()))?;
     setsid()?;
     child::ignore_keyboard()?;
-    // If the signal is blocked, the first process of a namespace gets it, too.
+    // A blocked signal also reaches the first process of a namespace.
     let ends = SignalSet::new(&[libc::SIGCHLD]);
     ends.block_only()?;
     ends.file()
 }
 
-/// Closes every file except these. A pipe that another thread of the parent has open must not stay
-/// open because of the supervisor.
+/// Closes every file except `kept`. A pipe of another thread of the parent must not stay open
+/// because of the supervisor.
 fn close_others(kept: &[RawFd]) {
     let mut first = 0;
     for &fd in kept {
@@ -93,7 +94,7 @@ fn close_range(first: RawFd, last: RawFd) {
     unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
 }
 
-/// Serves requests until the parent closes the pipe or is gone.
+/// Serves requests until the parent closes the pipe or has ended.
 fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
     loop {
         let mut ready = [
@@ -106,7 +107,7 @@ fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
             return Ok(());
         }
         if has_ended {
-            // It does not matter which process has ended: all that have ended are reaped.
+            // All children that have ended are reaped, so the signal's information is not needed.
             while rustix::io::read(signals, &mut [0; size_of::<libc::signalfd_siginfo>()]).is_ok() {
             }
             while let Ok(Some((pid, status))) = reap() {
@@ -116,7 +117,8 @@ fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
     }
 }
 
-/// Takes a request from the pipe; returns false if there is none and no more can come.
+/// Reads a request from the pipe and carries it out. Returns false if there is no request and no
+/// more can come.
 fn take_order(state: &mut State<'_>) -> rustix::io::Result<bool> {
     let mut bytes = [0; 4];
     if rustix::io::read(&state.orders, &mut bytes)? != bytes.len() {
@@ -145,8 +147,8 @@ fn report_end(state: &mut State<'_>, pid: i32, status: i32) -> rustix::io::Resul
     reports::send(&state.report_to, ENDED, program as u32, status)
 }
 
-/// Returns the number and the raw status of a child that has ended; `None` if none has ended, an
-/// error if no child is left.
+/// Returns the process ID and the raw status of a child that has ended; `None` if none has. An
+/// error means that there are no children.
 fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
     match wait(WaitOptions::NOHANG) {
         Err(Errno::INTR) => Ok(None),
@@ -154,9 +156,9 @@ fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
     }
 }
 
-/// Ends and reaps children until none is left; children of a process that ends become the
-/// supervisor's and are next. Each child is first asked to end, once, if there is time. A cleanup
-/// helper of an ended program first restores what it must.
+/// Ends and reaps children until none is left. Children of a process that ends become the
+/// supervisor's own children, and follow. If there is a grace time, each child is first asked to
+/// end. A cleanup helper of an ended program may first finish its step.
 fn end_children(state: &mut State<'_>) {
     let end = Instant::now() + state.setting.grace;
     let helpers_end = end + cleanup_steps::LONGEST;
@@ -184,10 +186,10 @@ fn end_children(state: &mut State<'_>) {
     }
 }
 
-/// Maximum number of children that are asked to end; others are killed at the end.
+/// Maximum number of children that are asked to end. Others are only killed.
 const MOST_ASKED: usize = 512;
 
-/// The children that were asked to end, stored without allocation.
+/// IDs of the children that were asked to end, stored without allocation.
 struct Asked([i32; MOST_ASKED]);
 
 impl Asked {
@@ -206,7 +208,7 @@ impl Asked {
     }
 }
 
-/// Calls a function for each child. Only the supervisor reaps its children, so their numbers are
+/// Calls `end` with the ID of each child. Only the supervisor reaps its children, so their IDs are
 /// not reused.
 fn visit_children(state: &State<'_>, mut end: impl FnMut(i32)) {
     let mut list = [0; 4096];

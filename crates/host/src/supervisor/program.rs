@@ -13,16 +13,16 @@ use switchcost_units::CpuId;
 
 use crate::shared_file::SharedFile;
 
-/// A program to start.
+/// A program that a supervisor can start.
 #[derive(Debug)]
 pub struct Program {
     /// Path of the file to execute.
     pub path: CString,
-    /// Arguments, including the zeroth.
+    /// Arguments of the program, beginning with argument 0.
     pub arguments: Vec<CString>,
     /// Environment variables, `NAME=value` each.
     pub environment: Vec<CString>,
-    /// Folder in which the program starts; the current folder if absent.
+    /// Folder in which the program starts; `None` for the current folder.
     pub directory: Option<CString>,
 }
 
@@ -30,7 +30,7 @@ pub struct Program {
 pub type Variables = Vec<(OsString, OsString)>;
 
 impl Program {
-    /// Creates a program from its words, the first of which is a path or a name in PATH.
+    /// Creates a program from its words, of which the first is a path or a name in PATH.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Program {
         })
     }
 
-    /// Creates a shell command in this process's environment.
+    /// Creates a program that runs a shell command in this process's environment.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ fn zero_terminated(text: OsString) -> io::Result<CString> {
     Ok(CString::new(text.into_vec())?)
 }
 
-/// Returns the file of a program: the first in PATH, unless the name is a path.
+/// Returns the file of a program: the path itself, or the first match in PATH for a name.
 fn locate(program: &OsStr, environment: &Variables) -> io::Result<PathBuf> {
     if program.as_encoded_bytes().contains(&b'/') {
         return Ok(program.into());
@@ -105,23 +105,22 @@ fn locate(program: &OsStr, environment: &Variables) -> io::Result<PathBuf> {
         .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Settings for all programs.
+/// Settings that apply to all programs of a supervisor.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// Whether the programs get a PID namespace of their own.
+    /// Whether the programs run in a PID namespace of their own.
     pub in_pid_namespace: bool,
-    /// Memory that the supervisor holds open, so that programs in a PID namespace find it at
-    /// `shared.path_at(PID_IN_NAMESPACE)`.
+    /// Memory that the supervisor holds open, so that programs in a PID namespace can open it at
+    /// `shared.path_at(PID_IN_NAMESPACE)`; `None` if the programs need none.
     pub shared: Option<&'a SharedFile>,
-    /// The only CPU on which the programs may run.
+    /// The only CPU on which the programs may run; `None` for all.
     pub cpu: Option<CpuId>,
-    /// Whether addresses are the same in each run (ADDR_NO_RANDOMIZE).
+    /// Whether the programs run without address space randomization (ADDR_NO_RANDOMIZE).
     pub has_fixed_addresses: bool,
-    /// Whether the programs inherit files that this program's caller has opened for its child
+    /// Whether the programs inherit files that the caller of this program has opened for child
     /// programs.
     pub has_callers_files: bool,
-    /// Time between asking the programs to end and killing those that have not ended; if it is 0,
-    /// all are killed immediately.
+    /// Time between asking the programs to end and killing them. If 0, all are killed immediately.
     pub grace: Duration,
     /// Standard input of the programs.
     pub input: OwnedFd,
@@ -132,8 +131,7 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Creates settings without a PID namespace, and with no time for programs to end before they
-    /// are killed.
+    /// Creates settings without a PID namespace, and without time between asking and killing.
     pub fn new(input: OwnedFd, output: OwnedFd, errors: OwnedFd) -> Self {
         Setting {
             in_pid_namespace: false,
@@ -149,26 +147,26 @@ impl Setting<'_> {
     }
 }
 
-/// A report of the supervisor.
+/// A report of the supervisor about one program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// A program has a process.
+    /// The program was started.
     Launched {
-        /// Number of the program.
+        /// Index of the program.
         program: u32,
-        /// PID of the program's process, in the PID namespace of the programs if they have one.
+        /// Process ID of the program, in the programs' PID namespace if they have one.
         pid: i32,
     },
     /// The kernel refused to start a program.
     Refused {
-        /// Number of the program.
+        /// Index of the program.
         program: u32,
         /// The kernel's error number.
         error: i32,
     },
-    /// A program of the supervisor ended.
+    /// The program has ended.
     Ended {
-        /// Number of the program.
+        /// Index of the program.
         program: u32,
         /// Exit status of the program.
         status: ExitStatus,

@@ -1,4 +1,5 @@
-//! Messages in the pipe of reports. The supervisor's side makes only system calls.
+//! Messages in the pipe from the supervisor to its parent. The supervisor's side makes only system
+//! calls.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,8 +16,8 @@ pub(super) const BYTES: usize = 12;
 pub(super) const LAUNCHED: u32 = 1;
 pub(super) const REFUSED: u32 = 2;
 pub(super) const ENDED: u32 = 3;
-/// Kind of the first report. The report's program is the step that was refused, its value the
-/// kernel's error number; 0 means no refusal.
+/// Kind of the first report, which says whether the supervisor could be set up. Its `program` is
+/// the step that was refused, its value the error number; 0 means that no step was refused.
 pub(super) const SETTLED: u32 = 4;
 
 /// Sends one report to the parent.
@@ -40,7 +41,7 @@ fn numbers(bytes: [u8; BYTES]) -> (u32, u32, i32) {
     (u32_at(0), u32_at(4), u32_at(8) as i32)
 }
 
-/// Whether the first report says that the supervisor works.
+/// Checks the first report. Fails if a step of the supervisor's set-up was refused.
 pub(super) fn settled(bytes: [u8; BYTES]) -> io::Result<()> {
     match numbers(bytes) {
         (SETTLED, _, 0) => Ok(()),

@@ -1,4 +1,4 @@
-//! Data of the supervisor, allocated before it is forked, because afterwards it allocates no
+//! State of the supervisor. It is allocated before the fork, because the supervisor allocates no
 //! memory.
 
 use std::ffi::c_char;
@@ -13,7 +13,7 @@ use super::program::{Program, Setting};
 use crate::control::cpu_set;
 use crate::signal_set::SignalSet;
 
-/// A program with its arguments and environment in the form that the kernel needs.
+/// A program with its arguments and environment in the form that execve(2) takes.
 pub(super) struct Ready<'a> {
     pub(super) program: &'a Program,
     pub(super) arguments: Vec<*const c_char>,
@@ -37,10 +37,10 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// Complete state of the supervisor.
+/// All data of the supervisor.
 pub(super) struct State<'a> {
     pub(super) programs: Vec<Ready<'a>>,
-    /// Process ID of each program that has not been reaped; 0 for none.
+    /// Process ID of each program that has not been reaped; otherwise 0.
     pub(super) pids: Vec<i32>,
     pub(super) setting: &'a Setting<'a>,
     pub(super) pid_namespace: Option<PidNamespace>,
@@ -48,7 +48,7 @@ pub(super) struct State<'a> {
     pub(super) mask: SignalSet,
     pub(super) orders: OwnedFd,
     pub(super) report_to: OwnedFd,
-    /// Descriptors of the files that the supervisor does not close, in ascending order.
+    /// Descriptors that the supervisor does not close, in ascending order.
     pub(super) kept: Vec<RawFd>,
 }
 

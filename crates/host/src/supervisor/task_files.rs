@@ -1,4 +1,4 @@
-//! The kernel's files about tasks, in the /proc that shows the tasks under their own numbers.
+//! Files of the kernel about tasks, in the /proc of the tasks' PID namespace.
 
 use std::fs::File;
 use std::io;
@@ -9,22 +9,22 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::process::Pid;
 
-/// The files of tasks in an open /proc.
+/// An open /proc, in which files about tasks are found by their IDs.
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
     folder: Arc<OwnedFd>,
-    /// First process of the PID namespace whose numbers are used; `None` for this process's own
+    /// First process of the PID namespace that defines the IDs; `None` for this process's own
     /// namespace.
     first: Option<Pid>,
 }
 
 impl TaskFiles {
-    /// Opens the /proc of all processes that this process sees.
+    /// Opens the /proc of this process's PID namespace.
     pub fn ours() -> io::Result<TaskFiles> {
         TaskFiles::attach(Path::new("/proc"), None)
     }
 
-    /// Opens the /proc of the tasks that process `pid` sees.
+    /// Opens the /proc of the PID namespace whose first process is `pid`.
     pub(super) fn seen_by(pid: Pid) -> io::Result<TaskFiles> {
         TaskFiles::attach(
             Path::new(&format!("/proc/{}/root/proc", pid.as_raw_nonzero())),
@@ -60,12 +60,12 @@ impl TaskFiles {
         .into())
     }
 
-    /// Returns the thread ID of a task in this process's own PID namespace. Reads files of all
-    /// processes.
+    /// Returns the thread ID that a task has in this process's own PID namespace. Reads files of
+    /// all processes.
     ///
     /// # Errors
     ///
-    /// If there is no such task, or none that this process sees.
+    /// If there is no such task, or this process does not see it.
     pub fn number_here(&self, pid: u32, tid: u32) -> io::Result<u32> {
         let Some(first) = self.first else {
             return Ok(tid);
@@ -92,7 +92,7 @@ fn numbers_in(folder: &str) -> io::Result<impl Iterator<Item = String>> {
     Ok(names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())))
 }
 
-/// Returns the number of a task in its innermost namespace.
+/// Returns the thread ID of a task in its innermost PID namespace.
 fn inner_number(folder: &str, task: &str) -> Option<u32> {
     let status = std::fs::read_to_string(format!("{folder}/{task}/status")).ok()?;
     status

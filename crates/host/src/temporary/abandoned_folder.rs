@@ -1,4 +1,4 @@
-//! Recognises and removes a folder whose run has ended.
+//! Recognises and removes the folder of a run that has ended.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -10,13 +10,14 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat, unlinka
 use super::{FILES, GROUPS, LOCK, PREFIX, open_folder};
 use crate::abandoned::{is_own, take_over};
 
-/// Takes the lock of the folder, if the folder was made by this program and its run is gone.
+/// Takes the lock of a folder. Returns `None` unless this program made the folder and its run has
+/// ended.
 pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     let lock = open_lock(path)?;
     Ok(take_over(&lock)?.then_some(lock))
 }
 
-/// Opens the lock of the folder, whoever holds the lock, if the folder was made by this program.
+/// Opens the lock file of a folder that this program made, whether or not a process holds the lock.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     let folder = open_folder(path)?;
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -29,14 +30,14 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Removes a folder whose lock the caller holds. The lock file is removed last: as long as it
-/// exists, the other files are known to be abandoned.
+/// Removes a folder whose lock the caller holds. The lock file is removed last, because it shows
+/// that the other files are abandoned.
 pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
     let folder = open_folder(path)?;
     if !has(&folder, lock)? {
         return Err(ErrorKind::NotFound.into());
     }
-    // The files are those next to the lock, whatever is at the path now. Without /proc only the
+    // The files next to the lock are removed, whatever is at the path now. Without /proc only the
     // path leads to them.
     let held = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
     let folder_of_files = if held.exists() { held.as_path() } else { path };
@@ -49,8 +50,8 @@ pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Removes the control groups that are listed next to the lock. The kernel removes no group that
-/// has processes.
+/// Removes the control groups that are listed next to the lock. The kernel does not remove a group
+/// that has processes.
 fn remove_groups(folder: impl AsFd) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(list) = openat(&folder, GROUPS, flags, Mode::empty()) else {

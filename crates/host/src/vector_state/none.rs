@@ -1,4 +1,4 @@
-//! Stands in for vector registers on processors without XSAVE.
+//! Replaces the vector registers on processors without XSAVE.
 
 use switchcost_record::VectorState;
 use switchcost_units::Bytes;
@@ -7,8 +7,7 @@ pub(super) fn xsave_bytes(_: VectorState) -> Option<Bytes> {
     None
 }
 
-/// Stands for an area of registers; no registers can be loaded on these processors, so no value is
-/// ever made.
+/// Area for registers. It is never made, because no registers can be loaded here.
 #[derive(Default)]
 pub(super) struct Area;
 

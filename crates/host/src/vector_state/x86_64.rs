@@ -1,4 +1,4 @@
-//! Loads vector registers by XSAVE of x86-64.
+//! Loads vector registers by XRSTOR on x86-64.
 
 use std::arch::asm;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,7 +10,7 @@ use switchcost_workload::Pages;
 
 use crate::memory::{MapType, Memory};
 
-/// Bits of the components (Intel, Software Developer's Manual, volume 1, section 13.1).
+/// Bits of the XSAVE components (Intel, Software Developer's Manual, volume 1, section 13.1).
 const SSE: u64 = 1 << 1;
 const AVX: u64 = 1 << 2;
 const AVX_512: u64 = 0b111 << 5;
@@ -18,15 +18,16 @@ const TILE_CONFIG: u32 = 17;
 const TILE_DATA: u32 = 18;
 const AMX: u64 = 1 << TILE_CONFIG | 1 << TILE_DATA;
 
-/// Length of the legacy region, which holds MXCSR and XMM. The header follows, whose first word
-/// says which components are present.
+/// Length of the legacy region in bytes, which holds MXCSR and the XMM registers. The header
+/// follows; its first word has a bit for each component that is present.
 const LEGACY_BYTES: u64 = 512;
 const MXCSR: usize = 24 / 8;
 const XMM: std::ops::Range<usize> = 160 / 8..416 / 8;
 const HEADER: usize = 512 / 8;
-/// MXCSR with all exceptions masked, as at the start of programs.
+/// Value of MXCSR with all exceptions masked, as at the start of a program.
 const USUAL_MXCSR: u64 = 0x1f80;
-/// Value loaded into the registers, the double 1. Zero could be taken for the initial state.
+/// Value loaded into the registers: the double 1. With zeros, the state might count as the initial
+/// one.
 const FILLING: u64 = 0x3ff0_0000_0000_0000;
 
 fn components(state: VectorState) -> u64 {
@@ -39,10 +40,10 @@ fn components(state: VectorState) -> u64 {
     }
 }
 
-/// Offset and size of a component after the header, in bytes.
+/// Number of a component, its offset after the header, and its size, both in bytes.
 type Place = (u32, usize, usize);
 
-/// Returns the extended components that the kernel lets programs use; none without XSAVE, or if
+/// Returns the extended components that the kernel lets programs use; `None` without XSAVE, or if
 /// XINUSE cannot be read.
 fn places() -> Option<Vec<Place>> {
     if !std::arch::is_x86_feature_detected!("xsave") {
@@ -64,7 +65,7 @@ fn places() -> Option<Vec<Place>> {
     )
 }
 
-/// Returns the number of bytes that XSAVE writes for a state; `None` if the state is not available.
+/// Returns the number of bytes that XSAVE writes in a state; `None` if the state is not available.
 pub(super) fn xsave_bytes(state: VectorState) -> Option<Bytes> {
     let (wanted, places) = (components(state), places()?);
     let there = places
@@ -78,7 +79,8 @@ pub(super) fn xsave_bytes(state: VectorState) -> Option<Bytes> {
     (wanted & !there == 0).then(|| Bytes(legacy + wanted_sizes.sum::<u64>()))
 }
 
-/// Reads an extended control register. 0 is XCR0; 1 gives the components of XCR0 that are in use.
+/// Reads an extended control register. Number 0 is XCR0; number 1 gives the components of XCR0 that
+/// are in use.
 #[inline(always)]
 fn extended_control(number: u32) -> u64 {
     let (low, high): (u32, u32);
@@ -89,11 +91,11 @@ fn extended_control(number: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// The area from which registers are loaded.
+/// Area in memory from which the registers are loaded.
 pub(super) struct Area {
     memory: Memory,
     wanted: u64,
-    /// Components that are loaded or initialised: always the vector registers, and the tiles only
+    /// Components that loading sets or initialises: always the vector registers, and the tiles only
     /// if requested.
     touched: u64,
 }
@@ -149,8 +151,8 @@ impl Area {
         extended_control(1) & self.wanted == self.wanted
     }
 
-    /// Returns the components in use, if they differ from those loaded. XMM registers may always
-    /// count as used.
+    /// Returns the components in use if they differ from those loaded; otherwise `None`. XMM
+    /// registers may always count as used.
     pub(super) fn unexpected(&self) -> Option<u64> {
         let in_use = extended_control(1);
         let beyond = in_use & self.touched & !SSE;
@@ -183,7 +185,7 @@ fn fill(memory: &Memory, wanted: u64, places: &[Place]) {
     }
 }
 
-/// Returns the tile configuration of palette 1: eight tiles of 16 rows of 64 B.
+/// Returns the tile configuration of palette 1: eight tiles of 16 rows of 64 bytes.
 fn tile_config() -> [u64; 8] {
     const ROW_BYTES: u64 = 0x0040_0040_0040_0040;
     const ROWS: u64 = 0x1010_1010_1010_1010;

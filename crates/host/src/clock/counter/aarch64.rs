@@ -9,11 +9,12 @@ pub(in crate::clock) const SOURCE: &str = "cntvct";
 pub(in crate::clock) const CPUS_DISAGREE: &str =
     "the counter-timers of the CPUs measured do not agree, or could not be compared";
 
-/// Lowest usable rate, a tick of 100 ns: one tick is then a ten-thousandth of a millisecond.
+/// Lowest usable rate in ticks per second: with a tick of 100 ns, a millisecond is known to a
+/// ten-thousandth.
 const LEAST_RATE: u64 = 10_000_000;
 
-/// Returns why the counter can be a run's clock, or why not. Some counters have a few million ticks
-/// per second, and the kernel may have a finer clock.
+/// Returns why the counter can be a run's clock (`Ok`), or why it cannot (`Err`). Some counters
+/// have only a few million ticks per second, and the kernel may have a finer clock.
 pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
     name_rate(rate())
 }
@@ -28,7 +29,7 @@ fn name_rate(rate: u64) -> Result<&'static str, &'static str> {
     }
 }
 
-/// Returns the ticks per second, as the firmware reports them.
+/// Returns the counter's ticks per second, as the firmware reports them.
 fn rate() -> u64 {
     let rate: u64;
     // SAFETY: reads a register that Linux leaves readable, or reads for the program where it is not; touches no memory.
@@ -37,8 +38,8 @@ fn rate() -> u64 {
 }
 
 /// Reads the counter between two ISBs. The first keeps the read from happening before earlier
-/// instructions have finished, the second keeps later instructions from starting before it (the
-/// same manual, "Counter-timer Virtual Count Register").
+/// instructions have finished. The second keeps later instructions from starting before it (Arm
+/// Architecture Reference Manual, "Counter-timer Virtual Count Register").
 #[inline(always)]
 pub(in crate::clock) fn read() -> u64 {
     let ticks: u64;

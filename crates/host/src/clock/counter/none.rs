@@ -6,7 +6,7 @@ pub(in crate::clock) const SOURCE: &str = "none";
 
 pub(in crate::clock) const CPUS_DISAGREE: &str = "";
 
-/// Returns why the counter can be a run's clock, or why not.
+/// Returns why the counter cannot be a run's clock.
 pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
     Err("no counter that is known of this architecture")
 }

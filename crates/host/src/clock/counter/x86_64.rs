@@ -8,7 +8,7 @@ pub(in crate::clock) const SOURCE: &str = "tsc";
 pub(in crate::clock) const CPUS_DISAGREE: &str =
     "the time stamp counters of the CPUs measured do not agree, or could not be compared";
 
-/// Returns why the counter can be a run's clock, or why not.
+/// Returns why the counter can be a run's clock (`Ok`), or why it cannot (`Err`).
 pub(in crate::clock) fn fitness(is_invariant: bool) -> Result<&'static str, &'static str> {
     match is_invariant {
         true => Ok("constant_tsc and nonstop_tsc: one rate in every state"),
@@ -16,8 +16,8 @@ pub(in crate::clock) fn fitness(is_invariant: bool) -> Result<&'static str, &'st
     }
 }
 
-/// Executes RDTSC between two LFENCEs, which by Intel's and AMD's manuals order it against loads
-/// and earlier instructions.
+/// Executes RDTSC between two LFENCEs. By the manuals of Intel and AMD, they order it against loads
+/// and all earlier instructions.
 #[inline(always)]
 pub(in crate::clock) fn read() -> u64 {
     // SAFETY: SSE2 is part of x86-64.

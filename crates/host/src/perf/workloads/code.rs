@@ -1,4 +1,4 @@
-//! Code that jumps from line to line.
+//! Generated code that jumps from line to line.
 
 use std::ffi::c_void;
 use std::io;
@@ -8,20 +8,22 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, m
 
 const LINE: usize = 64;
 
-/// `jmp` over the rest of this line: opcode EB with a distance of 62 from the next instruction.
+/// Machine code of a `jmp` to the next line: opcode EB, and a distance of 62 bytes from the next
+/// instruction.
 #[cfg(target_arch = "x86_64")]
 const JUMP: [u8; 2] = [0xeb, (LINE - 2) as u8];
 #[cfg(target_arch = "x86_64")]
 const RETURN: [u8; 1] = [0xc3];
 
-/// Machine code of `b` to the next line, with the distance in instructions in the lower bits, and
+/// Machine code of `b` to the next line (the distance, in instructions, is in the lower bits) and
 /// of `ret`.
 #[cfg(target_arch = "aarch64")]
 const JUMP: [u8; 4] = (0x1400_0000 + LINE as u32 / 4).to_le_bytes();
 #[cfg(target_arch = "aarch64")]
 const RETURN: [u8; 4] = 0xd65f_03c0_u32.to_le_bytes();
 
-/// A mapping that consists of jumps, with a return in its last line. It is unmapped on drop.
+/// Generated code: a jump in each line, and a return in the last one. The mapping is unmapped on
+/// drop.
 pub(super) struct JumpChain {
     start: NonNull<c_void>,
     size: usize,
@@ -55,13 +57,13 @@ impl JumpChain {
     }
 }
 
-/// Does nothing, because instruction fetches see written code without help.
+/// Does nothing: on x86, instruction fetches see code that was just written.
 #[cfg(target_arch = "x86_64")]
 fn show_to_fetches(_: &[u8]) {}
 
-/// Makes written code visible to instruction fetches, because instruction caches do not follow data
-/// caches here (Arm Architecture Reference Manual, "Caches and memory hierarchy", has the steps).
-/// No line is shorter than 16 bytes.
+/// Makes code that was just written visible to instruction fetches, because instruction caches are
+/// not coherent with data caches here (the steps are in the Arm Architecture Reference Manual,
+/// "Caches and memory hierarchy"). No line is shorter than 16 bytes.
 #[cfg(target_arch = "aarch64")]
 fn show_to_fetches(written: &[u8]) {
     use std::arch::asm;
