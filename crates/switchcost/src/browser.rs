@@ -1,11 +1,12 @@
-//! Opens a page in the user's browser.
+//! Opens an HTML page in the user's browser.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::messages::say;
 
-/// Opens the page, or prints its path if there is no display, or if the browser would run as root.
+/// Opens a page in the browser. Prints the page's path instead if there is no display, or if the
+/// browser would run as root.
 pub(crate) fn open(page: &Path) {
     let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()

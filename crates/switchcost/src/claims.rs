@@ -1,4 +1,4 @@
-//! Claims of CPUs by measurements, so that two measurements do not share a CPU.
+//! Claims CPUs for a measurement, so that two measurements do not use the same CPU.
 
 use switchcost_host::cpu_claim::{Claimed, CpuClaim, claim};
 use switchcost_measure::PlacementChoice;
@@ -9,19 +9,19 @@ use crate::messages::say;
 
 const REMEDY: &str = "wait for that run, or choose another CPU with --cpu";
 
-/// CPUs that this process has claimed; dropping this value releases them.
+/// CPUs that this process has claimed for measuring. Dropping this value releases them.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     held: Vec<(CpuId, CpuClaim)>,
     /// Notes on other measurements, to be printed when this measurement begins.
     notes: Vec<String>,
-    /// Named CPUs that are already claimed, with the claiming process if it is known.
+    /// CPUs requested by the user that another process has claimed, with its PID if known.
     contested: Vec<(CpuId, Option<i32>)>,
 }
 
 impl Claims {
-    /// Claims the first of these CPUs that no other measurement uses, or the first of all if every
-    /// CPU is in use.
+    /// Claims the first of these CPUs that no other measurement uses, or returns the first CPU if
+    /// all are in use; `None` without CPUs.
     pub(crate) fn first_free(&mut self, cpus: &[CpuId]) -> Option<CpuId> {
         let (found, taken) = first_free(cpus, claim);
         let Some((cpu, claim)) = found else {
@@ -37,8 +37,8 @@ impl Claims {
         Some(cpu)
     }
 
-    /// Claims the named CPUs, and adds a note if another measurement uses one of them, because both
-    /// measurements will then be disturbed.
+    /// Claims the CPUs of a placement. Adds a note for each CPU that another measurement uses,
+    /// because the two measurements will disturb each other.
     pub(crate) fn named(&mut self, placement: &PlacementChoice) {
         for cpu in placement.cpus() {
             if self.held.iter().any(|(held, _)| *held == cpu) {
@@ -56,7 +56,8 @@ impl Claims {
             }));
     }
 
-    /// Returns one refused control for each CPU that this measurement shares with another one, for the record.
+    /// Returns a refused control for the record, for each CPU that this measurement shares with
+    /// another one.
     pub(crate) fn refused(&self) -> Vec<Control> {
         let refused = |(cpu, process): &(CpuId, Option<i32>)| Control {
             name: "cpu-alone".to_owned(),
@@ -71,8 +72,7 @@ impl Claims {
         self.contested.iter().map(refused).collect()
     }
 
-    /// Prints the notes if the measurement takes place; a note is no reason to refuse a
-    /// measurement.
+    /// Prints the notes on other measurements. A note does not prevent the measurement.
     pub(crate) fn report(&mut self) {
         self.notes.drain(..).for_each(|note| say!("{note}"));
     }
@@ -85,7 +85,8 @@ fn named(process: Option<i32>) -> String {
     )
 }
 
-/// First free CPU with its claim, and the claimed CPUs before it with their processes.
+/// The first CPU that could be claimed, and the CPUs before it, which other processes have claimed,
+/// with the PIDs if known.
 type FirstFree = (Option<(CpuId, CpuClaim)>, Vec<(CpuId, Option<i32>)>);
 
 fn first_free(cpus: &[CpuId], mut claim: impl FnMut(CpuId) -> Claimed) -> FirstFree {

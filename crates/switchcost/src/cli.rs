@@ -49,7 +49,7 @@ Exit codes:
   130  stopped by Ctrl-C (129: SIGHUP, 131: SIGQUIT, 143: SIGTERM, 152: CPU time limit); the record
        has all that was measured";
 
-/// Commands `switchcost-NAME` of the package for Python.
+/// Names of commands in the Python package, which are called `switchcost-NAME`.
 const PYTHON_COMMANDS: [&str; 2] = ["sweep", "fleet"];
 
 /// What a context switch costs: direct and indirect, with error bars, and why
@@ -76,20 +76,22 @@ pub(crate) struct Talk {
 }
 
 impl Cli {
-    /// Parses the command line. Help and error messages show its words escaped for the terminal.
+    /// Parses this process' command line. Help and error messages show words of the command line
+    /// without control characters.
     pub(crate) fn read() -> Result<Cli, clap::Error> {
         Cli::new(std::env::args_os().collect())
     }
 
     fn new(words: Vec<OsString>) -> Result<Cli, clap::Error> {
-        // Repeats the error with words that are safe to print.
+        // Parses the words again without control characters, so that the error is safe to print.
         let of_shown = || Cli::try_parse_from(words.iter().map(|word| shown(word))).err();
         Cli::try_parse_from(&words)
             .map_err(|mistake| name_python_command(of_shown().unwrap_or(mistake)))
     }
 }
 
-/// Extends the message for an unknown verb if the Python package has a command with this name.
+/// Adds a hint to the error for an unknown subcommand, if the Python package has a command with
+/// this name.
 fn name_python_command(mut mistake: clap::Error) -> clap::Error {
     let verb = match mistake.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(verb)) if PYTHON_COMMANDS.contains(&verb.as_str()) => verb,
@@ -102,7 +104,8 @@ fn name_python_command(mut mistake: clap::Error) -> clap::Error {
     mistake
 }
 
-/// Removes terminal control characters from a word of the command line. A word that is no UTF-8 stays as it is, for clap to refuse.
+/// Removes terminal control characters from a word of the command line. Bytes that are not UTF-8
+/// stay, so that clap rejects the word.
 fn shown(word: &OsStr) -> OsString {
     let mut bytes = Vec::with_capacity(word.len());
     for chunk in word.as_bytes().utf8_chunks() {
@@ -147,7 +150,8 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// Returns the output arguments of a verb that can write a page.
+    /// Returns the output arguments of a subcommand that can write an HTML page; `None` for other
+    /// subcommands.
     pub(crate) fn page_form(&mut self) -> Option<&mut OutputArguments> {
         match self {
             Verb::Measure(it) => Some(&mut it.form),
@@ -163,31 +167,31 @@ impl Verb {
     }
 }
 
-/// Template of a verb's help: examples precede flags.
+/// Template of a subcommand's help, in which examples precede flags.
 const HELP_TEMPLATE: &str = "\
 {about-with-newline}
 {usage-heading} {usage}{after-help}
 
 {all-args}";
 
-/// Returns the first paragraph, with the most common examples: -h prints only these, --help all.
+/// Returns the first paragraph of the examples for `-h`; `--help` prints all.
 fn first_paragraph(text: &'static str) -> &'static str {
     text.split("\n\n").next().unwrap_or_default()
 }
 
-/// What a result is written as.
+/// Output format of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum FormatFlag {
-    /// Sentences and tables
+    /// Sentences and tables for people.
     Table,
-    /// One object
+    /// One JSON object.
     Json,
-    /// One object on one line
+    /// One JSON object on one line.
     Jsonl,
-    /// A row for each result
+    /// CSV with a row for each result.
     Csv,
-    /// A page with figures
+    /// An HTML page with figures.
     Html,
 }
 
@@ -221,7 +225,8 @@ impl OutputArguments {
         self.format.or_else(ending).unwrap_or(usual)
     }
 
-    /// Returns the page that is to be opened, if there is one; an unnamed page gets a name.
+    /// Returns the path of the page that `--open` requests, and chooses one if no file is named;
+    /// `None` without `--open`.
     pub(crate) fn settle_page(&mut self) -> Result<Option<PathBuf>, Failure> {
         if !self.open {
             return Ok(None);
@@ -238,17 +243,17 @@ impl OutputArguments {
         Ok(self.output.clone())
     }
 
-    /// Whether the result goes elsewhere than to a person at the terminal.
+    /// Returns true unless the result is a table on stdout.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.flag() != FormatFlag::Table || self.output.is_some()
     }
 
-    /// Whether a page of HTML is wanted.
+    /// Returns true if the result is an HTML page.
     pub(crate) fn is_page(&self) -> bool {
         self.flag() == FormatFlag::Html
     }
 
-    /// Returns the format, if it is not a page.
+    /// Returns the format of the result; [`Format::Table`] for an HTML page.
     pub(crate) fn format(&self) -> Format {
         match self.flag() {
             FormatFlag::Table | FormatFlag::Html => Format::Table,
@@ -258,7 +263,8 @@ impl OutputArguments {
         }
     }
 
-    /// Returns the format of a result that has no page.
+    /// Returns the format of the result, for a subcommand that has no HTML page; an error if a page
+    /// is requested.
     pub(crate) fn format_of_text(&self) -> Result<Format, Failure> {
         if self.is_page() {
             return Err(Failure::usage(
@@ -269,7 +275,7 @@ impl OutputArguments {
     }
 }
 
-/// Restricts --format to those of a result without a page.
+/// Restricts `--format` to the formats of a subcommand without an HTML page.
 pub(crate) fn exclude_page(format: Arg) -> Arg {
     let names = FormatFlag::iter().filter(|flag| *flag != FormatFlag::Html);
     let names = PossibleValuesParser::new(names.map(|flag| flag.to_string()));
@@ -356,7 +362,7 @@ pub(crate) struct CompletionsArguments {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Parses a name of a closed list, which help, completions and errors print.
+/// Parser for one of a fixed list of names. Help, completions and errors print the list.
 struct Named<T>(PhantomData<fn() -> T>);
 
 impl<T> Named<T> {

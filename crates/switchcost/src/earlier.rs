@@ -1,4 +1,5 @@
-//! The records of a folder (`--history`), as evidence of the spread between runs of this machine.
+//! Reads the records in a folder (`--history`) as evidence of the spread between runs on this
+//! machine.
 
 use std::fs;
 use std::path::Path;
@@ -10,16 +11,17 @@ use crate::exit::Failure;
 use crate::kinds::{Kind, kind};
 use crate::runs;
 
-/// A folder with records of measurements, of which only the headers have been read.
+/// A folder with records of measurements, whose headers have been read.
 pub(crate) struct Folder {
-    /// Headers of the records, the newest first.
+    /// Headers of the records, newest first.
     headers: Vec<(Source, Header)>,
-    /// Reasons for which other records cannot be read.
+    /// Reasons why other records cannot be read.
     unreadable: Vec<&'static str>,
 }
 
 impl Folder {
-    /// Opens a folder, which may be empty. Records of other kinds and other files are skipped.
+    /// Opens a folder and reads the headers of its records. Files that are no records of
+    /// measurements are skipped. The folder may be empty.
     pub(crate) fn open(folder: &Path) -> Result<Folder, Failure> {
         let failed = Failure::open_folder(folder);
         let entries = fs::read_dir(folder)
@@ -46,7 +48,8 @@ impl Folder {
         })
     }
 
-    /// Returns the spread between earlier runs of the machine in this header, whose host must not be redacted.
+    /// Returns the spread between earlier runs on the machine of `header`, whose host must not be
+    /// redacted.
     pub(crate) fn runs_before(&self, header: &Header) -> EarlierRuns {
         let mut earlier = EarlierRecords::new(header);
         self.unreadable

@@ -1,4 +1,4 @@
-//! Exit codes, and the words for every failure.
+//! Exit codes, and messages for failures.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -19,37 +19,41 @@ use switchcost_simulation_record::{ReadSimulationError, WriteSimulationError};
 use switchcost_trace::{ImportError, ReadTraceError, UnfitPiece};
 use switchcost_workload::UnfitWorkingSet;
 
-/// Exit codes of the program. The numbers are part of the interface (see the man page).
+/// Exit codes of the program. The numbers are part of the interface, as described in the manual
+/// page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Exit code 0: success; for `doctor`: the machine is fit.
     Success,
     /// Exit code 1: something failed.
     Broken,
-    /// Exit code 2: the command line is wrong, or names something that does not exist, or a new
+    /// Exit code 2: the command line is wrong, names something that does not exist, or names a new
     /// file that already exists.
     Usage,
-    /// Exit code 3: a result could not be measured; for `doctor`: the machine is usable with
+    /// Exit code 3: a result could not be measured. For `doctor`: the machine is usable with
     /// caveats.
     Partial,
-    /// Exit code 4: the machine is unfit by `doctor`.
+    /// Exit code 4, of `doctor`: the machine is unfit.
     Unfit,
     /// Exit code 5: a record cannot be read.
     Record,
-    /// Exit code 6, of `compare` and `ab`: a cost has grown by more than the limit.
+    /// Exit code 6, of `compare` and `ab`: a cost has grown by more than the limit of
+    /// `--fail-above`.
     Grown,
-    /// 128 plus the signal that ended the program.
+    /// Exit code of a program that a signal ended: 128 plus the signal's number, which is the
+    /// value.
     Signal(u8),
     /// Exit code of the failed command that was observed or traced, as a shell would return it.
     Command(u8),
 }
 
 impl Exit {
-    /// Returns the exit code of a failed command; `None` if the command has succeeded.
+    /// Returns the exit code for a failed command, as a shell would; `None` if the command
+    /// succeeded.
     pub(crate) fn command_failure(status: ExitStatus) -> Option<Exit> {
         let signalled = || status.signal().map(|number| 128 + number);
         let code = status.code().or_else(signalled).unwrap_or(1);
-        // Only the lowest byte of a command's code is passed on.
+        // A command's exit code has one byte.
         (!status.success()).then(|| Exit::Command(u8::try_from(code).unwrap_or(1)))
     }
 }
@@ -88,17 +92,18 @@ impl Failure {
         }
     }
 
-    /// Creates a failure of usage: the command line names something that does not exist here.
+    /// Creates a failure of usage (exit code 2): the command line is wrong, or names something that
+    /// does not exist.
     pub(crate) fn usage(text: impl Into<String>) -> Failure {
         Failure::new(Exit::Usage, text.into())
     }
 
-    /// Creates a failure for an unreadable record or trace.
+    /// Creates a failure for a record or trace that cannot be read (exit code 5).
     pub(crate) fn record(text: impl Into<String>) -> Failure {
         Failure::new(Exit::Record, text.into())
     }
 
-    /// Creates a failure that is neither one of usage nor one of a record.
+    /// Creates a failure of any other kind (exit code 1).
     pub(crate) fn broken(text: impl Into<String>) -> Failure {
         Failure::new(Exit::Broken, text.into())
     }
@@ -107,13 +112,13 @@ impl Failure {
         self.exit
     }
 
-    /// Whether the failure is an injection that had too little time for an interval.
+    /// Returns true if an injection had too little time for a confidence interval.
     pub(crate) fn is_of_time(&self) -> bool {
         self.is_of_time
     }
 
-    /// Creates the failure for a process without an allowed CPU, used if the list of allowed CPUs
-    /// could not be read.
+    /// Creates the failure for a process without an allowed CPU, if the list of allowed CPUs could
+    /// not be read.
     pub(crate) fn cpu_refusal() -> Failure {
         Failure::usage(
             "no CPU is allowed to this process in /proc/self/status; mount /proc if it is not there (sudo mount -t proc proc \
@@ -207,7 +212,8 @@ impl Failure {
     }
 }
 
-/// Maps errors of other crates to failures of usage, of a record, or of the machine.
+/// Implements the conversion from errors of other crates to failures, with the exit code for each
+/// error.
 macro_rules! failures {
     ($($error:ty: $exit:ident $(, usage if ($usage:pat))?;)*) => {$(
         impl From<$error> for Failure {

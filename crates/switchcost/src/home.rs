@@ -1,4 +1,4 @@
-//! Folders of this user's files, by the XDG base directory specification.
+//! Folders for this user's files, by the XDG Base Directory Specification.
 
 use std::ffi::OsString;
 use std::fs::Permissions;
@@ -11,25 +11,26 @@ use switchcost_record::Readers;
 use switchcost_record::trust::make_folder;
 use tempfile::TempDir;
 
-/// Permissions of a folder for this user only.
+/// Permissions of a folder that only this user may access.
 const PRIVATE: u32 = 0o700;
 
-/// Reason for which there is no folder.
+/// Reason why a folder for this user's files cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoHome {
     #[error("neither {0} nor HOME is an absolute path")]
     Unset(&'static str),
     #[error("there is no folder {}, which HOME names", .0.display())]
     Missing(PathBuf),
-    /// The folder would be in `/` and is not created: a daemon's home (`/`, `/nonexistent`) is the
-    /// administrator's concern.
+    /// The first component of the folder's path does not exist. The folder is not created, because
+    /// a new folder in `/`, such as a daemon's home `/nonexistent`, is the administrator's
+    /// decision.
     #[error("nothing of {} is there", .0.display())]
     InRoot(PathBuf),
     #[error("{} cannot be written ({why})", .folder.display())]
     Refused { folder: PathBuf, why: String },
 }
 
-/// Kind of folder: the environment variable that names it, and the default.
+/// Kind of folder: the environment variable with its path, and its default path below the home.
 #[derive(Clone, Copy)]
 struct Kind {
     variable: &'static str,
@@ -45,24 +46,26 @@ const CACHE: Kind = Kind {
     below_home: ".cache",
 };
 
-/// Returns the folder of lasting files, `$XDG_STATE_HOME/switchcost`, by default `~/.local/state/switchcost`; it may not exist.
+/// Returns the folder for lasting files, `$XDG_STATE_HOME/switchcost`, by default
+/// `~/.local/state/switchcost`. The folder may not exist.
 pub(crate) fn state() -> Result<PathBuf, NoHome> {
     STATE.find(|name| std::env::var_os(name))
 }
 
-/// Returns the folder of files that can be created again, `$XDG_CACHE_HOME/switchcost`, by default `~/.cache/switchcost`; it may not exist.
+/// Returns the folder for files that can be created again, `$XDG_CACHE_HOME/switchcost`, by default
+/// `~/.cache/switchcost`. The folder may not exist.
 pub(crate) fn cache() -> Result<PathBuf, NoHome> {
     CACHE.find(|name| std::env::var_os(name))
 }
 
-/// Creates a folder if it does not exist, and checks that files can be created in it.
+/// Creates a folder if it does not exist, and checks that files can be created in the folder.
 pub(crate) fn make_writable(folder: &Path) -> Result<(), NoHome> {
     make_folder(folder)
         .and_then(|()| tempfile::tempfile_in(folder).map(drop))
         .map_err(|why| refused(folder, &why))
 }
 
-/// Creates a temporary folder that is not removed, for a user without a home.
+/// Creates a temporary folder for a user without a home. The folder is never removed.
 pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
     let mut new = tempfile::Builder::new();
     new.prefix(prefix)
@@ -70,7 +73,8 @@ pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
     new.tempdir().map(TempDir::keep)
 }
 
-/// Writes a file for later runs atomically, readable only by this user, replacing an existing one.
+/// Writes a file for later runs atomically. Only this user may read the file. An existing file is
+/// replaced.
 pub(crate) fn keep(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
     make_folder(folder)?;
@@ -108,7 +112,7 @@ impl Kind {
     }
 }
 
-/// Whether at least the first folder of the path exists.
+/// Returns true if the first component of an absolute path exists.
 fn is_at_all_there(path: &Path) -> bool {
     let first = path
         .ancestors()

@@ -1,4 +1,4 @@
-//! Kinds of records, recognised by their beginning or their name.
+//! Kinds of records, recognized by the beginning of the file or by its name.
 
 use switchcost_record::Source;
 use switchcost_record::injection::INJECTION_FORM;
@@ -6,14 +6,14 @@ use switchcost_record::observation::OBSERVATION_FORM;
 
 use crate::exit::Failure;
 
-/// Endings of the names of records: measurements, injections, observations, simulations and traces.
+/// Ending of the file names of measurements.
 pub(crate) const MEASURE: &str = "measure.jsonl";
 pub(crate) const INJECTION: &str = "injection.jsonl";
 pub(crate) const OBSERVATION: &str = "observation.json";
 pub(crate) const SIMULATION: &str = "simulation.parquet";
 pub(crate) const TRACE: &str = "trace.sct";
 
-/// Kind of a record.
+/// Kind of a record: what was measured, simulated, observed or injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
 pub(crate) enum Kind {
     #[strum(serialize = "a measurement")]
@@ -26,7 +26,8 @@ pub(crate) enum Kind {
     Injection,
 }
 
-/// Returns the kind of a record. An unrecognised file is treated as a measurement.
+/// Returns the kind of a record. An unrecognized file counts as a measurement, whose reader reports
+/// the error.
 pub(crate) fn kind(source: &Source) -> Kind {
     match () {
         () if is_simulation(source) => Kind::Simulation,
@@ -36,8 +37,8 @@ pub(crate) fn kind(source: &Source) -> Kind {
     }
 }
 
-/// Whether a file begins like a simulation's record; if it cannot be read, whether it is named like
-/// one. The reader then reports the read error.
+/// Returns true if a file begins like the record of a simulation. For a file that cannot be read
+/// the ending of the name decides, and the reader reports the error later.
 pub(crate) fn is_simulation(source: &Source) -> bool {
     match source.begins_with(b"PAR1") {
         Ok(is_one) => is_one,
@@ -48,8 +49,8 @@ pub(crate) fn is_simulation(source: &Source) -> bool {
     }
 }
 
-/// Whether a file begins like an observation's record; if it cannot be read, whether it is named
-/// like one.
+/// Returns true if a file begins like the record of an observation. For a file that cannot be read
+/// the ending of the name decides.
 pub(crate) fn is_observation(source: &Source) -> bool {
     match source.begins_with(beginning("", OBSERVATION_FORM).as_bytes()) {
         Ok(is_one) => is_one,
@@ -57,7 +58,7 @@ pub(crate) fn is_observation(source: &Source) -> bool {
     }
 }
 
-/// Whether a file begins like an injection's record.
+/// Returns true if a file begins like the record of an injection.
 pub(crate) fn is_injection(source: &Source) -> bool {
     let head = beginning("\"line\":\"header\",", INJECTION_FORM);
     source
@@ -65,7 +66,7 @@ pub(crate) fn is_injection(source: &Source) -> bool {
         .is_ok_and(|is_one| is_one)
 }
 
-/// Refuses a trace, which is often given in place of a record.
+/// Returns an error for a trace, which is often given in place of a record.
 pub(crate) fn refuse_trace(source: &Source) -> Result<(), Failure> {
     if source
         .begins_with(b"\x89SCT")
@@ -80,7 +81,7 @@ pub(crate) fn refuse_trace(source: &Source) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the first bytes of a record, the same for any version of its format.
+/// Returns the first bytes of a record, which are the same for any version of its format.
 fn beginning(before: &str, form: &str) -> String {
     let name = form.trim_end_matches(|letter: char| letter.is_ascii_digit());
     format!("{{{before}\"schema\":\"{name}")

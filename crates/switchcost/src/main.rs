@@ -1,7 +1,8 @@
-//! The `switchcost` program: flags, one file for each command, exit codes. Only this crate depends
-//! on all others.
+//! The `switchcost` program: flags, one file for each subcommand, and exit codes. Only this crate
+//! depends on all others.
 
-// The standard macros panic if the output is closed: `messages` prints to stderr, and `output` writes results.
+// The standard print macros panic if the output is closed. `messages` prints to stderr, and
+// `output` writes results.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod browser;
@@ -36,7 +37,7 @@ use messages::say;
 #[global_allocator]
 static MEMORY: ReportingAllocator = ReportingAllocator;
 
-/// Starts the program. It uses little stack, because the stack limit may be low.
+/// Starts the program. This function uses little stack, because the stack limit may be low.
 fn main() -> ExitCode {
     match switchcost_facts::limits::too_small_stack() {
         None => start(),
@@ -55,7 +56,8 @@ fn report_small_stack(found: Bytes) -> ExitCode {
 
 #[inline(never)]
 fn start() -> ExitCode {
-    // A repetition begins before anything else is set up: its process should do as little as possible.
+    // A process that serves a repetition sets up nothing else, because it should do as little as
+    // possible.
     if is_first(switchcost_measure::REPETITION_ARGUMENT) {
         return serve(|| {
             switchcost_measure::serve(std::io::stdin().lock(), std::io::stdout().lock())
@@ -77,7 +79,7 @@ fn start() -> ExitCode {
         );
         return ExitCode::SUCCESS;
     }
-    // Copies of the program are executed through descriptors, which would hide its name.
+    // Copies of the program are executed through file descriptors, which would hide its name.
     let _ = rustix::thread::set_name(c"switchcost");
     if is_first(switchcost_host::cleanup::CLEANUP_ARGUMENT) {
         let words: Vec<_> = std::env::args_os().skip(2).collect();
@@ -114,7 +116,7 @@ fn is_first(argument: &str) -> bool {
         .is_some_and(|first| first == argument)
 }
 
-/// Returns the arguments after the first one, if the first is `first`.
+/// Returns the arguments after the first one; `None` unless the first one is `first`.
 fn words_behind(first: &str) -> Option<Vec<String>> {
     is_first(first).then(|| {
         std::env::args_os()
@@ -124,15 +126,16 @@ fn words_behind(first: &str) -> Option<Vec<String>> {
     })
 }
 
-/// Runs the helper that undoes a set-up. It ignores signals, so that the set-up is always undone;
-/// its child processes do not inherit this.
+/// Runs the cleanup helper that undoes a set-up. The helper ignores signals, so that the set-up is
+/// always undone. Its child processes have the default actions.
 fn keep_setup() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(2).collect();
     let kept = signals::outlive().and_then(|()| switchcost_host::setup::keep(&words));
     ended("keep a set-up", kept)
 }
 
-/// Does the work of a child process: one repetition, or one run.
+/// Does the work of a child process, which is one repetition or one run, and ends with the parent
+/// process.
 fn serve(one: impl FnOnce() -> std::io::Result<()>) -> ExitCode {
     let parent = std::env::args()
         .nth(2)

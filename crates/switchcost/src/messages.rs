@@ -1,6 +1,6 @@
-//! Messages on stderr. A notice is one line; an error says what is wrong, followed by a hint that
-//! says what to do. Line breaks, escape codes and bidirectional marks in names are escaped. A
-//! message that cannot be written is dropped, so that no result is lost.
+//! Messages on stderr. A notice is one line. An error says what is wrong, and a hint says what to
+//! do. Line breaks, escape codes and bidirectional marks in names are escaped. A message that
+//! cannot be written is dropped, so that no result is lost.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -19,23 +19,23 @@ const WITHOUT_SAMPLE: &str = "leave it out; with few designs, simulating the who
 
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Turns notices off; errors are still printed.
+/// Turns notices on or off. Errors are always printed.
 pub(crate) fn set_quiet(is_quiet: bool) {
     IS_QUIET.store(is_quiet, Ordering::Relaxed);
 }
 
-/// Whether only the result and errors are printed.
+/// Returns true if notices are turned off.
 pub(crate) fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// Returns the message about a run that was paused from outside.
+/// Prints a notice on stderr, formatted as by `format!`.
 macro_rules! say {
     ($($words:tt)*) => { $crate::messages::say_text(format_args!($($words)*)) };
 }
 pub(crate) use say;
 
-/// Returns a message on a run that was paused from outside.
+/// Returns a notice about a run that was paused from outside.
 pub(crate) fn pause_message(pause: Pause) -> String {
     format!(
         "the run was paused for {} (stopped by a signal, frozen with its control group, or suspended); its budget does not count that",
@@ -43,7 +43,7 @@ pub(crate) fn pause_message(pause: Pause) -> String {
     )
 }
 
-/// Prints one line on standard error.
+/// Prints a notice as one line on stderr, unless notices are turned off.
 pub(crate) fn say_text(message: impl Display) {
     if is_quiet() {
         return;
@@ -54,7 +54,7 @@ pub(crate) fn say_text(message: impl Display) {
     ));
 }
 
-/// Prints an error and its hint.
+/// Prints an error and its hint on stderr.
 pub(crate) fn report(error: impl Display) {
     let (wrong, hint) = split_hint(&strip_error_numbers(&error.to_string()));
     print_error(&wrong, &hint.unwrap_or_default());
@@ -70,7 +70,7 @@ fn print_error(wrong: &str, hint: &str) {
     write_stderr(&text);
 }
 
-/// Writes to stderr. Errors are ignored: the terminal may be closed, or the disk full.
+/// Writes to stderr. Errors are ignored, because the terminal may be closed or the disk full.
 fn write_stderr(text: &str) {
     let _ = io::stderr().write_all(terminal::shown(text, &io::stderr()).as_bytes());
 }
@@ -142,7 +142,7 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     let hint = match (first(ContextKind::Suggested), similar) {
         _ if is_sample && usage().contains("switchcost simulate") => WITHOUT_SAMPLE.to_owned(),
         (_, Some(similar)) => format!("did you mean {similar}?"),
-        // clap's `-- VALUE` begins a command or a file here.
+        // clap's suggestion `-- VALUE` would begin a command or a file here.
         (Some(hint), _) if hint.contains("-- -") => usage(),
         (Some(hint), _) => hint,
         _ if !values.is_empty() => format!("use one of {}", values.join(", ")),
@@ -153,7 +153,7 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     (wrong, hint)
 }
 
-/// Returns what may be given for a required argument: of `<COMMAND|--all>`, "COMMAND or --all".
+/// Formats the alternatives of a required argument, such as `COMMAND|--all` as `COMMAND or --all`.
 fn alternatives(argument: &str) -> String {
     let names: Vec<_> = argument.split('|').collect();
     let text = match names.split_last() {
@@ -163,7 +163,8 @@ fn alternatives(argument: &str) -> String {
     text.replace(['<', '>'], "")
 }
 
-/// Returns the word of the command line that begins with this argument, if it is a negative number.
+/// Returns the word of the command line that begins with this argument, if the word is a negative
+/// number; `None` otherwise.
 fn negative_value(argument: &str) -> Option<String> {
     let digits = argument.strip_prefix('-')?;
     if !digits.starts_with(|first: char| first.is_ascii_digit()) {
@@ -175,8 +176,7 @@ fn negative_value(argument: &str) -> Option<String> {
     Some(word.unwrap_or_else(|| argument.to_owned()))
 }
 
-/// Rewrites a message of Rust's number parsers in plain words; `None` if the message is about
-/// something else.
+/// Rewrites an error of Rust's number parsers in plain words; `None` for other errors.
 fn plain(wrong: &str) -> Option<String> {
     let range = wrong.rsplit_once(" is not in ").map(|(_, range)| range);
     match range.and_then(|range| range.split_once("..")) {
@@ -190,7 +190,7 @@ fn plain(wrong: &str) -> Option<String> {
     }
 }
 
-/// Prints help and version on stdout, and an error on stderr.
+/// Prints help and version on stdout, and errors of the command line on stderr.
 pub(crate) fn show(answer: &clap::Error) -> Result<(), Failure> {
     if answer.use_stderr() && answer.kind() != MistakeKind::DisplayHelpOnMissingArgumentOrSubcommand
     {

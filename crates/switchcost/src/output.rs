@@ -1,4 +1,5 @@
-//! Outputs: stdout, a file that is written as a whole, or a device or FIFO that is written to directly.
+//! Outputs: stdout, stderr, a file that is replaced as a whole, or a device or FIFO that is written
+//! to directly.
 
 pub(crate) mod apart;
 mod destination;
@@ -16,12 +17,14 @@ use crate::exit::Failure;
 use crate::terminal;
 use destination::{Destination, open_stream};
 
-/// Result of writing: the outer error is the output's, the inner failure is the content's.
+/// Result of writing an output. The outer error is that of the output, the inner one that of
+/// producing the content.
 type Written<T> = io::Result<Result<T, Failure>>;
 
-/// An output, claimed before the work begins, so that an unwritable one is reported immediately.
+/// An output that is opened before the work begins, so that an unwritable one is reported
+/// immediately.
 pub(crate) struct Output {
-    /// Name given by the user; `None` for stdout.
+    /// Path given by the user; `None` for stdout and stderr.
     name: Option<PathBuf>,
     sink: Sink,
 }
@@ -29,7 +32,7 @@ pub(crate) struct Output {
 enum Sink {
     Stdout,
     Stderr,
-    /// An output that is written to directly: a device, a FIFO, or an open file of a process.
+    /// A device, a FIFO, or an open file of a process, which is written to directly.
     Stream(File),
     File(Draft),
 }
@@ -39,7 +42,7 @@ impl Output {
         name: None,
         sink: Sink::Stdout,
     };
-    /// Standard error, for the report on a command that uses standard output itself.
+    /// Standard error, for reports on a command that itself uses standard output.
     pub(crate) const STDERR: Output = Output {
         name: None,
         sink: Sink::Stderr,
@@ -56,8 +59,8 @@ impl Output {
         })
     }
 
-    /// Creates a file in a folder that switchcost owns: an existing file is replaced, and a link is
-    /// not followed.
+    /// Creates an output in a folder that switchcost owns. An existing file is replaced, and a
+    /// symbolic link is not followed.
     pub(crate) fn create_in_folder(path: &Path) -> Result<Output, Failure> {
         let draft = Draft::new(path).map_err(Failure::output(path))?;
         Ok(Output {
@@ -66,7 +69,7 @@ impl Output {
         })
     }
 
-    /// Writes all of the text; if writing fails, no file is created.
+    /// Writes a text as a whole. If writing fails, no file is created.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
         let text = match self.sink {
             Sink::Stdout => terminal::shown(text, &io::stdout()),
@@ -76,14 +79,14 @@ impl Output {
         self.write_bytes(text.as_bytes())
     }
 
-    /// Writes bytes, like [`Output::write`].
+    /// Writes bytes as a whole. If writing fails, no file is created.
     pub(crate) fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         self.write_by(|into| into.write_all(bytes).map(Ok))
             .map(|_| ())
     }
 
-    /// Writes the output of `write` as a whole; if it fails, no file is created. Returns the result
-    /// of `write`; `None` if the reader of stdout has closed it.
+    /// Writes the output of the function `write` as a whole. If `write` fails, no file is created.
+    /// Returns the result of `write`; `None` if the reader of stdout has closed it.
     pub(crate) fn write_by<T>(
         self,
         write: impl FnOnce(&mut dyn Write) -> Written<T>,
@@ -106,7 +109,7 @@ impl Output {
         }
     }
 
-    /// Returns colour and width for this output, if its reader is a terminal that supports them.
+    /// Returns the style of a report on this output: colour and width, if the output is a terminal.
     pub(crate) fn style(&self, verbosity: Verbosity) -> Style {
         let terminal = match self.sink {
             Sink::Stdout => Some(console::Term::stdout()),

@@ -1,14 +1,14 @@
-//! Stored prices of this machine, a copy of the last result of `measure --prices`.
+//! Stored miss costs of this machine: a copy of the last result of `measure --prices`.
 
 use switchcost_record::profile::{Prices, read_prices};
 use switchcost_record::{HostManifest, Source};
 
 use crate::home;
 
-/// Name of the file in the state folder.
+/// Name of the file with the stored miss costs, in the state folder.
 pub(crate) const FILE: &str = "prices.json";
 
-/// Returns the stored prices, or the reason why there are none for this machine.
+/// Returns the stored miss costs; an error with the reason if there are none for this machine.
 pub(crate) fn machine_prices(host: &HostManifest) -> Result<Prices, String> {
     let path = home::state().map_err(|why| why.to_string())?.join(FILE);
     let prices = read_prices(Source::found(&path)).map_err(|error| error.to_string())?;

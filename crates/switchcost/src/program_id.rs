@@ -1,4 +1,5 @@
-//! Identity of programs: results of one run apply to other runs of the same program.
+//! Identifies programs, so that results of one run can be applied to other runs of the same
+//! program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Programs whose work is determined by a script, without the digits of a version in their names.
+/// Names of programs whose work is determined by a script, without version numbers.
 const INTERPRETERS: [&str; 45] = [
     "ash",
     "awk",
@@ -57,57 +58,59 @@ const INTERPRETERS: [&str; 45] = [
     "zsh",
 ];
 
-/// Programs that contain many commands and choose one by the name under which they are started.
+/// Programs that contain many commands, and choose one by the name under which they are started.
 const MULTI_CALL: [&str; 3] = ["busybox", "coreutils", "toybox"];
 
-/// Programs that change a setting and then execute the command after their own options.
+/// Programs that change a setting, and then execute the command after their own options.
 const LAUNCHERS: [&str; 11] = [
     "chrt", "ionice", "nice", "nohup", "numactl", "setarch", "setpriv", "setsid", "stdbuf",
     "taskset", "timeout",
 ];
 
-/// Options whose next word alone identifies the script.
+/// Options whose value identifies the script, such as the file after `-jar`.
 const SCRIPT_OPTIONS: [&str; 2] = ["-jar", "-m"];
 
 /// Maximum depth of scripts whose interpreters are scripts, as in the kernel.
 const MOST_SCRIPTS: usize = 5;
 
-/// Bytes of each file that enter the digest.
+/// Maximum number of bytes of each file that enter the digest.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Maximum number of words among which a script is searched.
+/// Maximum number of words of a command line that are searched for a script.
 const MOST_WORDS: usize = 64;
 
-/// Identity of a program, such that the cost found in one run applies to another: its file, and for
-/// an interpreter the script.
+/// Identity of a program. Costs found in one run apply to any run of a program with an equal
+/// identity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProgramId {
     /// Build ID of the executed file.
     pub(crate) build_id: String,
-    /// Digest of the words that determine an interpreter's work, and of the files that they name; `None` for other programs.
+    /// Digest of the words that determine an interpreter's work, and of the files that these words
+    /// name; `None` for a program that is no interpreter.
     pub(crate) script: Option<String>,
 }
 
-/// Program that a command starts.
+/// The program that a command line starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Started {
     pub(crate) id: ProgramId,
     /// Number of words of the command line that identify the program.
     pub(crate) telling: usize,
-    /// Name of what is executed by any launchers: the script or the program. It becomes the task's
+    /// Name of the script or program that is executed after all launchers, which becomes the task's
     /// name.
     pub(crate) name: OsString,
-    /// Name of the executed file, which becomes the task's name, unless the first word does.
+    /// Name of the executed file, which may become the task's name, too.
     pub(crate) file: OsString,
 }
 
 impl ProgramId {
-    /// Identifies the program that a command starts; for a script, its interpreter with the script.
+    /// Identifies the program that a command line starts. A script is identified by its interpreter
+    /// and its content. Returns `None` if the program is not found.
     pub(crate) fn identify_command(words: &[OsString]) -> Option<ProgramId> {
         started(words).map(|started| started.id)
     }
 
-    /// Identifies the program that a process runs.
+    /// Identifies the program that a process runs; `None` if the process cannot be read.
     pub(crate) fn identify_process(process: u32) -> Option<ProgramId> {
         started_process(process).map(|started| started.id)
     }
@@ -117,7 +120,8 @@ impl ProgramId {
     }
 }
 
-/// Finds the program that a command starts, through scripts, `env` and launchers such as `taskset`.
+/// Finds the program that a command line starts, through scripts, `env` and launchers such as
+/// `taskset`; `None` if it is not found.
 pub(crate) fn started(words: &[OsString]) -> Option<Started> {
     let folder = Place::own()?;
     let mut words = words.to_vec();
@@ -141,7 +145,8 @@ pub(crate) fn started(words: &[OsString]) -> Option<Started> {
     None
 }
 
-/// Finds the program that a process runs, and the words of its command line.
+/// Finds the program that a process runs, with its command line; `None` if the process cannot be
+/// read.
 fn started_process(process: u32) -> Option<Started> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     let words = words_of_process(process)?;
@@ -158,7 +163,7 @@ fn started_process(process: u32) -> Option<Started> {
     )
 }
 
-/// Returns the words of a process after the first that identify its program.
+/// Returns the words of a process' command line, after the first, that identify its program.
 pub(crate) fn script_of_process(process: u32) -> Vec<OsString> {
     let telling = started_process(process).map_or(0, |started| started.telling);
     let words = words_of_process(process).unwrap_or_default();
@@ -175,11 +180,11 @@ fn word_of_bytes(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
 }
 
-/// Folder in which the files named by a program's words are found.
+/// Root and working directory that a program's words refer to.
 struct Place {
     root: PathBuf,
     working: PathBuf,
-    /// Name of the working directory as that place's root sees it.
+    /// Path of the working directory within the program's root.
     name: PathBuf,
 }
 
@@ -193,7 +198,7 @@ impl Place {
         })
     }
 
-    /// Opens the regular file that a word names.
+    /// Opens the regular file that a word names; `None` if there is no such file.
     fn open(&self, word: &OsStr) -> Option<File> {
         let path = match Path::new(word).strip_prefix("/") {
             Ok(below) => self.root.join(below),
@@ -204,7 +209,8 @@ impl Place {
     }
 }
 
-/// Creates the identity. `program` is the path by which the file can be read, `file` is its name.
+/// Identifies a program. `program` is a path by which its file can be read, `file` is the file's
+/// name.
 fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Option<Started> {
     let build_id = switchcost_symbols::build_id(program)?;
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
@@ -220,7 +226,7 @@ fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Op
     })
 }
 
-/// Returns the digest of an interpreter's script (`None` for any other program), and the number of
+/// Returns the digest of an interpreter's script (`None` for other programs), and the number of
 /// words that identify the program.
 fn script(name: &OsStr, words: &[OsString], place: &Place) -> (Option<String>, usize) {
     let words = &words[..words.len().min(MOST_WORDS)];
@@ -242,14 +248,14 @@ fn script(name: &OsStr, words: &[OsString], place: &Place) -> (Option<String>, u
     (Some(digest), first + telling)
 }
 
-/// Whether a program with this name runs scripts, by the conventions of the kernel or a shell.
+/// Returns true if a program with this name runs scripts. A version number in the name is ignored.
 pub(crate) fn is_interpreter(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     INTERPRETERS.contains(&name)
 }
 
-/// Whether one of the words after the first is a script, whatever its interpreter.
+/// Returns true if one of the words after the first is a file that begins with `#!`.
 fn names_script(words: &[OsString], place: &Place) -> bool {
     let is_script = |word: &OsString| {
         let mut start = [0; 2];
@@ -260,7 +266,7 @@ fn names_script(words: &[OsString], place: &Place) -> bool {
 }
 
 /// Returns the number of words that identify the script: up to the first file that is not the value
-/// of an option, or all words if there is none.
+/// of an option, or all words if there is no such file.
 fn telling(words: &[OsString], place: &Place) -> usize {
     for at in 1..words.len() {
         let (before, word) = (words[at - 1].to_string_lossy(), &words[at]);
@@ -276,8 +282,8 @@ fn telling(words: &[OsString], place: &Place) -> usize {
     words.len()
 }
 
-/// Digests all words but the first. For a word that names a file, the file's content is digested;
-/// if no word names a file, the working directory is added.
+/// Returns a digest of all words but the first. For a word that names a file, the file's content is
+/// digested. If no word names a file, the working directory is added.
 fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
     let mut digest = Xxh3::new();
     digest.update(applet.unwrap_or_default().as_bytes());
@@ -301,7 +307,7 @@ fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
     format!("{:016x}", digest.digest())
 }
 
-/// Returns the words after `env` and its variables; `None` if it has other options.
+/// Removes `env` and the variables that it sets; `None` if `env` has other options.
 fn strip_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
     while words
         .first()
@@ -325,8 +331,8 @@ fn strip_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
     Some(words)
 }
 
-/// Returns the command started by `taskset`, `nice` and the like, because the launcher's own words
-/// do not identify a program.
+/// Removes launchers such as `taskset` and `nice` with their own words, because these do not
+/// identify the program.
 fn strip_launchers(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_launcher = |word: &OsString| {
         let name = Path::new(word).file_name().and_then(OsStr::to_str);
@@ -345,13 +351,13 @@ fn strip_launchers(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Returns the words that a script's first line puts before the script's name; `None` for a file
-/// that is not a script.
+/// Returns the words of a script's first line, which the kernel puts before the script's name;
+/// `None` for a file that is no script.
 fn interpreter(path: &Path) -> Option<Vec<OsString>> {
     let mut start = Vec::new();
     let is_file = fs::metadata(path).is_ok_and(|facts| facts.is_file());
     let file = is_file.then(|| File::open(path).ok())??;
-    // The kernel reads no more.
+    // The kernel reads 256 bytes, too.
     file.take(256).read_to_end(&mut start).ok()?;
     let line = start
         .strip_prefix(b"#!")?
@@ -372,7 +378,7 @@ fn interpreter(path: &Path) -> Option<Vec<OsString>> {
     )
 }
 
-/// Returns the executable file of a command name, searched as in execvp(3).
+/// Returns the executable file of a command, searched for as in execvp(3); `None` if there is none.
 fn program(name: &OsString) -> Option<PathBuf> {
     if name.to_string_lossy().contains('/') {
         return std::path::absolute(name).ok();

@@ -1,4 +1,5 @@
-//! Progress of a run on stderr: a bar on a terminal, otherwise a line every ten seconds.
+//! Shows the progress of a run on stderr: as a bar on a terminal, otherwise as a line every ten
+//! seconds.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -18,8 +19,7 @@ use crate::terminal;
 /// Time between two progress lines if stderr is not a terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// Prints the progress of a time bar in words, if the bar is not drawn and the last line is old
-/// enough.
+/// Prints the progress of a bar as a line, if the bar is not drawn and the last line is old enough.
 pub(crate) fn tell(bar: &ProgressBar) {
     tell_in_words(bar, || {
         let message = bar.message();
@@ -48,15 +48,16 @@ fn tell_in_words(bar: &ProgressBar, words: impl FnOnce() -> String) {
     say!("{}", words());
 }
 
-/// A progress bar over the run's time. The calling thread draws it between repetitions, because a
-/// ticking thread would disturb a small machine.
+/// A progress bar over the time of a run. The calling thread draws the bar between repetitions,
+/// because a ticking thread would disturb the measurement on a small machine.
 pub(crate) struct Bar {
     bar: ProgressBar,
     cases: Vec<String>,
 }
 
 impl Bar {
-    /// Creates the bar; indicatif hides it if stderr is no terminal.
+    /// Creates a progress bar over the plan's budget. indicatif hides the bar if stderr is no
+    /// terminal.
     pub(crate) fn over(plan: &Plan) -> Bar {
         Bar {
             bar: over_time(plan.budget_ns),
@@ -85,7 +86,7 @@ impl Bar {
     }
 }
 
-/// Creates a bar over a budget, in milliseconds.
+/// Creates a progress bar over a budget, with positions in milliseconds.
 pub(crate) fn over_time(budget: Nanos) -> ProgressBar {
     let bar = drawn(ProgressBar::new(budget.0 / 1_000_000));
     let seconds = |state: &ProgressState, to: &mut dyn Write| {
@@ -96,7 +97,7 @@ pub(crate) fn over_time(budget: Nanos) -> ProgressBar {
     bar
 }
 
-/// A file with a bar over the bytes read from it.
+/// A file that shows a progress bar over the bytes read from it.
 pub(crate) struct FileWithBar {
     file: File,
     bar: ProgressBar,
@@ -127,7 +128,8 @@ impl Read for FileWithBar {
     }
 }
 
-/// Draws a bar on stderr; hides it if the terminal cannot redraw a line.
+/// Draws a bar on stderr, or hides it if the terminal cannot redraw a line or notices are turned
+/// off.
 fn drawn(bar: ProgressBar) -> ProgressBar {
     if terminal::cursorless().is_some() || messages::is_quiet() {
         ProgressBar::hidden()
@@ -146,7 +148,7 @@ fn style(template: &str) -> ProgressStyle {
     }
 }
 
-/// Progress display of a stream of chunks.
+/// Progress of a stream of trace chunks, by instructions and switches.
 pub(crate) struct StreamProgress {
     bar: ProgressBar,
     instructions: u64,
@@ -156,15 +158,15 @@ pub(crate) struct StreamProgress {
 }
 
 impl StreamProgress {
-    /// Creates the progress of a trace with this many instructions.
+    /// Shows the progress through a trace with this many instructions.
     pub(crate) fn over_trace(instructions: u64) -> StreamProgress {
         let mut progress = StreamProgress::new(true, None);
         progress.all_instructions = Some(instructions);
         progress
     }
 
-    /// Creates the progress, hidden unless `is_shown`: the output of programs and a bar would
-    /// garble each other.
+    /// Shows the progress through a stream whose length is unknown. The display is hidden unless
+    /// `is_shown`, because a bar would mix with the output of programs.
     pub(crate) fn new(is_shown: bool, most_switches: Option<u64>) -> StreamProgress {
         let bar = if is_shown {
             drawn(ProgressBar::new_spinner())

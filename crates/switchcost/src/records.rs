@@ -7,7 +7,7 @@ use switchcost_simulation_record::{Returned, SimulationRecord};
 
 use crate::exit::Failure;
 
-/// Returns the head of a simulation's record, and the findings from its intervals.
+/// Reads the record of a simulation, and returns its head and the findings from its intervals.
 pub(crate) fn simulation(
     source: impl Into<Source>,
     options: Options,
@@ -21,7 +21,8 @@ pub(crate) fn simulation(
     Ok((record.head, findings))
 }
 
-/// Returns the findings from intervals that are not in a file; `None` if they cannot be read.
+/// Returns the findings from intervals that are not in a file; `None` if the intervals cannot be
+/// read.
 pub(crate) fn unrecorded(head: &Simulation, intervals: Box<Returned>) -> Option<Findings> {
     let mut analyser = Analyser::new(head, Options::default());
     for batch in intervals {

@@ -1,11 +1,12 @@
-//! Removes the arguments of commands, and the name of the machine (`--redact`). Programs and their tasks keep their names.
+//! Removes the arguments of commands and the name of the machine (`--redact`). The names of
+//! programs and tasks stay.
 
 use std::path::Path;
 
 use switchcost_record::{HostManifest, LEFT_OUT};
 use switchcost_trace::TraceHeader;
 
-/// Returns a command without its arguments, and without the folder of its program.
+/// Redacts a command: removes its arguments, and the folder of its program.
 pub(crate) fn command(words: &[String]) -> Vec<String> {
     let program = words.first().map(|word| program(word));
     let arguments = (words.len() > 1).then(|| LEFT_OUT.to_owned());
@@ -19,12 +20,12 @@ fn program(word: &str) -> String {
     )
 }
 
-/// Returns a command in the form in which it is recorded and shown.
+/// Returns a command as it may be recorded, redacted if `is_redacted`.
 pub(crate) fn shown(words: Vec<String>, is_redacted: bool) -> Vec<String> {
     if is_redacted { command(&words) } else { words }
 }
 
-/// Returns this program's own command line in the form in which it is recorded.
+/// Returns this process' command line as it may be recorded, redacted if `is_redacted`.
 pub(crate) fn own_command(is_redacted: bool) -> Vec<String> {
     shown(
         std::env::args_os()
@@ -34,12 +35,12 @@ pub(crate) fn own_command(is_redacted: bool) -> Vec<String> {
     )
 }
 
-/// Returns the facts about the machine in the form in which they are recorded.
+/// Returns the facts about the machine as they may be recorded, redacted if `is_redacted`.
 pub(crate) fn host(host: HostManifest, is_redacted: bool) -> HostManifest {
     if is_redacted { host.redacted() } else { host }
 }
 
-/// Returns the header of a trace in the form in which it is recorded.
+/// Returns the header of a trace as it may be recorded, redacted if `is_redacted`.
 pub(crate) fn trace(mut header: TraceHeader, is_redacted: bool) -> TraceHeader {
     if is_redacted {
         header

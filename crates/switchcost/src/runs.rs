@@ -24,7 +24,7 @@ use crate::home::{self, NoHome, make_temporary, make_writable};
 use crate::kinds::{INJECTION, MEASURE, OBSERVATION, SIMULATION, is_observation};
 use crate::messages::say;
 
-/// Path of a record, and its permissions.
+/// Path of a record to be written, and who may read the record.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
@@ -32,9 +32,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Chooses the path named by the user, or else a new name in the usual folder. That folder is
-    /// created if needed; if it is not writable, a temporary one is used and reported. A name below
-    /// the usual folder, such as `ab` passes, gets the usual permissions.
+    /// Chooses the path named by the user, or a new name in the usual folder. The usual folder is
+    /// created if needed. If it is not writable, a temporary folder is used, which is reported. A
+    /// path in the usual folder gets the folder's permissions.
     pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Result<Place, Failure> {
         let is_usual = |path: &&Path| folder().is_ok_and(|folder| path.starts_with(folder));
         match named {
@@ -58,14 +58,14 @@ impl Place {
     }
 }
 
-/// Returns a new name in the usual folder, which is created if needed.
+/// Returns a new path in the usual folder, which is created if needed.
 pub(crate) fn new_name(ending: &str) -> Result<PathBuf, Failure> {
     let folder = usual_folder("runs")?;
     let now = name_stamp(OffsetDateTime::now_utc());
     Ok(folder.join(format!("{now}-{}-{ending}", std::process::id())))
 }
 
-/// Format of the time in names of records, chosen so that they sort by time.
+/// Format of the time in the names of records. Names in this format sort by time.
 const NAME_STAMP: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
 
@@ -74,17 +74,17 @@ fn name_stamp(time: OffsetDateTime) -> String {
         .unwrap_or_else(|_| time.unix_timestamp().to_string())
 }
 
-/// Returns the folder of records, `~/.local/state/switchcost/runs`; it may not exist.
+/// Returns the folder of records, `~/.local/state/switchcost/runs` by default. The folder may not
+/// exist.
 pub(crate) fn folder() -> Result<PathBuf, NoHome> {
     home::state().map(|state| state.join("runs"))
 }
 
-/// Longest time that a process holds the lock of an activity, unless it hangs.
+/// Longest time that a process may hold a lock. A process that holds it longer has hung.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
-/// Waits for the lock of an activity that only one run at a time may do, and holds it while the
-/// returned value lives. Returns `None` if the lock cannot be taken, or if `is_over` becomes true
-/// first.
+/// Waits for a lock that only one run may hold at a time. The lock is held while the returned file
+/// is open. Returns `None` if the lock cannot be taken, or if `is_over` becomes true before.
 pub(crate) fn take_turn(name: &str, is_over: impl Fn() -> bool) -> Option<File> {
     let folder = folder().ok()?;
     make_writable(&folder).ok()?;
@@ -100,12 +100,13 @@ pub(crate) fn take_turn(name: &str, is_over: impl Fn() -> bool) -> Option<File> 
     Some(file)
 }
 
-/// Returns the default folder of reproduced papers.
+/// Returns the default folder for the site of reproduced papers, which is created if needed.
 pub(crate) fn reproduce_folder() -> Result<PathBuf, Failure> {
     usual_folder("reproduce")
 }
 
-/// Returns a writable folder of the program's state; a temporary one if there is none.
+/// Returns a writable folder of the given name in the state folder, or a temporary folder if the
+/// state folder cannot be used.
 fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
     let usual = home::state().map(|state| state.join(name));
     match usual.and_then(|folder| make_writable(&folder).map(|()| folder)) {
@@ -117,8 +118,8 @@ fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Removes empty files of runs that were killed before they had data: files with a record's name
-/// and the number of a dead process.
+/// Removes empty records of runs that were killed before they had data. The file name has the PID,
+/// which must be that of an ended process.
 fn sweep(folder: &Path) {
     let Ok(folder) = HeldPath::found_folder(folder) else {
         return;
@@ -138,7 +139,7 @@ fn is_empty(path: &Path) -> bool {
         .is_ok_and(|file| file.is_file() && file.len() == 0)
 }
 
-/// Whether the process whose number is in the name is alive, as in
+/// Returns true if the process whose PID is in the file name is alive, as in
 /// `2026-11-24T20-45-31-12474-observation.json`.
 fn is_of_living(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -149,8 +150,9 @@ fn is_of_living(path: &Path) -> bool {
     number.is_none_or(|number| Path::new(&format!("/proc/{number}")).exists())
 }
 
-/// Creates a temporary folder, once per run, for files that the usual folder cannot take: a home
-/// may be read-only, and a daemon has none. The folder is not removed.
+/// Creates a temporary folder for files that the usual folder cannot take, and returns the same
+/// folder when called again. A home may be read-only, and a daemon has none. The folder is never
+/// removed.
 fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     if let Some(folder) = FOLDER.get() {
@@ -170,7 +172,7 @@ fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     Ok(FOLDER.get_or_init(|| folder).clone())
 }
 
-/// Shortens a path in the home folder to one below `~`.
+/// Shortens a path in the user's home to one that begins with `~`.
 pub(crate) fn short(path: &Path) -> String {
     let home = std::env::var_os("HOME")
         .map(PathBuf::from)
@@ -184,7 +186,7 @@ pub(crate) fn short(path: &Path) -> String {
     }
 }
 
-/// Returns the newest readable record of the usual folder.
+/// Returns the newest readable record in the usual folder; an error if there is none.
 pub(crate) fn newest_record() -> Result<Source, Failure> {
     let folder = folder()
         .map_err(|why| Failure::record(format!("no record is given, and {why}; name the file")))?;
@@ -216,8 +218,8 @@ pub(crate) fn newest_record() -> Result<Source, Failure> {
     })
 }
 
-/// Reports a record of the usual folder that is dated in the future, because the clock has been set
-/// back since or the file was renamed. Such a record counts as older than all others.
+/// Prints a notice on a record in the usual folder that is dated in the future. The clock may have
+/// been set back since, or the file renamed. Such a record counts as older than all others.
 pub(crate) fn report_future_records() {
     let records = folder().map(|folder| newest_first(&folder, is_record));
     let mut records = records.into_iter().flatten().flatten();
@@ -232,13 +234,13 @@ pub(crate) fn report_future_records() {
     );
 }
 
-/// Sort key of the records in the usual folder; the newest sorts last.
+/// Sort key of the records in the usual folder. The newest record has the greatest key.
 #[derive(Debug, PartialEq, Eq)]
 struct Age {
     is_future: bool,
-    /// Time in the file's name, or else the time of its last change.
+    /// Time in the file's name, or the time of the last change if the name has none.
     stamp: String,
-    /// Time of the last change, which orders records of the same second.
+    /// Time of the last change, which orders records of the same second; `None` if unknown.
     changed: Option<SystemTime>,
 }
 
@@ -282,18 +284,18 @@ impl PartialOrd for Age {
     }
 }
 
-/// Returns the records of measurements in the usual folder, the newest first.
+/// Returns the records of measurements in the usual folder, newest first.
 pub(crate) fn measurements() -> impl Iterator<Item = Source> {
     records(MEASURE)
 }
 
-/// Returns the records of injections in the usual folder, the newest first.
+/// Returns the records of injections in the usual folder, newest first.
 pub(crate) fn injections() -> impl Iterator<Item = Source> {
     records(INJECTION)
 }
 
-/// Returns the records with this ending; none if there is no folder. Reports an unreadable folder,
-/// and the first reason for unreadable records.
+/// Returns the records in the usual folder whose names have this ending, newest first. Prints a
+/// notice on an unreadable folder, and on the first unreadable record.
 fn records(ending: &'static str) -> impl Iterator<Item = Source> {
     let in_folder = |folder: PathBuf| {
         let is_one = |path: &Path| ends_with(path, ending);
@@ -316,7 +318,8 @@ fn records(ending: &'static str) -> impl Iterator<Item = Source> {
     folder().ok().map(in_folder).into_iter().flatten()
 }
 
-/// Lists the files of a folder whose names `is_one` accepts, readable or not, the newest first.
+/// Returns the files of a folder whose names `is_one` accepts, newest first, including unreadable
+/// ones. Empty files are left out.
 fn newest_first(folder: &Path, is_one: impl Fn(&Path) -> bool) -> io::Result<Vec<Source>> {
     let entries = std::fs::read_dir(folder)?.flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -325,7 +328,8 @@ fn newest_first(folder: &Path, is_one: impl Fn(&Path) -> bool) -> io::Result<Vec
     Ok(paths.into_iter().map(Source::found).collect())
 }
 
-/// Reports an unreadable record once, although the folder is read several times.
+/// Prints a notice on an unreadable record, once for each folder, because a folder is read several
+/// times.
 fn say_once(folder: &Path, refused: &Source, why: &io::Error) {
     static SAID_OF: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut said_of = SAID_OF.lock().unwrap_or_else(PoisonError::into_inner);
@@ -345,8 +349,8 @@ fn is_record(path: &Path) -> bool {
         .any(|ending| ends_with(path, &format!("-{ending}")))
 }
 
-/// Whether a non-empty file has the name of a record, in any folder. Other JSON files count only if
-/// they begin like an observation.
+/// Returns true if a file is not empty, and has the name of a record. Other JSON files must begin
+/// like an observation.
 pub(crate) fn is_named_as_record(source: &Source) -> bool {
     let path = source.path();
     !is_empty(path)
@@ -357,7 +361,7 @@ pub(crate) fn is_named_as_record(source: &Source) -> bool {
         })
 }
 
-/// Formats a time like the times in a record's header.
+/// Formats a time as in the header of a record (RFC 3339).
 pub(crate) fn stamp(now: OffsetDateTime) -> String {
     now.format(&Rfc3339)
         .unwrap_or_else(|_| now.unix_timestamp().to_string())

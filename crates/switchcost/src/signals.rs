@@ -1,5 +1,5 @@
-//! Turns SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU into a flag: a run that is asked to stop
-//! keeps its data, and reports the stop. SIGXFSZ has no effect.
+//! Turns SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU into a flag, so that a run that is asked to
+//! stop keeps its data and reports the stop. SIGXFSZ has no effect.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -19,13 +19,13 @@ use crate::messages::say;
 /// Signals that ask a run to stop.
 const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
 
-/// Longest time that a run may take to stop. Normally a run ends sooner; on a busy machine it may
-/// not.
+/// Longest time that a run may take to stop after a signal. Most runs stop sooner, but not on a
+/// busy machine.
 const LONGEST_ANSWER: Duration = Duration::from_millis(400);
 
-/// Makes a write beyond the file size limit (`ulimit -f`) an error with advice, instead of a signal
-/// that kills. The signal gets a handler that does nothing; if it were ignored, the traced programs
-/// would inherit that.
+/// Makes a write beyond the file size limit (`ulimit -f`) an error with advice, instead of a fatal
+/// signal. The signal gets a handler that does nothing, because traced programs would inherit an
+/// ignored signal.
 pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     if is_ignored(SIGXFSZ) {
         return Ok(());
@@ -35,7 +35,8 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
         .map_err(Failure::signals)
 }
 
-/// Ignores signals that would end this process. Programs that it starts have the default actions.
+/// Ignores signals that would end this process. Programs that this process starts have the default
+/// actions.
 pub(crate) fn outlive() -> std::io::Result<()> {
     let mut signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
         .into_iter()
@@ -43,7 +44,7 @@ pub(crate) fn outlive() -> std::io::Result<()> {
     signals.try_for_each(|signal| flag::register(signal, Arc::default()).map(drop))
 }
 
-/// Returns the exit code of a run that was asked to stop, whatever its result.
+/// Returns the exit code of a run that was asked to stop; `None` if no signal came.
 pub(crate) fn told_to_stop() -> Option<Exit> {
     WATCHED.get().and_then(Interrupt::exit)
 }
@@ -52,26 +53,27 @@ static WATCHED: OnceLock<Interrupt> = OnceLock::new();
 
 /// A flag that the first signal sets. A second signal ends the program immediately. Exceptions are
 /// SIGHUP, which both the shell and the kernel send when a terminal closes, and SIGXCPU, which
-/// comes each second once the limit on CPU time is reached.
+/// comes each second after the limit on CPU time.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     number: Arc<AtomicUsize>,
     is_raised: Arc<AtomicBool>,
-    /// Whether the first signal ends the program immediately.
+    /// Whether the first signal ends the program immediately, because there is no result yet.
     is_without_result: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// Watches for signals. A run that does not end in time after a signal is ended immediately,
-    /// and keeps the recorded data. Helpers then clean up as if the run had been killed.
+    /// Watches for signals. A run that does not stop in time after a signal is ended immediately,
+    /// and the data recorded so far are kept. Cleanup helpers then act as if the run had been
+    /// killed.
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let interrupt = Interrupt::watch_to_the_end()?;
         interrupt.end_in_time("interrupted: the unfinished part is not recorded")?;
         Ok(interrupt)
     }
 
-    /// Ends the program immediately if it has not ended in time after a signal. A signal that came
-    /// earlier counts, too, except Ctrl-C: the user waits for the report, and may press Ctrl-C
+    /// Ends the program immediately if it does not stop in time after a signal. An earlier signal
+    /// counts, too, except Ctrl-C, because the user waits for the report and may press Ctrl-C
     /// again.
     pub(crate) fn end_in_time(&self, message: &'static str) -> Result<(), Failure> {
         let (mut told, mut tell) = UnixStream::pair().map_err(Failure::signals)?;
@@ -84,7 +86,7 @@ impl Interrupt {
         }
         let number = Arc::clone(&self.number);
         let end = move || {
-            // The pipe is closed, so no signal can come.
+            // The other end of the pipe is closed, so no signal can come.
             if told.read_exact(&mut [0]).is_err() {
                 return;
             }
@@ -96,18 +98,18 @@ impl Interrupt {
         started.map(drop).map_err(Failure::signals)
     }
 
-    /// Watches for signals in a run that is recorded only at its end. The run continues until then,
-    /// and then calls [`end_in_time`](Interrupt::end_in_time).
+    /// Watches for signals in a run that is recorded only at its end. After a signal the run
+    /// records its data, and then calls [`end_in_time`](Interrupt::end_in_time).
     ///
-    /// Signals that were ignored before stay ignored, as `nohup` and a shell's background jobs
-    /// expect.
+    /// Signals that are ignored stay ignored, as `nohup` and a shell's background jobs expect.
     pub(crate) fn watch_to_the_end() -> Result<Interrupt, Failure> {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
         let is_without_result = Arc::new(AtomicBool::new(false));
         switchcost_host::cpu_limit::is_watched().map_err(Failure::signals)?;
         for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
-            // In this order the first signal only raises the flags, and the second finds them raised.
+            // In this order of handlers, the first signal only sets the flags, and the second
+            // signal finds the flags set.
             if signal != SIGXCPU {
                 flag::register_conditional_default(signal, Arc::clone(&is_without_result))
                     .map_err(Failure::signals)?;
@@ -129,8 +131,8 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Prepares a run that has no result yet. During the preparation a signal ends the program
-    /// immediately.
+    /// Calls `run`, which prepares a run without a result. Until `run` returns, a signal ends the
+    /// program immediately.
     pub(crate) fn prepare<T>(&self, run: impl FnOnce() -> T) -> T {
         self.is_without_result.store(true, SeqCst);
         if self.is_raised() {
@@ -145,12 +147,13 @@ impl Interrupt {
         self.number.load(SeqCst) != 0
     }
 
-    /// Returns the interrupt as a plain flag, for callers that do not deal with signals.
+    /// Returns the flag that a signal sets, for callers that do not deal with signals.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.is_raised
     }
 
-    /// Returns the exit code that a shell expects of a program ended by the signal.
+    /// Returns the exit code that a shell expects of a program ended by the signal; `None` if no
+    /// signal came.
     pub(crate) fn exit(&self) -> Option<Exit> {
         match self.number.load(SeqCst) {
             0 => None,

@@ -1,4 +1,4 @@
-//! Determines the capabilities of the terminal from the user's environment.
+//! Determines the capabilities of the terminal from environment variables.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 
 use strum::{Display, EnumIter, EnumString};
 
-/// Condition for colour and bold type.
+/// When to use colour and bold type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Color {
-    /// Colour is used on a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
+    /// On a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
     #[default]
     Auto,
     Always,
@@ -19,12 +19,12 @@ pub(crate) enum Color {
 
 static COLOR: OnceLock<Color> = OnceLock::new();
 
-/// Sets the use of colour, once for the program.
+/// Sets when to use colour. Only the first call has an effect.
 pub(crate) fn set_color(color: Color) {
     let _ = COLOR.set(color);
 }
 
-/// Whether this output uses colour.
+/// Returns true if this output uses colour.
 pub(crate) fn is_coloured(on: &impl IsTerminal) -> bool {
     match COLOR.get().copied().unwrap_or_default() {
         Color::Always => true,
@@ -36,22 +36,22 @@ pub(crate) fn is_coloured(on: &impl IsTerminal) -> bool {
     }
 }
 
-/// Names of terminals without a movable cursor, which cannot be drawn on (terminfo(5)).
+/// Values of `TERM` for terminals without a movable cursor (terminfo(5)).
 const WITHOUT_CURSOR: [&str; 6] = ["", "dumb", "unknown", "network", "dialup", "plugboard"];
 
-/// Returns the name of a terminal that can only print successive lines, possibly empty; `None` for
+/// Returns the value of `TERM`, possibly empty, of a terminal without a movable cursor; `None` for
 /// other terminals.
 pub(crate) fn cursorless() -> Option<String> {
     dumb(|name| std::env::var_os(name))
 }
 
-/// Whether the terminal shows only ASCII: its encoding is not UTF-8, or is unknown.
+/// Returns true if the terminal shows only ASCII: its encoding is unknown or not UTF-8.
 pub(crate) fn is_ascii() -> bool {
     is_ascii_by(|name| std::env::var_os(name))
 }
 
-/// Returns the text in characters that this output can show; unchanged if the output is not a
-/// terminal.
+/// Replaces characters that this output cannot show. A text for an output that is no terminal stays
+/// unchanged.
 pub(crate) fn shown(text: &str, on: &impl IsTerminal) -> String {
     if !text.is_ascii() && on.is_terminal() && is_ascii() {
         switchcost_report::ascii(text)
@@ -69,7 +69,7 @@ fn dumb(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
 }
 
 fn is_ascii_by(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    // The first variable that is set counts (locale(7)).
+    // Only the first of these variables that is set is used (locale(7)).
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(|name| variable(name).filter(|value| !value.is_empty()));

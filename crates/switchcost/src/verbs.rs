@@ -1,4 +1,4 @@
-//! One file for each command of the program.
+//! One file for each subcommand of the program.
 
 pub(crate) mod ab;
 pub(crate) mod compare;

@@ -152,7 +152,7 @@ pub(crate) struct AbArguments {
     pub(crate) measure: Vec<String>,
 }
 
-/// Parses a change to be detected.
+/// Parses the change to be detected as a percentage from 0.1 % to 1000 %.
 fn parse_change(text: &str) -> Result<f64, String> {
     let share = parse_share(text)
         .ok()

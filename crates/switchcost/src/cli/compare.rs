@@ -87,7 +87,7 @@ pub(crate) struct VerdictFiles {
     pub(crate) markdown: Option<PathBuf>,
 }
 
-/// Parses a share: 0.05 for 5 %.
+/// Parses a percentage as a share of 1, such as `5%` as 0.05.
 pub(super) fn parse_share(text: &str) -> Result<f64, String> {
     // Parsing as hundredths, without a division, gives 99.99% as 0.9999 to the last bit.
     let share = text
@@ -102,7 +102,8 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
         })
 }
 
-/// Parses a confidence. It may be closer to 1 than that of one measurement, because many comparisons share the allowed error.
+/// Parses a confidence from 50 % to 99.9999 %. A single measurement needs no such high confidence,
+/// but many comparisons share the allowed error.
 pub(super) fn parse_confidence(text: &str) -> Result<f64, String> {
     let share = parse_share(text)
         .ok()

@@ -42,12 +42,12 @@ With -p, the busiest thread of a running service is preempted in phases. In some
 spins for as long. The cost of cold caches is the difference in CPU time per unit of work. The thread is pinned to one CPU during the \
 run, and never stopped. Its affinity is restored at the end, even if switchcost is killed.";
 
-/// Footprint of the preemptor, as the user names it.
+/// Memory that the preemptor touches, as given on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Footprint {
-    /// A size in bytes.
+    /// A number of bytes.
     Size(Bytes),
-    /// The size of a cache of this level.
+    /// The size of the cache with this level.
     Level(u32),
 }
 
@@ -66,7 +66,8 @@ impl FromStr for Footprint {
     }
 }
 
-/// Allowed periods. With a longer one a time slice would outlast the core's constant speed; with a shorter one little else would be done.
+/// Least and greatest period of preemptions. With a longer period, a time slice would outlast the
+/// core's constant speed. With a shorter one, the program would hardly run.
 const PERIODS: [Nanos; 2] = [Nanos::micros(50), Nanos::millis(100)];
 
 fn parse_period(text: &str) -> Result<Nanos, String> {

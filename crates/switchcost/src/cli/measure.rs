@@ -26,7 +26,7 @@ pub(crate) enum PlacementFlag {
     Matrix,
 }
 
-/// Arguments that a ready-made list of cases excludes.
+/// Names of the arguments that cannot be combined with a preset.
 pub(crate) const SELECTORS: [&str; 16] = [
     "mechanism",
     "runtime",
@@ -383,12 +383,12 @@ pub(crate) struct MeasureArguments {
 }
 
 impl MeasureArguments {
-    /// Whether tasks of a runtime are measured.
+    /// Returns true if switches of a language runtime are to be measured.
     pub(crate) fn has_runtimes(&self) -> bool {
         !self.runtime.is_empty() || self.runtime_command.is_some()
     }
 
-    /// Returns the arguments of `measure` without flags.
+    /// Returns the arguments of `measure` as parsed from a command line without flags.
     pub(crate) fn usual() -> MeasureArguments {
         match Cli::try_parse_from(["switchcost", "measure"]).map(|cli| cli.verb) {
             Ok(Verb::Measure(arguments)) => *arguments,
@@ -397,7 +397,7 @@ impl MeasureArguments {
     }
 }
 
-/// Vector registers by name, or all of the machine's.
+/// Vector registers in use at a switch: one kind, or all kinds that the machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VectorStateFlag {
     All,

@@ -46,7 +46,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
         .ok_or_else(|| format!("'{text}' is not a port; write 9435, or 192.0.2.1:9435"))
 }
 
-/// Shortest reporting period: a shorter one would end between two reads of the sums.
+/// Shortest reporting period. A shorter one would end between two reads of the counters.
 const SHORTEST_PERIOD: Nanos = Nanos::millis(100);
 
 fn parse_duration(text: &str) -> Result<Nanos, String> {
@@ -69,7 +69,7 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
     Ok(time)
 }
 
-/// Numbers of processes.
+/// PIDs of processes, as given on the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct Processes(pub(crate) Vec<u32>);
 

@@ -1,4 +1,4 @@
-//! All output paths of a command line.
+//! Lists the output paths of a command line.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use super::compare::VerdictFiles;
 use super::trace::{TraceAction, TraceArguments};
 use super::{Stacks, Verb};
 
-/// A path, with the option that names it.
+/// An output path, with the option that names it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named<'a> {
     pub(crate) option: &'static str,
@@ -14,7 +14,7 @@ pub(crate) struct Named<'a> {
 }
 
 impl Verb {
-    /// Returns all output paths of this command line.
+    /// Returns all output paths of this subcommand's arguments.
     pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
         match self {
             Verb::Measure(it) => named([

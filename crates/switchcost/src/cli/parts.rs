@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use clap::Args;
 
-/// A range of instructions of a trace, counted from 0, without its end; `None` as end stands for the end of the trace.
+/// A range of a trace in instructions, counted from 0, without its end. `None` as end stands for
+/// the end of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) from: u64,
@@ -38,7 +39,8 @@ impl FromStr for Stretch {
 }
 
 impl Stretch {
-    /// Returns the range within a trace of this many instructions; `None` if it lies outside.
+    /// Returns the range in a trace with this many instructions; `None` if the range lies outside
+    /// of the trace.
     pub(crate) fn within(&self, instructions: u64) -> Option<Range<u64>> {
         let to = self.to.unwrap_or(instructions);
         (self.from < to && to <= instructions).then_some(self.from..to)
@@ -69,13 +71,14 @@ pub(crate) struct PartArguments {
 }
 
 impl PartArguments {
-    /// Whether a part of a trace is requested.
+    /// Returns true if an argument that selects a part of a trace is given.
     pub(crate) fn is_given(&self) -> bool {
         self.range.is_some() || self.warm_up.is_some()
     }
 }
 
-/// Intervals after a switch: their length in instructions, and their number.
+/// Recorded intervals after each switch: length of an interval in instructions, and number of
+/// intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IntervalFlag {
     pub(crate) instructions: u64,

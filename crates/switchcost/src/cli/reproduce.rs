@@ -15,17 +15,17 @@ use super::{HELP_TEMPLATE, Named, Verbosity, first_paragraph};
 pub(crate) enum What {
     /// Li, Ding and Shen 2007.
     Li2007,
-    /// The poster of Michigan.
+    /// The poster of Chen, Wu, Jiang and Hu (Michigan).
     Michigan,
-    /// The blog post.
+    /// The blog post on threads, a mutex and a condition variable.
     Blog,
-    /// lmbench's matrix.
+    /// The matrix of context switches of lmbench.
     Lmbench,
     /// Mogul and Borg 1990.
     Mogul1990,
-    /// What they conclude, on the machines since then.
+    /// Conclusions of the papers, tested on current machines.
     Today,
-    /// All of them.
+    /// All papers.
     All,
 }
 

@@ -92,7 +92,7 @@ pub(crate) struct RuntimesArguments {
 }
 
 impl RuntimesArguments {
-    /// Converts the arguments to those of `measure`.
+    /// Converts the arguments of `runtimes` to those of `measure`.
     pub(crate) fn as_measure(&self) -> MeasureArguments {
         let RuntimesArguments {
             runtime,

@@ -148,16 +148,16 @@ Examples:
   switchcost simulate live --design zen4-epyc-9004 --with 'sort big' -- grep -c x big
   switchcost simulate two.sct --range 100000000..200000000        part of a trace";
 
-/// Length of a time slice.
+/// Length of a time slice, as given on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantum {
-    /// This many instructions.
+    /// A number of instructions.
     Instructions(u64),
-    /// As many instructions as the designs have cycles in this time.
+    /// A time, which is converted to as many instructions as the designs have cycles in this time.
     Time(Nanos),
 }
 
-/// Least quantum in instructions: the kernel needs longer for a switch.
+/// Least quantum in instructions. The kernel takes more for a switch.
 const FEWEST_INSTRUCTIONS: u64 = 1000;
 
 impl FromStr for Quantum {
@@ -179,7 +179,7 @@ impl FromStr for Quantum {
     }
 }
 
-/// Lists an argument of `trace` under a heading that names its condition.
+/// Moves an argument of `trace` to the help section on simulations of live programs.
 fn move_to_live(argument: Arg) -> Arg {
     argument.help_heading("With live: what to trace")
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Args};
 use switchcost_units::{Bytes, Nanos};
 
-/// Highest rate of the guest's instructions, in millions per second: allowed rates range from a processor of 1990 to one of today.
+/// Highest rate of a guest's instructions, in millions per second. The allowed rates range from a
+/// processor of 1990 to a current one.
 const MOST_MIPS: u32 = 1000;
 
 /// A whole guest, or several, for programs of the user's.
@@ -109,7 +110,7 @@ pub(crate) struct GuestArguments {
     pub(crate) physical: bool,
 }
 
-/// Restricts an argument that another verb takes several times to one use.
+/// Allows an argument only once, although another subcommand takes it several times.
 pub(crate) fn allow_once(argument: Arg) -> Arg {
     argument.action(ArgAction::Set)
 }
@@ -122,11 +123,12 @@ pub(crate) fn show_workload_default(mips: Arg) -> Arg {
     ))
 }
 
-/// Number of times that 1000 million instructions a second are halved.
+/// Rate of a guest's instructions as a shift: 1000 million per second, halved this many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IcountShift(pub(crate) u32);
 
-/// Parses a rate. QEMU counts a power of two of nanoseconds per instruction.
+/// Parses a rate in millions of instructions per second. QEMU supports powers of two in nanoseconds
+/// per instruction.
 fn parse_mips(text: &str) -> Result<IcountShift, String> {
     let need = || {
         let known: Vec<String> = (0..=10).map(mips_text).collect();
@@ -149,7 +151,7 @@ fn mips_text(icount_shift: u32) -> String {
     }
 }
 
-/// Parses a time slice within the limits of Linux's schedulers: from 0.1 ms to 1 s.
+/// Parses a time slice within the limits of Linux's schedulers, which are 0.1 ms and 1 s.
 fn parse_slice(text: &str) -> Result<Nanos, String> {
     let slice: Nanos = text
         .parse()

@@ -12,31 +12,31 @@ use switchcost_workload::{Access, Pattern};
 use super::system::{GuestArguments, SystemArguments, allow_once};
 use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, exclude_page, first_paragraph};
 
-/// Length of a scheduled time slice: that of Mogul and Borg 1990.
+/// Default quantum in instructions: that of Mogul and Borg 1990.
 pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
 
-/// Seed of the lengths of scheduled time slices.
+/// Default seed of the random lengths of scheduled time slices.
 pub(crate) const TURN_SEED: u64 = 1;
 
-/// In which order the traced tasks run.
+/// Order in which traced tasks run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum OrderFlag {
-    /// One after another, round-robin: the same inputs give the same order
+    /// Round-robin, with one task at a time. The same inputs give the same order.
     #[default]
     Scheduled,
-    /// As the kernel runs them
+    /// The order in which the kernel runs the tasks.
     AsRun,
 }
 
-/// Which processes the traced programs see.
+/// Processes that the traced programs can see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum ProcessesFlag {
-    /// Themselves, by numbers that are the same each time
+    /// Only the traced programs, with PIDs that are the same in each run.
     #[default]
     Own,
-    /// All of the machine
+    /// All processes of the machine.
     All,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct CaptureArguments {
 }
 
 impl CaptureArguments {
-    /// Whether any argument differs from its default.
+    /// Returns true if any of these arguments differs from its default.
     pub(crate) fn is_given(&self) -> bool {
         let CaptureArguments {
             with,
@@ -291,16 +291,17 @@ pub(crate) struct WalksArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum ForeignFormat {
-    /// Text of `valgrind --tool=lackey --trace-mem=yes`
+    /// Text output of `valgrind --tool=lackey --trace-mem=yes`.
     Lackey,
-    /// Text of Dinero
+    /// Text in the din format of Dinero.
     Din,
-    /// Records of ChampSim's tracer, also compressed by gzip
+    /// Records of ChampSim's tracer, plain or compressed by gzip.
     #[strum(serialize = "champsim")]
     ChampSim,
-    /// Packets of gem5's CommMonitor or MemTraceProbe, also compressed by gzip
+    /// Packets of gem5's CommMonitor or MemTraceProbe, plain or compressed by gzip.
     Gem5,
-    /// Records of DynamoRIO's drmemtrace, also compressed; of a folder, the threads that have files of their own
+    /// Records of DynamoRIO's drmemtrace, plain or compressed: a file, or a folder with a file for
+    /// each thread.
     Drmemtrace,
 }
 
@@ -329,9 +330,9 @@ pub(crate) struct ImportArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum ExportFormat {
-    /// Text of Dinero
+    /// Text in the din format of Dinero.
     Din,
-    /// Text as of `valgrind --tool=lackey --trace-mem=yes`
+    /// Text in the format of `valgrind --tool=lackey --trace-mem=yes`.
     Lackey,
 }
 

@@ -1,5 +1,5 @@
-//! Checks that the outputs of a command line are different files: otherwise one output would
-//! replace the other.
+//! Checks that the outputs of a command line are different files, because otherwise one output
+//! would replace the other.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,8 @@ use super::destination::{Destination, folder_of};
 use crate::cli::outputs::Named;
 use crate::exit::Failure;
 
-/// Refuses two options that name the same file, by whatever names. A device, a FIFO, or an open file of a process may take several outputs.
+/// Returns an error if two options name the same file, even by different paths. A device, a FIFO,
+/// or an open file of a process may be named several times.
 pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
     for Named { option, path } in outputs {
@@ -27,16 +28,16 @@ pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Identity of an existing file, or the path of a new one.
+/// Identity of an output file: its path, and its inode if it exists.
 struct File {
     path: PathBuf,
-    /// Device and inode number of an existing file.
+    /// Device and inode number; `None` for a file that does not exist yet.
     node: Option<(u64, u64)>,
 }
 
 impl File {
-    /// Resolves a name; `None` for something other than a file, or for a path that cannot be
-    /// reached, whose use fails later with the reason.
+    /// Resolves the path of an output file. Returns `None` if the path is no file, or cannot be
+    /// reached, which is reported later when the file is opened.
     fn resolve(name: &Path) -> Option<File> {
         // A folder can be an output, too.
         let folder = || name.canonicalize().ok().filter(|path| path.is_dir());

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use super::trap;
 
-/// Maximum number of links that are followed, as in the kernel (path_resolution(7)).
+/// Maximum number of symbolic links that are followed, as in the kernel (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// Destination of an output's name, after all links.
+/// Where an output goes, after all symbolic links.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     /// The standard output of this program.
     Stdout,
-    /// A device, FIFO or open file, which is written to and not replaced.
+    /// A device, FIFO or open file, which is written to rather than replaced.
     Stream(PathBuf),
     /// A file to be created or replaced.
     File(PathBuf),
@@ -21,7 +21,8 @@ pub(super) enum Destination {
 
 impl Destination {
     pub(super) fn resolve(name: &Path) -> io::Result<Destination> {
-        // The kernel reports unreachable paths and circular links; links without a target are no error.
+        // The kernel reports unreachable paths and circular links. A link without a target is no
+        // error.
         let found = fs::metadata(name);
         match &found {
             Ok(facts) if facts.is_dir() => return Err(ErrorKind::IsADirectory.into()),
@@ -56,18 +57,19 @@ impl Destination {
     }
 }
 
-/// Opens a destination that is written to directly, unless another user may have placed it as a
-/// trap.
+/// Opens a device, a FIFO or an open file for writing. Returns an error if another user may have
+/// placed it as a trap.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
     let folder = folder_of(path);
-    // Both before opening, which may wait for a reader, and after.
+    // The check is done before opening, because opening may wait for a reader, and again on the
+    // open file.
     trap::refuse(&fs::metadata(path)?, folder)?;
     let file = OpenOptions::new().append(true).open(path)?;
     trap::refuse(&file.metadata()?, folder)?;
     Ok(file)
 }
 
-/// Returns the folder that contains a name.
+/// Returns the folder that contains a path; `.` for a bare name.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -78,8 +80,8 @@ fn is_name_of_a_file(path: &Path) -> bool {
     path.file_name().is_some() && !path.as_os_str().as_bytes().ends_with(b"/")
 }
 
-/// Whether the links in a folder are the open files of a process (`/proc/PID/fd`): the kernel
-/// follows them to the open file, whatever its name.
+/// Returns true if the links in a folder are open files of a process (`/proc/PID/fd`). The kernel
+/// follows such a link to the open file, whatever its name.
 fn is_of_descriptors(folder: &Path) -> bool {
     folder.starts_with("/proc") && folder.ends_with("fd")
 }

@@ -1,7 +1,7 @@
-//! Detects traps that another user put in the place of an output. In a folder in which everybody
-//! may create files (sticky, such as /tmp) a FIFO, a socket or a link of another user is not
-//! followed or written to, not even by root. The rule is that of the kernel's `fs.protected_fifos`
-//! and `fs.protected_symlinks`, which apply only if they are set, and only for files to be created.
+//! Detects traps that another user put in place of an output. In a sticky folder in which everybody
+//! may create files, such as /tmp, a FIFO, socket or link of another user is not followed or
+//! written to, not even by root. The rule is that of the kernel's `fs.protected_fifos` and
+//! `fs.protected_symlinks`, which may be turned off, and cover only files to be created.
 
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
@@ -11,7 +11,8 @@ use std::path::Path;
 const STICKY: u32 = 0o1000;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Returns an error if `found`, which is in `folder`, may be a trap.
+/// Returns an error if the file with metadata `found` may be a trap. `folder` is the folder of the
+/// file.
 pub(super) fn refuse(found: &Metadata, folder: &Path) -> io::Result<()> {
     let folder = std::fs::metadata(folder)?;
     if is_trap(

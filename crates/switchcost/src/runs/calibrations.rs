@@ -1,5 +1,5 @@
-//! Stores costs of a switch on this machine next to the folder of records. Each complete
-//! measurement adds its cost, or the fact that it found none, wherever its own record is.
+//! Stores costs of a switch on this machine, next to the folder of records. Each complete
+//! measurement adds its cost, or the fact that it found none, even if its own record is elsewhere.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,42 +16,43 @@ use time::{Duration, OffsetDateTime};
 use crate::home;
 use crate::messages::say;
 
-/// Age beyond which a measurement is not used, because the load on the machine and its host may
-/// have changed.
+/// Age up to which a calibration is used. Afterwards the load on the machine and its host may have
+/// changed.
 const STALE: Duration = Duration::hours(24);
 
-/// Time before a failed or incomplete calibration is repeated, because a busy machine mostly stays
-/// busy.
+/// Time after which a failed or incomplete calibration is repeated. A busy machine mostly stays
+/// busy for some time.
 pub(crate) const RETRY: Duration = Duration::minutes(10);
 
 const SCHEMA: &str = "switchcost-calibrations/1";
 
-/// Maximum number of stored outcomes; only the newest are kept, from before and after changes of
-/// the machine's settings.
+/// Maximum number of stored outcomes. Only the newest are kept, which may have different settings
+/// of the machine.
 const MOST: usize = 8;
 
-/// Largest size of the file, in bytes.
+/// Maximum size of the file with the outcomes, in bytes.
 const LONGEST: u64 = 4 << 20;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outcomes {
     schema: String,
-    /// Outcomes, the newest last.
+    /// Outcomes of measurements, newest last.
     outcomes: Vec<Outcome>,
 }
 
-/// The outcome of a measurement.
+/// The outcome of a measurement on this machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
-    /// Start of the measurement (RFC 3339).
+    /// Start of the measurement (RFC 3339, UTC).
     pub(crate) started_at: String,
     host: HostManifest,
     pub(crate) record: PathBuf,
-    /// Calibration; `None` if it could not be measured.
+    /// Cost of a switch; `None` if it could not be measured.
     pub(crate) calibration: Option<Calibration>,
 }
 
-/// Stores the calibration of a measurement, or the fact that it has none, and returns it.
+/// Stores the calibration from a measurement, or the fact that it has none. Returns the
+/// calibration; `None` if there is none, or if the measurement lacks a required case.
 pub(crate) fn keep(
     record: &MeasureRecord,
     findings: &Findings,
@@ -74,20 +75,21 @@ pub(crate) fn keep(
     if let Some(place) = place().filter(|_| is_complete || outcome.is_whole()) {
         let mut outcomes = Outcomes::read(&place);
         outcomes.add(outcome);
-        // A home may be read-only; this was reported when the place of the record was chosen.
+        // A home may be read-only. This was reported when the path of the record was chosen.
         let _ = outcomes.write(&place);
     }
     calibration
 }
 
-/// Returns the path of the file with the outcomes, next to the folder of records.
+/// Returns the path of the file with the outcomes, next to the folder of records; `None` without a
+/// state folder.
 pub(crate) fn place() -> Option<PathBuf> {
     Some(super::folder().ok()?.with_file_name("calibrations.json"))
 }
 
 impl Outcomes {
-    /// Reads the outcomes. If the file cannot be read they are empty, and the cost is measured
-    /// again.
+    /// Reads the stored outcomes. If the file cannot be read there are none, and the cost is
+    /// measured again.
     pub(crate) fn read(path: &Path) -> Outcomes {
         let read = || -> io::Result<Outcomes> {
             let mut text = String::new();
@@ -117,7 +119,8 @@ impl Outcomes {
         self.outcomes.drain(..surplus);
     }
 
-    /// Returns the newest recent outcome of a machine, preferably a complete one.
+    /// Returns the newest outcome on a machine that is recent enough, preferably one with all
+    /// costs; `None` if there is none.
     pub(crate) fn newest(&self, host: &HostManifest, now: OffsetDateTime) -> Option<&Outcome> {
         let is_fresh = |outcome: &&Outcome| {
             let limit = if outcome.is_whole() { STALE } else { RETRY };
@@ -131,7 +134,7 @@ impl Outcomes {
     }
 }
 
-/// Whether the cases include a switch without a working set and one with arrays, over pipes.
+/// Returns true if the cases include a pipe switch without a working set, and one with arrays.
 fn has_all(cases: &[Case]) -> bool {
     let has = |is_empty| {
         cases.iter().any(|case| {
@@ -142,7 +145,8 @@ fn has_all(cases: &[Case]) -> bool {
 }
 
 impl Outcome {
-    /// Whether the outcome also has the cost of reloading, both likely and upper bound.
+    /// Returns true if the calibration has the cost of reloading data, too: both the likely cost
+    /// and its bound.
     fn is_whole(&self) -> bool {
         self.calibration.as_ref().is_some_and(|calibration| {
             let mut loads = calibration.loads.iter();
@@ -151,8 +155,9 @@ impl Outcome {
     }
 }
 
-/// Whether a switch costs the same on both machines, that is, the kernel, the processor, and
-/// everything that slows either down are the same. A record may omit the kernel's command line.
+/// Returns true if a switch costs the same on both hosts: the kernel, the processor, and all
+/// settings that affect the cost are equal. The kernel's command line is ignored for a redacted
+/// record.
 pub(crate) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
     let now = if record.is_redacted() {
         host.clone().redacted()

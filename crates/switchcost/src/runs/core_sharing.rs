@@ -1,6 +1,6 @@
-//! Stores evidence of earlier runs about this machine's core, next to the records: the speed of
-//! additions on an unshared core, and the cost of sharing it. A run on a core that is shared
-//! throughout cannot find these itself.
+//! Stores evidence from earlier runs about this machine's core, next to the folder of records: the
+//! speed of additions on an unshared core, and the cost of sharing the core. A run whose core is
+//! shared throughout cannot find these values itself.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -15,21 +15,21 @@ use crate::messages::say;
 
 const SCHEMA: &str = "switchcost-core-sharing/1";
 
-/// Maximum number of stored runs; only the newest are kept. A virtual machine that has moved to
-/// another processor thus forgets the old one.
+/// Maximum number of stored runs. Only the newest are kept, so that a virtual machine that has
+/// moved to another processor forgets the old one.
 const RUNS: usize = 16;
 
-/// Largest size of the file, in bytes.
+/// Maximum size of the file, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Largest ratio between the least ratios of two runs that confirm each other; a single run may be
-/// a chance result.
+/// Largest ratio between the results of two runs that confirm each other. A single result may be
+/// due to chance.
 const AGREE_WITHIN: f64 = 1.03;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct History {
     schema: String,
-    /// Runs, the newest last.
+    /// Runs on this machine, newest last.
     runs: Vec<Run>,
 }
 
@@ -42,7 +42,7 @@ struct Run {
     shared_costs: Vec<SharedCost>,
 }
 
-/// Kind of core, and the probe with which it was measured.
+/// Kind of core, and parameters of the probe that measured it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Core {
     hostname: String,
@@ -64,8 +64,8 @@ impl Core {
     }
 }
 
-/// Adds the evidence of earlier runs on the same kind of core to the facts about the clock. A table
-/// of known cores has precedence.
+/// Adds the evidence of earlier runs on the same kind of core to the facts about the core's clock.
+/// The built-in table of cores has precedence.
 pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
     let Some(path) = path() else { return };
     let history = read(&path).unwrap_or_else(|error| {
@@ -78,7 +78,7 @@ pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
     history.recall(&Core::new(host, clock), clock);
 }
 
-/// Stores the evidence of a run. A failure to store it does not affect the run.
+/// Stores the evidence of a run. A failure to store does not affect the run.
 pub(crate) fn keep(record: &MeasureRecord, sharing: CoreSharing) {
     let (Some(path), clock) = (path(), &record.header.core_clock) else {
         return;
@@ -97,7 +97,7 @@ pub(crate) fn keep(record: &MeasureRecord, sharing: CoreSharing) {
         least_per_mille,
         shared_costs,
     });
-    // A home may be read-only; this was reported when the place of the record was chosen.
+    // A home may be read-only. This was reported when the path of the record was chosen.
     let _ = write(&path, &history);
 }
 
@@ -125,12 +125,12 @@ impl History {
     }
 }
 
-/// Returns the path of the file, next to the folder of records.
+/// Returns the path of the file, next to the folder of records; `None` without a state folder.
 fn path() -> Option<PathBuf> {
     Some(super::folder().ok()?.with_file_name("core-sharing.json"))
 }
 
-/// Reads the file; returns an empty history if there is none.
+/// Reads the stored runs. A missing file gives an empty history.
 fn read(path: &Path) -> io::Result<History> {
     let file = match open_found(path) {
         Ok(file) => file,
@@ -153,7 +153,7 @@ fn read(path: &Path) -> io::Result<History> {
     Ok(history)
 }
 
-/// Writes the file atomically.
+/// Writes the stored runs atomically.
 fn write(path: &Path, history: &History) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(history)?;
     text.push(b'\n');

@@ -23,11 +23,11 @@ use crate::verbs::compare::{self, Verdicts};
 use flags::Flags;
 use session::{Folders, Session};
 
-/// Change to be detected by default, as a share.
+/// Default change to be detected, as a share of the cost.
 const USUAL_CHANGE: f64 = 0.02;
 
-/// Power with which a change of that size should be shown; 0.8 is usual for experiments (Cohen,
-/// Statistical Power Analysis, 1988).
+/// Probability with which a change of the given size should be detected. 0.8 is usual in
+/// experiments (Cohen, Statistical Power Analysis, 1988).
 const POWER: f64 = 0.8;
 
 pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {

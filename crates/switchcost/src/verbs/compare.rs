@@ -53,19 +53,19 @@ fn two_sides(base: &Path, new: &Path, arguments: &CompareArguments) -> Result<Ex
     Ok(exit(&comparison))
 }
 
-/// Returns the exit code of a comparison: whether a cost has grown by more than allowed, or could
-/// not be compared.
+/// Returns the exit code of a comparison, which tells whether a cost has grown by more than the
+/// limit, or could not be compared.
 pub(super) fn exit(comparison: &Comparison) -> Exit {
     match comparison.slower_than_allowed {
         Some(1..) => Exit::Grown,
-        // A cost that could not be compared has not passed.
+        // A cost that could not be compared does not pass the limit.
         _ if comparison.pairs.iter().any(Pair::is_open) => Exit::Partial,
         _ if comparison.is_blind_to_limit() => Exit::Partial,
         _ => Exit::Success,
     }
 }
 
-/// Returns one record, or all records of a folder in the order of their names.
+/// Returns the record at a path, or all records of a folder in the order of their names.
 fn records_at(path: &Path) -> Result<Vec<Source>, Failure> {
     if path.is_dir() {
         records_in(path)

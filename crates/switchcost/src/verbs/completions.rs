@@ -1,4 +1,5 @@
-//! `switchcost completions`: completion scripts for shells, generated from the definition of the flags.
+//! `switchcost completions`: prints completion scripts for shells, generated from the definition of
+//! the flags.
 
 use clap::CommandFactory;
 

@@ -1,5 +1,5 @@
-//! `switchcost inject`: tries the command, preempts one of its copies, and records and reports the
-//! results.
+//! `switchcost inject`: runs copies of a command, preempts one of them, and records and reports the
+//! cost.
 
 mod neighbours;
 mod progress;
@@ -38,11 +38,11 @@ use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 use progress::Watcher;
 
-/// Length of the alternating time slices of the two copies: short compared with changes of the
-/// core's speed.
+/// Length of the alternating time slices of the two copies. Changes of the core's speed take much
+/// longer.
 const TURN: Nanos = Nanos::millis(8);
 
-/// Default period of preemptions of a command.
+/// Default period of the preemptions of a command.
 const PERIOD: Nanos = Nanos::micros(250);
 
 pub(crate) fn run(arguments: &InjectArguments) -> Result<Exit, Failure> {
@@ -61,7 +61,7 @@ fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
     show(arguments, &path, output)
 }
 
-/// Reports the results, from the record.
+/// Prints the report from the record of an injection.
 fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Result<Exit, Failure> {
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
@@ -75,7 +75,8 @@ fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Result<Exit
     )
 }
 
-/// Injects, and returns the path of the record; `None` if the run was stopped before there was one.
+/// Measures, and returns the path of the record; `None` if the run was stopped before there was a
+/// record.
 pub(super) fn recorded(
     arguments: &InjectArguments,
     interrupt: &Interrupt,
@@ -127,7 +128,8 @@ fn plan(
     })
 }
 
-/// Returns the timings: the first period named by the user, then the others in ascending order.
+/// Returns the timings of the periods: the first period that the user named, and the others in
+/// ascending order.
 fn timings(named: &[Nanos], usual: Nanos, turn: impl Fn(Nanos) -> Nanos) -> (Timing, Vec<Timing>) {
     let of = |period| Timing {
         period_ns: period,
@@ -151,8 +153,8 @@ fn missing_groups(why: &io::Error) -> Failure {
     ))
 }
 
-/// Returns the CPU named by the user, or the quietest one without another measurement; the only CPU
-/// of a machine must be named.
+/// Returns the CPU named by the user, or the quietest CPU that no other measurement uses. If only
+/// one CPU is allowed, the user must name it.
 fn cpu(
     arguments: &InjectArguments,
     host: &HostManifest,
@@ -181,7 +183,7 @@ fn cpu(
     }
 }
 
-/// Checks that there is another CPU to move to.
+/// Checks that the CPU to which copies are moved is allowed, and differs from the copies' CPU.
 fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Failure> {
     let Some(other) = arguments.move_to else {
         return Ok(());
@@ -195,7 +197,7 @@ fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Fa
     )))
 }
 
-/// Checks that there is a CPU for all other tasks, or that they may wait.
+/// Checks that there is a CPU for all other tasks, or that the user accepts that they wait.
 fn check_others(
     arguments: &InjectArguments,
     host: &HostManifest,
@@ -210,7 +212,7 @@ fn check_others(
     }
 }
 
-/// Returns the footprints in ascending order, the empty one first.
+/// Returns the footprints in bytes, in ascending order, beginning with 0.
 fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Failure> {
     let of = |footprint: &Footprint| match footprint {
         Footprint::Size(size) => Ok(*size),
@@ -248,7 +250,7 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
     Ok(sizes)
 }
 
-/// Checks that this process may get the priority with which the preemptor takes the CPU.
+/// Checks that this process may get the real-time priority that the preemptor needs.
 fn check_rights(cpu: CpuId) -> Result<(), Failure> {
     let requested = RequestedControls {
         cpus: Some(vec![cpu]),
@@ -344,9 +346,9 @@ fn record(
     Ok(Some(()))
 }
 
-/// Makes one run without preemption, with the copies stopped and continued by signals. If signals
-/// do not reach all child processes, or if the copies are to be moved, control groups freeze and
-/// thaw the copies, which takes longer and varies more.
+/// Makes a run without preemption, in which signals stop and continue the copies. If signals do not
+/// reach all child processes, or if copies are to be moved, control groups freeze and thaw the
+/// copies. Control groups take longer, and the time varies more.
 fn tried(
     (subject, folder): (Subject, &TemporaryFolder),
     instruments: &Instruments,
@@ -400,8 +402,8 @@ fn announce(found: &Undisturbed, plan: &Plan) {
     );
 }
 
-/// Returns the CPUs for all other tasks: those not taken, or if there are none, those that are only
-/// occupied at times.
+/// Returns the CPUs for all other tasks: those not in `taken`, or if none is left, those that the
+/// measurement uses only at times.
 fn remaining_cpus(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     let but = |taken: &[Option<CpuId>]| -> Vec<CpuId> {
         host.cpus_allowed
@@ -418,7 +420,7 @@ fn remaining_cpus(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     }
 }
 
-/// Returns the clock and the core's clock, as found on the CPU of the two copies.
+/// Returns the clock and the facts about the core's clock, as found on the CPU of the copies.
 fn instruments(cpu: CpuId, is_tsc_invariant: bool) -> (Instruments, ClockFacts, CoreClock) {
     let _pin = pin(&[cpu]).ok();
     let (clock, reason) = Clock::choose_for(&[cpu], is_tsc_invariant);

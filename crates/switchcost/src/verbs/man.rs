@@ -1,4 +1,4 @@
-//! `switchcost man`: the manual page, generated from the definition of the flags, or that definition for programs.
+//! `switchcost man`: prints the manual page, or the definition of the flags as JSON for programs.
 
 pub(crate) mod flags;
 

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let path = record(arguments, selection::preset(arguments), &interrupt)?;
-    // The report on one screen names the record itself.
+    // The report on one screen already names the record.
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
@@ -54,7 +54,8 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     show_loaded(&loaded, &path, &arguments.form, arguments.verbosity, output)
 }
 
-/// Measures the parts of the cost of live programs' switches, as coarsely as `measure --quick`.
+/// Measures the costs that `observe` needs, as precisely as `measure --quick`. Returns the path of
+/// the record.
 pub(super) fn measure_for_observe(
     redaction: Redaction,
     interrupt: &Interrupt,
@@ -69,7 +70,7 @@ pub(super) fn measure_for_observe(
     )
 }
 
-/// Plans and measures a run, and records everything.
+/// Plans and measures a run, records all samples, and returns the path of the record.
 fn record(
     arguments: &MeasureArguments,
     preset: Preset,
@@ -117,8 +118,8 @@ fn record(
     Ok(place.path)
 }
 
-/// Returns the longest time that a run may continue on a busy CPU until each case has an interval,
-/// however wide. The limit keeps the first results of a new user quick.
+/// Returns the longest time of a run on a busy CPU, which may exceed the budget until each case has
+/// an interval; `None` without a limit. The limit lets a new user see first results soon.
 fn longest(preset: Preset) -> Option<Nanos> {
     match preset {
         Preset::Quick => Some(Nanos::seconds(36)),
@@ -127,7 +128,8 @@ fn longest(preset: Preset) -> Option<Nanos> {
     }
 }
 
-/// Returns the requested policy; a real-time one only if it was neither turned off nor refused.
+/// Returns the scheduling policy for the run. A real-time policy is used only if it was neither
+/// turned off nor refused.
 fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy {
     let is_applied = controls.iter().any(|control| {
         control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied
@@ -142,7 +144,8 @@ fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy 
     }
 }
 
-/// Starts the requested noise, and returns it with the entry for the record's list of controls.
+/// Starts network noise on a CPU. Returns the noise with its entry in the record's list of
+/// controls.
 fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure> {
     let noise = NetworkNoise::start(cpu, seed).map_err(|error| {
         Failure::usage(format!(

@@ -1,4 +1,4 @@
-//! `switchcost observe`: determines the cost of a switch, observes, records, and reports.
+//! `switchcost observe`: finds the cost of a switch, observes, records and reports.
 
 mod calibrated;
 mod endpoint;
@@ -99,17 +99,19 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         recorded = kept.write(&observation);
     }
     if let Err(error) = recorded {
-        // The observation ends with this process, so it is shown before the error.
+        // The observation is lost when this process ends, so it is shown before the error.
         show_unrecorded(arguments, observation, output, stacks)?;
         return Err(error.into());
     }
-    // The report reads the record again: with thousands of processes the observation takes much memory.
+    // The report reads the record again, because an observation of thousands of processes takes
+    // much memory.
     drop(observation);
     let exit = show(arguments, kept.path(), output, stacks)?;
     traced.map(|()| failed.unwrap_or(exit))
 }
 
-/// Observes, and returns the observation with the exit code of a command that failed.
+/// Observes, and returns the observation. The exit code is that of a failed command; `None` if no
+/// command failed.
 fn observe(
     arguments: &ObserveArguments,
     target: Target,
@@ -179,8 +181,7 @@ fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
     found.map_err(|why| ObserveError::from(why).into())
 }
 
-/// Returns the output of the result: standard error for a report on a command that uses standard
-/// output itself.
+/// Opens the output of the report: stderr for a report on a command that itself uses stdout.
 fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
     if keeps_output(arguments) && arguments.form.output.is_none() {
         return Ok(Output::STDERR);
@@ -188,15 +189,16 @@ fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
     Output::claim(arguments.form.output.as_deref())
 }
 
-/// Whether a command shares standard output with the report. Machine-readable output goes to
-/// standard output unless it has another destination.
+/// Returns true if the command uses stdout itself, so that the report goes elsewhere.
+/// Machine-readable output goes to stdout unless a file is named.
 fn keeps_output(arguments: &ObserveArguments) -> bool {
     let form = &arguments.form;
     let is_table = form.format() == Format::Table && !form.is_page() && arguments.every.is_none();
     !arguments.command.is_empty() && (is_table || arguments.form.output.is_some())
 }
 
-/// Returns the command that runs during the observation of another target.
+/// Returns the command that runs while another target is observed; `None` if the command itself is
+/// the target, or there is none.
 fn companion(arguments: &ObserveArguments, target: &Target) -> Option<Command> {
     let is_target = matches!(target, Target::Command(_));
     (!is_target && !arguments.command.is_empty()).then(|| command(arguments))
@@ -219,12 +221,12 @@ fn command(arguments: &ObserveArguments) -> Command {
     Command::new(arguments.command.clone(), streams).shown_as(shown)
 }
 
-/// Whether the observation lasts until it is stopped, or until its target ends.
+/// Returns true if the observation lasts until it is stopped, or until its target ends.
 fn is_endless(arguments: &ObserveArguments) -> bool {
     arguments.listen.is_some() || arguments.live || arguments.every.is_some()
 }
 
-/// Returns the message at the start: the target, and the duration.
+/// Returns the notice at the start of an observation: its target and its duration.
 fn announcement(arguments: &ObserveArguments, target: &Target) -> String {
     let usual = target.usual_duration().filter(|_| !is_endless(arguments));
     let end = match (target, arguments.duration.or(usual)) {
@@ -282,7 +284,7 @@ fn call_tracing(arguments: &ObserveArguments) -> CallTracing {
     }
 }
 
-/// Reports the missing BPF, or fails if the requested data need it.
+/// Prints a notice that BPF is missing; an error if the requested data need BPF.
 fn report_missing_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure> {
     if arguments.events.is_some() {
         return Err(Failure::broken(format!(
@@ -318,7 +320,7 @@ fn show(
     Ok(exit)
 }
 
-/// Shows an observation that could not be recorded.
+/// Prints the report on an observation that could not be recorded.
 fn show_unrecorded(
     arguments: &ObserveArguments,
     observation: Observation,
@@ -330,7 +332,7 @@ fn show_unrecorded(
     stacks.write(&loaded)
 }
 
-/// Returns the numbers in their order, without repetitions.
+/// Returns the numbers in their order, without duplicates.
 fn deduplicate(named: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut seen = std::collections::BTreeSet::new();
     named.filter(|process| seen.insert(*process)).collect()

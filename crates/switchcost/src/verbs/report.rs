@@ -1,4 +1,4 @@
-//! `switchcost report`: prints the report of a record again, or makes a page of it.
+//! `switchcost report`: prints the report of a record again, or writes it as an HTML page.
 
 mod loaded;
 pub(super) mod pictures;
@@ -64,7 +64,8 @@ fn html_of(loaded: &[Loaded]) -> html::Html {
     html::render(&loaded.iter().map(Loaded::part).collect::<Vec<_>>())
 }
 
-/// Analyses a record and writes its report. All reports are written by this function.
+/// Reads and analyses a record, and writes its report. Every report from a file is written by this
+/// function.
 pub(crate) fn show(
     path: &Path,
     form: &OutputArguments,
@@ -74,7 +75,7 @@ pub(crate) fn show(
     show_loaded(&Loaded::read(path)?, path, form, verbosity, output)
 }
 
-/// Writes the report of a record that has been read.
+/// Writes the report of a record that has been read from `path`.
 pub(super) fn show_loaded(
     loaded: &Loaded,
     path: &Path,
@@ -104,13 +105,13 @@ pub(super) fn show_text(
     output.write(&text)
 }
 
-/// Returns the report; after a one-screen report, a line refers to the rest.
+/// Renders the report of a record. A report on one screen ends with a line on the full report.
 fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     let text = loaded.text(format, style);
     if format != Format::Table || style.is_detailed {
         return text;
     }
-    // Without a name the newest record is shown.
+    // `report` without a name shows the newest record.
     let is_newest = runs::newest_record().is_ok_and(|newest| newest.path() == path);
     let record = if is_newest {
         String::new()
@@ -139,7 +140,8 @@ fn worse(a: Exit, b: Exit) -> Exit {
     if a == Exit::Success { b } else { a }
 }
 
-/// Claims the output. It must not be one of the records, which a typing mistake would destroy.
+/// Opens an output; an error if the output is one of the records, because a typing mistake would
+/// destroy the record.
 pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Result<Output, Failure> {
     if let Some(name) = name
         && let Ok(place) = name.canonicalize()

@@ -1,4 +1,5 @@
-//! `switchcost reproduce`: runs the commands of each paper, and writes the results as a site.
+//! `switchcost reproduce`: runs the commands of each paper, and writes the results as a site of
+//! HTML pages.
 
 mod again;
 mod folder;
@@ -23,7 +24,7 @@ use folder::Folder;
 use others::Others;
 use run::Runner;
 
-/// Judged result of one paper.
+/// A paper with the results of its steps, and the verdicts on its claims.
 struct Done {
     paper: Paper,
     exhibits: Vec<Exhibit>,
@@ -83,8 +84,9 @@ fn is_wanted(papers: &[What], paper: Paper) -> bool {
         .any(|what| *what == What::All || what.to_string() == paper.to_string())
 }
 
-/// Returns the site's CPU, unless the user names another one: the quietest CPU changes from hour to
-/// hour, so a continued site keeps its own.
+/// Returns the machine for the steps of a site, with the CPU named by the user, or the CPU of an
+/// unfinished site. The quietest CPU changes from hour to hour, so a site that is continued keeps
+/// its CPU.
 fn site<'a>(
     arguments: &ReproduceArguments,
     host: &'a HostManifest,
@@ -121,7 +123,7 @@ fn site<'a>(
     })
 }
 
-/// Returns the budget that a step's command names; 0 without one.
+/// Returns the budget in the command line of a step; 0 without one.
 fn budget(step: &Step) -> Nanos {
     let mut words = step.arguments.iter().skip_while(|word| *word != "--budget");
     let named = words.nth(1).and_then(|word| word.parse().ok());

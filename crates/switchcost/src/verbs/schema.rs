@@ -1,4 +1,4 @@
-//! `switchcost schema`: JSON Schema of all JSON output, derived from the printed types.
+//! `switchcost schema`: prints JSON Schemas of all JSON output, derived from the printed types.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Returns all schemas by name and version.
+/// Returns all schemas, by name and version.
 fn schemas() -> Map<String, Value> {
     let flags = switchcost_report::schema::schema_of::<flags::Description>(flags::SCHEMA);
     switchcost_report::schema::schemas()
@@ -36,7 +36,8 @@ fn printed_schema(printed: Printed, schemas: Map<String, Value>) -> Value {
     found.map_or(Value::Null, |(_, schema)| schema)
 }
 
-/// Completes a schema. Links in descriptions are removed, because their pages are elsewhere, and a number that is not finite may be null.
+/// Completes a schema. Links in descriptions are removed, because their pages are elsewhere.
+/// Numbers may be null, because JSON has no infinite numbers.
 fn finish_schema(schema: &mut Value) {
     match schema {
         Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| match value {
@@ -51,7 +52,7 @@ fn finish_schema(schema: &mut Value) {
     }
 }
 
-/// Replaces `[words](page.md)` by `words`.
+/// Replaces links in a text, such as `[words](page.md)`, by their words.
 fn strip_links(text: &str) -> String {
     let Some((before, link)) = text.split_once('[') else {
         return text.to_owned();

@@ -32,7 +32,7 @@ use ended::Ended;
 use run::Run;
 use skip::Skip;
 
-/// Name in place of a design that lists the built-in ones.
+/// Word in place of a design that asks for the list of built-in designs.
 const LIST: &str = "list";
 
 const DEFAULT_INTERVAL: u64 = 10_000;
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         ));
     }
     let source = match &arguments.traces[..] {
-        // The word `live` ends the list.
+        // The word `live` ends the list of traces.
         [] if arguments.capture.command.is_empty() => {
             return Err(Failure::usage(
                 "no trace is given; name a file written by switchcost trace, or give a command: switchcost simulate live -- ls",
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Refuses flags that only live simulations obey.
+/// Returns an error if flags for tracing are given, which only live simulations use.
 fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
     if capture.is_given() {
         Err(Failure::usage(
@@ -119,12 +119,13 @@ fn simulate_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failu
     Ok(if is_whole { shown } else { Exit::Record })
 }
 
-/// Prints the notes of a trace, which qualify all numbers, if a table has no room for them.
+/// Prints the notes of a trace, which qualify all numbers, for a report that has no room for them.
 fn print_notes(header: &TraceHeader) {
     header.notes.iter().for_each(|note| say!("{note}"));
 }
 
-/// Simulates a trace. Returns the result, and whether it covers the whole trace; `None` if the trace is empty.
+/// Simulates a trace. Returns the result, and whether it covers the whole trace; `None` if the
+/// trace is empty.
 fn simulate(
     path: &Path,
     arguments: &DesignArguments,
@@ -152,7 +153,8 @@ fn simulate(
     Ok(Some((ended, incomplete.is_none())))
 }
 
-/// Simulates all chunks; returns the reason if the stream ends before the end of the trace.
+/// Simulates all chunks of a stream. Returns the reason if the stream ends before the end of the
+/// trace.
 fn feed(
     run: &mut Run,
     path: &Path,
@@ -176,16 +178,16 @@ fn feed(
     }
 }
 
-/// Part of a run of live programs that is counted.
+/// Part of a run of live programs that is counted, and the length of its intervals.
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch {
     /// Length of an interval, in instructions.
     pub(crate) interval: u64,
-    /// Number of switches before the first one that is counted.
+    /// Number of switches before the counted part.
     pub(crate) skipped_switches: u64,
 }
 
-/// Captures and simulates at the same time; the trace is kept only if a file for it is named.
+/// Captures and simulates programs at the same time. The trace is kept only if `keep` names a file.
 pub(crate) fn live(
     programs: impl Live,
     arguments: &DesignArguments,
@@ -200,7 +202,7 @@ pub(crate) fn live(
     let is_redacted = arguments.redaction.redact;
     let header: TraceHeader = redact::trace(programs.header(), is_redacted);
     let mut skip = Skip::new(skipped_switches);
-    // One pass for many designs would go through the whole trace.
+    // A sweep over many designs would count the skipped part, too.
     let in_full = if skip.is_any() {
         &part::choose_in_full(arguments)
     } else {

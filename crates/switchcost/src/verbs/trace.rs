@@ -1,4 +1,4 @@
-//! `switchcost trace`: captures programs, and inspects, checks and converts traces.
+//! `switchcost trace`: captures programs, and shows, checks and converts traces.
 
 pub(crate) mod capture;
 mod export;

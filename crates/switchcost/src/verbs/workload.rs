@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::folder)?;
     let programs = arguments.set.prepare(folder.path(), arguments.seed)?;
     programs.iter().try_for_each(check)?;
-    // Segments of client and server are a few thousand instructions long.
+    // Segments of the client and the server have only a few thousand instructions.
     let interval = if arguments.set == Set::ClientServer {
         1_000
     } else {
@@ -53,8 +53,8 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     simulate::live(session, &arguments.designs, stretch, output).map(set_exit)
 }
 
-/// Refuses a program on the PATH that root should not execute. A missing program is reported later,
-/// when it is started.
+/// Returns an error for a program in PATH that root should not execute. A missing program is
+/// reported later, when it is started.
 fn check(program: &Program) -> Result<(), Failure> {
     let name = program.arguments.first().map(|name| name.to_string_lossy());
     let name = name.as_deref().unwrap_or_default();
@@ -66,8 +66,8 @@ fn check(program: &Program) -> Result<(), Failure> {
     }
 }
 
-/// Returns the exit code without those of the programs, because the workload's programs are part of
-/// switchcost.
+/// Returns the exit code of the workload. The exit codes of its programs are not passed on, because
+/// these programs are part of switchcost.
 fn set_exit(exit: Exit) -> Exit {
     if matches!(exit, Exit::Command(_)) {
         Exit::Partial
@@ -76,7 +76,7 @@ fn set_exit(exit: Exit) -> Exit {
     }
 }
 
-/// Path of the inputs in a guest, the same in each run.
+/// Path of the inputs in a guest, which is the same in each run.
 const IN_GUEST: &str = "/programs";
 
 fn guest(
@@ -109,8 +109,8 @@ fn guest(
     )
 }
 
-/// Creates the command. Its temporary files go to switchcost's temporary folder, and are removed
-/// with it.
+/// Creates the command of a program. Its temporary files go to switchcost's temporary folder, and
+/// are removed together with that folder.
 fn command(program: Program, temporary: &Path) -> Command {
     let mut command = Command::new(program.arguments);
     command.directory = Some(program.folder);

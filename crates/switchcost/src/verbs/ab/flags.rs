@@ -1,4 +1,4 @@
-//! Chooses the flags of `measure` for each run.
+//! Chooses the flags of `measure` for each run of `ab`.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
@@ -10,31 +10,31 @@ use crate::exit::Failure;
 use crate::messages;
 use clap::Parser;
 
-/// Time of a run in addition to its budget: starting, inspecting the machine, testing clocks,
-/// writing and reading the record.
+/// Time of a run beside its budget: starting, inspecting the machine, testing clocks, writing and
+/// reading the record.
 const OVERHEAD: Nanos = Nanos::millis(400);
 
 /// Usual number of runs of each side. More runs are better than longer ones, because a single run
 /// does not show the differences between runs.
 const USUAL_RUNS: u32 = 15;
 
-/// Least time of a case: eight repetitions, with their processes.
+/// Least time for a case: eight repetitions, with their processes.
 const LEAST_OF_A_CASE: Nanos = Nanos::millis(600);
 
-/// Presets that have a time of their own.
+/// Presets that have their own time.
 const PRESETS: [&str; 3] = ["quick", "full", "lmbench"];
 
-/// Flags that runs may not have, because `ab` itself sets the outputs.
+/// Flags that the runs may not have, because `ab` sets their outputs itself.
 const NOT_FOR_RUNS: [&str; 6] = ["record", "history", "prices", "format", "output", "details"];
 
-/// Time available for a least number of runs of each side.
+/// Total time, and the least number of runs of each side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
     pub(super) budget: Nanos,
     pub(super) runs: u32,
 }
 
-/// Flags of `measure` in a description.
+/// Flags of `measure` for each run.
 #[derive(Clone, Debug)]
 pub(super) struct Flags {
     words: Vec<String>,
@@ -42,7 +42,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Completes the given flags for one run among many.
+    /// Parses the given flags of `measure`, and adds those that one of many runs needs.
     pub(super) fn new(given: &[String], cpu: Option<CpuId>, time: Time) -> Result<Flags, Failure> {
         let command = ["switchcost", "measure"]
             .into_iter()
@@ -111,7 +111,7 @@ impl Flags {
         &self.words
     }
 
-    /// Returns the budget of a run's measurement, if it is known.
+    /// Returns the budget of a run; `None` if a preset determines it.
     pub(super) fn budget(&self) -> Option<Nanos> {
         self.budget
     }
@@ -121,7 +121,7 @@ fn is_given(matches: &ArgMatches, name: &str) -> bool {
     matches.value_source(name) == Some(ValueSource::CommandLine)
 }
 
-/// Returns the number of cases: the product of the lengths of the lists.
+/// Returns the number of cases that the flags select: the product of the lengths of all lists.
 fn cases(arguments: &MeasureArguments) -> u64 {
     let lists = [
         arguments.mechanism.len() + arguments.runtime.len(),

@@ -1,4 +1,4 @@
-//! Runs both sides, and compares the results so far.
+//! Runs both sides of an A/B test in turn, and compares the results.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,23 +24,23 @@ use crate::exit::Failure;
 use crate::progress::{over_time, tell};
 use crate::signals::Interrupt;
 
-/// Longest time that a set-up may take, in addition to the run.
+/// Longest time for a set-up, added to that of the run.
 const LONGEST_SETUP: Duration = Duration::from_secs(120);
 
-/// Longest time of a run without a known budget.
+/// Longest time of a run whose budget is unknown.
 const LONGEST_RUN: Duration = Duration::from_secs(600);
 
-/// Number of bytes quoted from the end of a failed run's output.
+/// Number of bytes that are quoted from the end of a failed run's output.
 const QUOTED_BYTES: usize = 300;
 
-/// Folders of the records of both sides.
+/// Folders for the records of both sides.
 pub(super) struct Folders {
     pub(super) all: PathBuf,
     readers: Readers,
 }
 
 impl Folders {
-    /// Creates the folders of a new run.
+    /// Creates the folders for a new A/B test; an error if they exist.
     pub(super) fn make(all: &Path, readers: Readers) -> Result<Folders, Failure> {
         for folder in [all.to_owned(), all.join("base"), all.join("new")] {
             let failed = |source: io::Error| match source.kind() {
@@ -79,10 +79,10 @@ fn side_failed(side: Side, found: &str, log: &Path) -> String {
     )
 }
 
-/// A record that was read: its path, content and findings.
+/// A record that has been read: its path, content and findings.
 type Read = (String, MeasureRecord, Findings);
 
-/// The interleaved runs in progress.
+/// An A/B test in progress.
 pub(super) struct Session<'a> {
     arguments: &'a AbArguments,
     arms: [Setup; 2],
@@ -97,7 +97,7 @@ pub(super) struct Session<'a> {
     complaints: Vec<String>,
 }
 
-/// Results of the runs.
+/// Result of an A/B test.
 pub(super) struct Done {
     pub(super) order: Vec<Side>,
     pub(super) elapsed: Nanos,
@@ -183,7 +183,7 @@ impl<'a> Session<'a> {
             })
     }
 
-    /// Returns the command of this program for a run.
+    /// Returns the command line of `switchcost measure` for a run of one side.
     fn program(&self, side: Side, record: &Path) -> Vec<OsString> {
         let own = match self.arms[side as usize].wrapper.is_empty() {
             true => own_program(),
@@ -238,14 +238,14 @@ impl Runs for Session<'_> {
             }
         }
         let Some(code) = kept.code else { return Ok(()) };
-        // 3: something could not be measured; the comparison says what that means.
+        // Exit code 3: something could not be measured, which the comparison reports.
         if !matches!(code, 0 | 3) || !path.exists() {
             let found = match code {
                 0 | 3 => "its set-up exited before the run (do not call exit in it)".to_owned(),
                 _ => format!("its set-up or its run exited with code {code}"),
             };
             let failed = side_failed(side, &found, &log);
-            // 2: the flags of the run ask for what does not exist.
+            // Exit code 2: the flags of the run name something that does not exist.
             return Err(match code {
                 2 => Failure::usage(failed),
                 _ => Failure::broken(failed),
@@ -288,8 +288,8 @@ impl Runs for Session<'_> {
     }
 }
 
-/// Returns the last output of a run, followed by what to do. Output of other programs never appears
-/// in a hint.
+/// Describes the last output of a failed run, and says what to do. The output of other programs is
+/// never part of a hint.
 fn described(log: &Path) -> String {
     let (said, log) = (quoted(log), bind_semicolons(log.display()));
     match said {
@@ -298,7 +298,7 @@ fn described(log: &Path) -> String {
     }
 }
 
-/// Returns the last lines that a run printed, joined to one line.
+/// Returns the last lines of a run's output, joined to one line.
 fn quoted(log: &Path) -> String {
     let text = fs::read(log)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -316,8 +316,8 @@ fn quoted(log: &Path) -> String {
         .join("; ")
 }
 
-/// Returns the line in which a shell reports that it found no program. The exit code of a program
-/// in the background is lost.
+/// Returns the line in which a shell reports that it found no program; `None` if there is none. The
+/// exit code does not tell, because that of a background program is lost.
 fn missing_program(log: &str) -> Option<&str> {
     log.lines()
         .map(str::trim)

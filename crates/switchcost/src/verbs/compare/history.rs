@@ -1,4 +1,5 @@
-//! `compare --history`: a folder of states, each a folder of records or a record.
+//! `compare --history`: compares the states in a folder. Each state is a record or a folder of
+//! records.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ use crate::kinds::{Kind, kind};
 use crate::messages::say;
 use crate::runs;
 
-/// A state whose records have been read.
+/// A state of the history, with its records and their findings.
 struct Loaded {
     name: String,
     records: Vec<(MeasureRecord, Findings)>,
@@ -57,8 +58,8 @@ pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, F
     Ok(exit(&found))
 }
 
-/// Returns the folders and records in a folder, with the records of each; folders without records
-/// are skipped.
+/// Returns the states in a folder: records and folders of records, each with its records. Folders
+/// without records are skipped.
 fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
     let is_state =
         |path: &PathBuf| path.is_dir() || runs::is_named_as_record(&Source::listed(path));
@@ -107,7 +108,7 @@ fn read(source: &Source) -> Result<(MeasureRecord, Findings), Failure> {
     }
 }
 
-/// Returns the start of the state's first record. Times in UTC sort as text.
+/// Returns the start of a state's first record. Times in UTC sort as text.
 fn begun(state: &Loaded) -> &str {
     state
         .records
@@ -130,7 +131,7 @@ fn state(loaded: &Loaded) -> State<'_> {
 fn exit(history: &History) -> Exit {
     match history.grown {
         Some(1..) => Exit::Grown,
-        // A cost that could not be compared has not passed.
+        // A cost that could not be compared does not pass the limit.
         _ if history.newest().any(|(_, step)| step.is_open()) => Exit::Partial,
         _ => Exit::Success,
     }

@@ -1,4 +1,4 @@
-//! Output of a comparison: text, or a page with figures.
+//! Outputs of a comparison: text, an HTML page, and a folder of figures.
 
 use std::path::PathBuf;
 
@@ -12,9 +12,9 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::verbs::report::{self as verb, pictures};
 
-/// Outputs of a comparison, claimed before the records are read.
+/// Outputs of a comparison, opened before the records are read.
 pub(super) struct Place {
-    /// Output of the report; `None` if only figures are wanted.
+    /// Output of the report; `None` if only figures are requested.
     output: Option<Output>,
     is_page: bool,
     figures: Option<PathBuf>,

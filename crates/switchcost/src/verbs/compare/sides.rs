@@ -1,4 +1,4 @@
-//! Reads the records of two sides, and compares them by their kind.
+//! Reads the records of both sides, and compares them by their kind.
 
 mod earlier;
 
@@ -19,7 +19,7 @@ use crate::exit::Failure;
 use crate::kinds::{Kind, kind, refuse_trace};
 use crate::records;
 
-/// Compares the records at these paths, which must be of one kind.
+/// Compares the records of both sides, which must all be of one kind.
 pub(super) fn compared(
     base: &[Source],
     new: &[Source],
@@ -35,7 +35,7 @@ pub(super) fn compared(
     if let (Some((first_kind, first)), Some((second_kind, second))) = (kinds.first(), kinds.last())
         && first_kind != second_kind
     {
-        // A missing file has no kind.
+        // The kind of a missing file is unknown, so the file is opened first.
         [first, second]
             .into_iter()
             .try_for_each(|source| open(source).map(drop))?;
@@ -56,7 +56,7 @@ fn open(file: &Source) -> Result<File, Failure> {
     file.open().map_err(Failure::open(file.path()))
 }
 
-/// Reads the records of both sides, and refuses two copies of the same run.
+/// Reads the records of both sides; an error if two of them are copies of one run.
 fn read_sides<T>(
     base: &[Source],
     new: &[Source],
@@ -108,10 +108,11 @@ fn analysed(records: &[(MeasureRecord, Findings)]) -> Vec<Analysed<'_>> {
         .collect()
 }
 
-/// Records of a side, and the keys that identify their runs.
+/// Records of a side, and for each record the start time and the seed, which identify its run.
 type Runs<'a> = (&'a [Source], &'a [(String, u64)]);
 
-/// Refuses copies of a run. A copy would count as another run with an identical result: a spread of 0, and an unfounded verdict.
+/// Returns an error if two records are copies of one run. A copy would count as another run with
+/// the same result, which would make the spread and the interval too small.
 fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
     let mut known: HashMap<&(String, u64), (&str, &Source)> = HashMap::new();
     for (side, (records, runs)) in [("base", base), ("new", new)] {

@@ -1,4 +1,4 @@
-//! Files with verdicts in other formats, besides the report on the terminal.
+//! Writes the verdicts of a comparison as JUnit XML and Markdown files, beside the report.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::verbs::report;
 
-/// Additional files for the verdicts.
+/// Additional files for the verdicts of a comparison.
 pub(in crate::verbs) struct Verdicts {
     junit: Option<Output>,
     markdown: Option<Output>,
 }
 
 impl Verdicts {
-    /// Claims the files of the verdicts.
+    /// Opens the files for the verdicts.
     ///
     /// # Errors
     ///
-    /// If one of them is the file of one of these records.
+    /// Returns an error if one of the files is one of the compared records.
     pub(in crate::verbs) fn claim(
         files: &VerdictFiles,
         records: &[Source],

@@ -1,4 +1,4 @@
-//! Watches other tasks that use the CPU during a run.
+//! Watches for other tasks that use the CPU during an injection.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use switchcost_host::live::{Census, ThreadId};
 use switchcost_record::injection::Other;
 use switchcost_units::{CpuId, Nanos};
 
-/// Time between two checks of the other tasks.
+/// Time between two checks for other tasks.
 const EACH: Nanos = Nanos::seconds(1);
 
-/// Share of the CPU time above which another task is reported.
+/// Least share of the elapsed time for which another task must have used the CPU to be reported.
 const MUCH: f64 = 0.05;
 
-/// CPU time of all threads seen on a CPU, except those of this process, of its child processes, and
-/// of the measured process.
+/// CPU time of the other tasks on a CPU: all threads except those of this process, of its child
+/// processes, and the measured thread.
 pub(super) struct Neighbours {
     cpu: CpuId,
     measured: Option<ThreadId>,
@@ -38,7 +38,7 @@ impl Neighbours {
         }
     }
 
-    /// Reads the CPU times, if the next check is due.
+    /// Reads the CPU times of all threads, if the next check is due.
     pub(super) fn look(&mut self) {
         let now = monotonic();
         if now.saturating_sub(self.looked_at) < EACH {
@@ -66,7 +66,7 @@ impl Neighbours {
         }
     }
 
-    /// Returns the tasks with much CPU time, those with most first.
+    /// Returns the tasks that used much CPU time, in descending order.
     pub(super) fn heavy(&self) -> Vec<Other> {
         let elapsed = monotonic().saturating_sub(self.start);
         let least = elapsed.0 as f64 * MUCH;

@@ -1,4 +1,4 @@
-//! Progress and precision of an injection.
+//! Shows the progress and the precision of an injection.
 
 use indicatif::ProgressBar;
 use switchcost_analysis::injection::{Power, half_width_ns, power};
@@ -11,11 +11,11 @@ use super::neighbours::Neighbours;
 use crate::progress::{over_time, tell};
 use crate::signals::Interrupt;
 
-/// Time between two reports on a service's precision.
+/// Time between two reports on the precision for a service.
 const EACH: Nanos = Nanos::seconds(2);
 
-/// A progress bar over the time of all runs of copies, or of all groups of phases of a service,
-/// drawn between them.
+/// Shows the progress over the time of an injection, between two runs of copies or two groups of
+/// phases of a service.
 pub(super) struct Watcher<'a> {
     header: &'a Header,
     interrupt: &'a Interrupt,
@@ -25,7 +25,8 @@ pub(super) struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    /// Creates the progress; `measured` is the thread that does not count as another task.
+    /// Creates the progress display. `measured` is the service's thread, which does not count as
+    /// another task.
     pub(super) fn new(
         header: &'a Header,
         measured: Option<ThreadId>,
@@ -41,7 +42,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Advances the bar; returns whether the next report is due.
+    /// Advances the progress bar. Returns true if the next report on the precision is due.
     fn advance(&mut self, elapsed: Nanos, each: Nanos) -> bool {
         self.neighbours.look();
         self.bar.set_position(elapsed.0 / 1_000_000);
@@ -51,7 +52,7 @@ impl<'a> Watcher<'a> {
         is_time
     }
 
-    /// Returns the other tasks that had much of the CPU.
+    /// Returns the other tasks that used much of the CPU.
     pub(super) fn other_tasks(&self) -> Vec<Other> {
         self.neighbours.heavy()
     }
@@ -91,7 +92,7 @@ impl Stop<Group> for Watcher<'_> {
     }
 }
 
-/// Formats the precision: `, +-14 %; +-10 % after about 40 s`.
+/// Formats the precision, such as `, +-14 %; +-10 % after about 40 s`.
 fn reported(power: Power, elapsed: Nanos) -> String {
     let percent = power.half_width * 100.0;
     if power.times_as_many <= 1.0 {

@@ -1,5 +1,5 @@
-//! Preempts a running service in phases: finds it, pins it to a CPU, and restores its CPUs
-//! afterwards.
+//! Preempts a running service in phases: finds its thread, pins it to a CPU, and restores its
+//! allowed CPUs afterwards.
 
 use std::io;
 
@@ -32,11 +32,11 @@ use crate::program_id::{self, ProgramId};
 use crate::redact;
 use crate::runs::{self, Place};
 
-/// Default period of preemptions of a service, in which a server that answers in microseconds does
-/// much work.
+/// Default period of the preemptions of a service. A server that answers in microseconds does many
+/// pieces of work in one period.
 const PERIOD: Nanos = Nanos::micros(500);
 
-/// Least number of time slices of the service in a phase.
+/// Least length of a phase, in periods of preemptions.
 const LEAST_TURNS: u64 = 8;
 
 pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     show(arguments, &place.path, output)
 }
 
-/// Settings and state of an injection into a service.
+/// An injection into a service: its arguments, the thread found, and the unit of work.
 struct Run<'a> {
     arguments: &'a InjectArguments,
     found: Found,
@@ -108,8 +108,8 @@ fn plan(
     })
 }
 
-/// Returns the CPU named by the user, or the service's current CPU, if both the service and this
-/// process may use it.
+/// Returns the CPU named by the user, or the service's current CPU. Both the service and this
+/// process must be allowed to use the CPU.
 fn cpu(
     arguments: &InjectArguments,
     host: &HostManifest,
@@ -137,7 +137,7 @@ fn cpu(
     Ok(cpu)
 }
 
-/// Preempts the service, and records every group.
+/// Preempts the service, and records every group of phases.
 fn record(
     run: &Run<'_>,
     host: HostManifest,
@@ -199,7 +199,7 @@ fn record(
     Ok(())
 }
 
-/// Returns the name of the service; for an interpreter, also the words that identify its script.
+/// Returns the name of the service, and for an interpreter also the words that identify its script.
 fn command(found: &Found) -> Vec<String> {
     let script = program_id::script_of_process(found.id.process);
     let script = script
@@ -281,8 +281,8 @@ fn announce(found: &Found, plan: &Plan) {
     );
 }
 
-/// Returns the duration of one pass: two arms of two phases each, for all footprints at all periods
-/// and for delays, without the preemptor's part.
+/// Returns the duration of one pass without the preemptor's part. A pass has four phases for each
+/// footprint at each period, and for delays.
 fn pass(plan: &Plan) -> Nanos {
     let phases = plan
         .timings()
@@ -292,10 +292,10 @@ fn pass(plan: &Plan) -> Nanos {
     Nanos(4 * (phases + plan.turn_ns.0))
 }
 
-/// Least number of groups for an interval.
+/// Least number of groups that gives a confidence interval.
 const LEAST_GROUPS: u64 = 5;
 
-/// Checks that there is time for enough groups.
+/// Checks that the budget has room for enough groups.
 fn check_time(plan: &Plan) -> Result<(), Failure> {
     let needed = Nanos(pass(plan).0 * LEAST_GROUPS * 3 / 2);
     if plan.budget_ns.0 >= pass(plan).0 * LEAST_GROUPS {

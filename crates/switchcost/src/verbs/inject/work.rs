@@ -1,4 +1,4 @@
-//! Parses the user's definition of a service's unit of work.
+//! Parses the unit of work of a service, as given on the command line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use switchcost_symbols::offset_of_function;
 
 use crate::exit::Failure;
 
-/// Parses `syscall:NAME`, `uprobe:LIBRARY:FUNCTION`, or a command.
+/// Parses a unit of work: `syscall:NAME`, `uprobe:LIBRARY:FUNCTION`, or a command.
 pub(super) fn parse(text: &str, process: u32) -> Result<Work, Failure> {
     if let Some(name) = text.strip_prefix("syscall:") {
         return Ok(Work::Called(Called::SystemCall(name.to_owned())));
@@ -38,7 +38,7 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
             printable(library)
         ))
     })?;
-    // The path as the process sees it.
+    // The path is that within the process' root.
     let file = PathBuf::from(format!("/proc/{process}/root{}", path.display()));
     let offset = offset_of_function(&file, function).ok_or_else(|| {
         Failure::broken(format!(
@@ -50,8 +50,8 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
     Ok(Called::Function { file, offset })
 }
 
-/// Returns the mapped file with this path or name, or with a name to which this library name links
-/// by convention.
+/// Returns the mapped file with this path or name, or a versioned file of this library name; `None`
+/// if there is none.
 fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
     let paths = maps
         .lines()
@@ -70,8 +70,8 @@ fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// Whether a library name is by convention a link to this file, as `libz.so.1` is to
-/// `libz.so.1.2.13`.
+/// Returns true if a file's name is the library's name with a longer version, as `libz.so.1.2.13`
+/// for `libz.so.1`.
 fn is_version_of(library: &str, file: &str) -> bool {
     library.contains(".so")
         && file

@@ -1,4 +1,4 @@
-//! The commands and their flags as data, for programs that call switchcost
+//! Describes the subcommands and their flags as data, for programs that call switchcost
 //! (`docs/formats/json.md`).
 
 use std::any::TypeId;
@@ -71,8 +71,8 @@ struct Argument {
     help: String,
 }
 
-/// Returns the description of the command with all its subcommands, which must have been built, as
-/// JSON.
+/// Returns the description of a command and its subcommands as JSON. The command must have been
+/// built.
 pub(super) fn json(command: &Command) -> String {
     let description = Description {
         schema: SCHEMA,
@@ -144,7 +144,8 @@ fn argument(argument: &Arg) -> Argument {
     }
 }
 
-/// Returns the way of giving several values: separated by commas, or by repeating the flag.
+/// Returns how several values are given: separated by `commas`, or by repeating the flag
+/// (`repeated`); `None` for a single value.
 fn value_separator(argument: &Arg) -> Option<&'static str> {
     match argument.get_action() {
         ArgAction::Append if argument.get_value_delimiter() == Some(',') => Some("commas"),
@@ -153,7 +154,7 @@ fn value_separator(argument: &Arg) -> Option<&'static str> {
     }
 }
 
-/// Returns the kind of a value.
+/// Returns the kind of an argument's value, such as `size` or `time`.
 fn kind(argument: &Arg) -> &'static str {
     let is_value_name = |name: &str| {
         argument
@@ -186,7 +187,7 @@ fn is<T: 'static>(argument: &Arg) -> bool {
     argument.get_value_parser().type_id() == TypeId::of::<T>()
 }
 
-/// Returns the allowed names of a value, if its list is closed.
+/// Returns the names that an argument accepts; empty if other values are accepted, too.
 fn names(argument: &Arg) -> Vec<String> {
     let reported = argument
         .get_possible_values()

@@ -1,5 +1,5 @@
-//! `measure --prices`: measures the price of a lost line with arrays, and that of the kernel's
-//! switch path with a loop without data.
+//! `measure --prices`: measures the cost of reloading a line with arrays, and the cost of the
+//! kernel's cold switch path with a loop that uses no data.
 
 mod switch_path;
 
@@ -25,16 +25,16 @@ use crate::prices;
 use crate::runs;
 use crate::signals::Interrupt;
 
-/// Sizes of arrays in KiB: three quarters of a power of two, because an array that fills a level
-/// completely keeps evicting its own lines.
+/// Sizes of the measured arrays in KiB: three quarters of a power of two, because an array that
+/// fills a cache keeps evicting its own lines.
 const OWN_KIB: [u64; 9] = [12, 24, 48, 96, 192, 384, 768, 1536, 3072];
 const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
-/// Step between the sizes of each grid: first every 4th size, then every 2nd, then all. Prices in
-/// between are interpolated.
+/// Steps between the sizes of each grid: every 4th size, then every 2nd, then all. Costs between
+/// measured sizes are interpolated.
 const STEPS: [usize; 3] = [4, 2, 1];
-/// Number of arrays at different addresses: as many as an interval of 90 % needs.
+/// Number of arrays at different addresses: as many as a 90 % interval needs.
 const ARRAYS: usize = 8;
-/// Default time: a third for arrays, the rest for the switch path, whose price is a small
+/// Default budget: one third for arrays, the rest for the switch path, whose cost is a small
 /// difference of long runs.
 const BUDGET: Nanos = Nanos::seconds(60);
 
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     Ok(Exit::Success)
 }
 
-/// Returns the CPU named by the user, or the quietest one.
+/// Returns the CPU named by the user, or the quietest CPU.
 fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failure> {
     let named = arguments
         .cpu
@@ -89,7 +89,7 @@ fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failu
         .ok_or_else(Failure::missing_cpu)
 }
 
-/// Measures the prices of lines; `None` if the run was stopped.
+/// Measures the cost of reloading lines; `None` if the run was stopped.
 fn lines(
     host: &HostManifest,
     cpu: CpuId,
@@ -122,7 +122,7 @@ fn lines(
             .iter()
             .any(|price| (price.kind, price.own_bytes, price.away_bytes) == (kind, own, away))
     };
-    // A kind that this processor has no price for was not tried.
+    // A kind of access without a cost on this processor was not tried.
     let is_tried = |point: &&Point| rounds.keys().any(|(kind, ..)| *kind == point.0);
     if rounds.is_empty() || !first.iter().filter(is_tried).all(has_price) {
         return Err(Failure::usage(format!(
@@ -140,7 +140,8 @@ fn lines(
     Ok(Some(priced))
 }
 
-/// Returns all sizes, the coarsest grid first: if the budget ends early, the prices still cover the smallest to the largest size.
+/// Returns all pairs of sizes by grid, the coarsest grid first, so that an early end of the budget
+/// leaves the whole range covered.
 fn grids() -> Vec<Vec<Point>> {
     let mut grids = vec![Vec::new(); STEPS.len()];
     for kind in Kind::priced() {
@@ -173,7 +174,7 @@ fn price((kind, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
     })
 }
 
-/// Stores a copy of the prices for other commands. A failure to store it does not affect the
+/// Stores a copy of the miss costs for other subcommands. A failure to store does not affect the
 /// result.
 fn keep(text: &str) {
     let Ok(state) = home::state() else { return };

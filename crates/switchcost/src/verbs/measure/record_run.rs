@@ -1,4 +1,4 @@
-//! Records one run from its header to its last line.
+//! Records a run, from the header to the last line of the record.
 
 use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
@@ -25,27 +25,27 @@ use crate::redact;
 use crate::runs::{Place, core_sharing, stamp};
 use crate::signals::Interrupt;
 
-/// Settings made before the run begins.
+/// Everything that is decided before a run begins.
 pub(super) struct RunToRecord {
     pub(super) host: HostManifest,
     pub(super) controls: Vec<Control>,
     pub(super) plan: Plan,
-    /// Longest time of a run that continues after its budget for cases without an interval.
+    /// Longest time of a run, which exceeds the budget while a case lacks an interval; `None`
+    /// without a limit.
     pub(super) longest: Option<Nanos>,
     pub(super) runtimes: Runtimes,
-    /// Folder with earlier runs of the machine.
+    /// Folder with records of earlier runs; `None` if the user names none.
     pub(super) history: Option<Folder>,
     pub(super) seed: u64,
     pub(super) now: OffsetDateTime,
-    /// Whether to spend time on batches for the kernel's software counters, if the CPU has no
-    /// counters.
+    /// Whether to spend time on the kernel's software counters if the CPU has no hardware counters.
     pub(super) counts_in_software: bool,
     pub(super) redaction: Redaction,
 }
 
 impl RunToRecord {
-    /// Measures, and writes every sample to the record at that path, however the run ends. `begun`
-    /// is called once the record exists.
+    /// Measures, and writes every sample to the record, however the run ends. `begun` is called
+    /// once the record exists.
     pub(super) fn measure(
         self,
         place: &Place,
@@ -104,7 +104,7 @@ impl RunToRecord {
         Ok(())
     }
 
-    /// Returns the CPUs on which tasks read the clock: all CPUs, if some tasks are not pinned.
+    /// Returns the CPUs on which tasks read the clock: all CPUs if some tasks are not pinned.
     fn cpus_with_stamps(&self) -> Vec<CpuId> {
         let is_unpinned = self
             .plan
@@ -118,8 +118,8 @@ impl RunToRecord {
         }
     }
 
-    /// Returns the known facts about the core's clock, and a CPU counter that shows it, if there is
-    /// one.
+    /// Returns the facts about the core's clock, a hardware counter of core cycles (`None` if there
+    /// is none), and the known-answer test of that clock.
     fn core_clock(&self, clock: Clock) -> (CoreClock, Option<CycleEvent>, SelfTest) {
         let mut facts = core_clock::facts(clock);
         let measured = self.plan.cpus();
@@ -187,7 +187,8 @@ fn remaining_cpus(header: &Header) -> Vec<CpuId> {
         .collect()
 }
 
-/// Runs the known-answer tests of clock and counters, and measures load latencies. Returns the admitted counters, in groups.
+/// Runs the known-answer tests of the clock and the counters, and measures load latencies. Returns
+/// the admitted counters in groups.
 fn prove(
     writer: &mut SealedLog<Line>,
     header: &Header,

@@ -1,4 +1,4 @@
-//! Selects runtimes, and determines how each one is started.
+//! Selects language runtimes, and determines how each one is started.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -19,24 +19,24 @@ use crate::home;
 use crate::messages::say;
 use crate::signals::Interrupt;
 
-/// Duration after which a build is announced.
+/// Time after which a build is announced.
 const SILENCE: Nanos = Nanos::seconds(3);
 
 /// Name that selects every runtime.
 const ALL: &str = "all";
 
-/// Environment variables that affect every program.
+/// Patterns of environment variables that affect every program.
 const OF_ALL: [&str; 3] = ["LD_*", "MALLOC_*", "GLIBC_TUNABLES"];
 
 /// Selected runtimes, each with its selected hand-offs.
 #[derive(Debug, Default)]
 pub(super) struct Chosen(Vec<Row>);
 
-/// Facts about the runtimes, and the way to start each.
+/// Facts about the selected runtimes, and how each one is started.
 #[derive(Debug, Default)]
 pub(super) struct Runtimes {
     pub(super) facts: Vec<RuntimeFacts>,
-    /// Way to start each runtime, by name, or the reason why the runtime cannot be started.
+    /// How to start each runtime, by its name, or the reason why the runtime cannot be started.
     pub(super) launches: BTreeMap<String, Result<Launch, String>>,
 }
 
@@ -72,7 +72,8 @@ impl Chosen {
             .collect()
     }
 
-    /// Reports environment variables that are removed because they would change the result.
+    /// Prints a notice on environment variables that are removed because they would change the
+    /// result.
     fn name_left_out(&self) {
         let ours = self.0.iter().filter(|row| row.is_in_own_environment());
         let patterns: Vec<String> = ours
@@ -92,7 +93,7 @@ impl Chosen {
         }
     }
 
-    /// Finds and compiles each runtime, within twice the budget in all.
+    /// Finds and compiles each runtime, within twice the budget in total.
     pub(super) fn prepared(
         &self,
         budget: Nanos,
@@ -180,8 +181,8 @@ impl Runtimes {
     }
 }
 
-/// Returns the runtimes that a word selects: `all`, a file, or a runtime, optionally with one of
-/// its hand-offs or another program.
+/// Returns the runtimes that a word of the command line selects: `all`, a TOML file, or a runtime,
+/// optionally with one of its hand-offs or another program.
 fn named(word: &str) -> Result<Vec<Row>, Failure> {
     if word == ALL {
         return Ok(shipped().into_iter().map(usual_handoffs).collect());
@@ -224,7 +225,7 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
     Ok(vec![row])
 }
 
-/// Removes hand-offs that are measured only if the user names the runtime.
+/// Removes hand-offs that are measured only if the user names their runtime.
 fn usual_handoffs(mut row: Row) -> Row {
     row.handoffs.retain(|handoff| !handoff.aside);
     row
@@ -238,7 +239,7 @@ fn unknown(what: &str, name: &str, known: Vec<String>) -> Failure {
     ))
 }
 
-/// Adds a runtime. If it is selected twice, the hand-offs of both selections are combined.
+/// Adds a runtime. If the runtime is already selected, its hand-offs are combined.
 fn add(rows: &mut Vec<Row>, row: Row) {
     match rows.iter_mut().find(|known| known.name == row.name) {
         None => rows.push(row),

@@ -9,8 +9,8 @@ use crate::claims::Claims;
 use crate::cli::measure::{MeasureArguments, PlacementFlag, VectorStateFlag};
 use crate::exit::Failure;
 
-/// Returns the CPUs of the tasks: those named by the user, or the quietest without another
-/// measurement.
+/// Returns the CPUs of the tasks: those named by the user, or the quietest ones that no other
+/// measurement uses.
 pub(super) fn placement(
     arguments: &MeasureArguments,
     host: &HostManifest,
@@ -61,8 +61,8 @@ pub(super) fn placement(
     }
 }
 
-/// Returns the quietest CPU and its partner: the first core that shares a cache with it, else the
-/// first other CPU.
+/// Returns the quietest CPU and a partner: the first core that shares a cache with this CPU, or the
+/// first other CPU; `None` without a partner.
 fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
     let first = claims.first_free(&cpus_by_quiet(host))?;
     let others = || {
@@ -152,7 +152,8 @@ pub(super) fn selection(
     })
 }
 
-/// Returns those of the named vector registers that the machine has.
+/// Returns the cases for the vector registers named by the user; an error if the machine lacks
+/// some.
 fn vectors(arguments: &MeasureArguments) -> Result<Vec<VectorCase>, Failure> {
     let named = &arguments.vector_state;
     if named.is_empty() {

@@ -1,5 +1,5 @@
-//! Finds the cost of a switch on this machine, from the last measurement in its present state or
-//! from a new one.
+//! Finds the cost of a switch on this machine: from a stored measurement with the present settings,
+//! or from a new measurement.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::runs::calibrations::{Outcomes, RETRY, keep, place};
 use crate::signals::Interrupt;
 use crate::verbs::measure;
 
-/// Returns the cost of a switch; `None` if the cost is not known and may not be measured.
+/// Returns the cost of a switch; `None` if the cost is unknown and may not be measured now.
 pub(super) fn find(
     host: &HostManifest,
     arguments: &ObserveArguments,
@@ -26,7 +26,8 @@ pub(super) fn find(
     if let Some(known) = known() {
         return Ok(known);
     }
-    // Of several observations that begin together only one measures: they would disturb one another.
+    // Of several observations that begin together only one measures, because their measurements
+    // would disturb each other.
     let _turn = runs::take_turn("calibration", || interrupt.is_raised());
     if let Some(known) = known() {
         return Ok(known);
@@ -51,7 +52,8 @@ pub(super) fn find(
     Ok(calibration)
 }
 
-/// Returns the stored cost, or the decision not to measure one now.
+/// Returns the stored cost of a switch. The inner `None` means that none is known and none should
+/// be measured now, the outer `None` that one should be measured.
 fn remembered(
     place: Option<&Path>,
     host: &HostManifest,

@@ -1,6 +1,6 @@
-//! HTTP endpoint of the counts for Prometheus and other monitoring: `GET /metrics` and `GET
-//! /healthz`, on its own thread. No client can delay the observation, which hands over a snapshot
-//! on demand and never waits.
+//! HTTP endpoint for Prometheus and other monitoring: `GET /metrics` and `GET /healthz`, served by
+//! a thread of its own. Clients cannot delay the observation, which hands over a snapshot on demand
+//! and never waits.
 
 mod answer;
 mod connection;
@@ -24,12 +24,12 @@ use crate::exit::Failure;
 use crate::messages::say;
 use server::Server;
 
-/// Maximum number of connections that wait to be accepted; the kernel may take fewer.
+/// Maximum number of connections that wait to be accepted. The kernel may allow fewer.
 const BACKLOG: i32 = 4096;
-/// Share of the observer's time that snapshots may take, as a divisor.
+/// Least ratio of the observer's time to the time for snapshots.
 const SELDOM: u32 = 10;
 
-/// The endpoint, which serves requests until it is dropped.
+/// The endpoint, which answers requests until it is dropped.
 pub(super) struct Endpoint {
     shared: Arc<Shared>,
     waker: PipeWriter,
@@ -37,15 +37,15 @@ pub(super) struct Endpoint {
     next_at: Instant,
 }
 
-/// State shared by the observation and the endpoint's thread. Neither holds the lock for longer
-/// than a read or a store.
+/// State that the observation and the endpoint's thread share. Each holds the lock only while it
+/// reads or stores a value.
 struct Shared(Mutex<State>);
 
 struct State {
-    /// The last snapshot, or the reason why it could not be read.
+    /// The last snapshot; `None` before the first.
     snapshot: Option<Snapshot>,
     is_wanted: bool,
-    /// Time at which the observation last worked.
+    /// Time of the observation's last activity.
     alive_at: Instant,
     is_over: bool,
 }
@@ -53,7 +53,7 @@ struct State {
 #[derive(Clone)]
 struct Snapshot {
     taken_at: Instant,
-    /// Time of the snapshot in seconds since 1970, for clients that check its age.
+    /// Time of the snapshot in seconds since 1970, for clients that check the age of data.
     unix_seconds: f64,
     counted: Arc<Result<Observation, String>>,
 }
@@ -64,7 +64,7 @@ impl Shared {
     }
 }
 
-/// A bound address, at which requests are queued but not answered yet.
+/// A bound address. Requests are queued, but not answered yet.
 pub(super) struct Address {
     listener: TcpListener,
     asked: SocketAddr,
@@ -95,7 +95,7 @@ fn refused(address: SocketAddr, error: &io::Error) -> Failure {
 }
 
 impl Endpoint {
-    /// Starts to answer requests.
+    /// Starts the thread that answers requests.
     pub(super) fn serve(address: Address, matching: Matching) -> Result<Endpoint, Failure> {
         Endpoint::start(address.listener, matching).map_err(|error| refused(address.asked, &error))
     }
@@ -130,7 +130,8 @@ impl Endpoint {
         })
     }
 
-    /// Hands over a snapshot if the endpoint wants one. Must be called several times per second.
+    /// Hands over a snapshot if the endpoint wants one. The observation must call this several
+    /// times per second.
     pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
         let began = Instant::now();
         let is_wanted = {
@@ -156,7 +157,8 @@ impl Endpoint {
         self.wake();
     }
 
-    /// Wakes the endpoint's thread through a pipe; if the pipe is full, the thread wakes anyway.
+    /// Wakes the endpoint's thread by a byte in a pipe. If the pipe is full, the thread wakes
+    /// anyway.
     fn wake(&mut self) {
         let _ = self.waker.write(&[1]);
     }
@@ -172,8 +174,8 @@ impl Drop for Endpoint {
     }
 }
 
-/// Age of the observation's last activity beyond which it is reported as unhealthy; normally it is
-/// active every 20 ms.
+/// Time without activity after which the observation is reported as unhealthy. A healthy
+/// observation is active every 20 ms.
 const UNWELL: Duration = Duration::from_secs(5);
 
 impl State {

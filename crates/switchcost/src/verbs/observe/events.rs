@@ -1,4 +1,5 @@
-//! Writes each switch and wake-up of the observed tasks as a Perfetto trace, during the observation.
+//! Writes each switch and wake-up of the observed tasks as a Perfetto trace, during the
+//! observation.
 
 use std::io::{self, Write};
 
@@ -12,16 +13,16 @@ use time::OffsetDateTime;
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// The Perfetto trace being written.
+/// A Perfetto trace that is being written.
 pub(super) struct Events<'a> {
-    /// Writer of the trace; an error once the trace could not be written. The observation
-    /// continues, because its data are worth more than the trace.
+    /// Writer of the trace, or the error with which writing failed. The observation continues after
+    /// an error, because its data are worth more than the trace.
     trace: io::Result<Perfetto<&'a mut dyn Write>>,
     taken: Vec<Event>,
 }
 
-/// Runs an observation and writes a trace of its events. If the trace fails, the failure is
-/// reported and the observation is still returned.
+/// Runs an observation, and writes a trace of its events. Returns the observation with the outcome
+/// of the trace, so that a failed trace does not lose the observation.
 pub(super) fn written<T>(
     output: Output,
     costs: Option<DirectCosts>,
@@ -49,7 +50,7 @@ pub(super) fn written<T>(
 }
 
 impl Events<'_> {
-    /// Buffers an event. Events are in order on each CPU.
+    /// Buffers an event. Events of the same CPU are in order.
     pub(super) fn take(&mut self, event: Event) {
         self.taken.push(event);
     }

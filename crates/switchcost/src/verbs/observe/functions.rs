@@ -1,5 +1,5 @@
-//! Names the functions in sampled stacks, from the files that the processes ran, if these files
-//! still exist.
+//! Names the functions in sampled stacks, from the files that the processes ran, if these still
+//! exist.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,7 @@ use std::path::Path;
 use switchcost_record::observation::{Module, SampledStacks};
 use switchcost_symbols::Symbols;
 
-/// Replaces addresses by the names of known functions.
+/// Replaces addresses in sampled stacks by function names, if these are known.
 pub(super) fn name(stacks: &mut SampledStacks) {
     let mut symbols = Symbols::default();
     let is_known: Vec<bool> = stacks.modules.iter().map(is_there).collect();
@@ -22,8 +22,8 @@ pub(super) fn name(stacks: &mut SampledStacks) {
     }
 }
 
-/// Whether the path still leads to the mapped file. In a container the path may lead to another
-/// file, and the file may have been replaced.
+/// Returns true if the module's path still leads to the file that was mapped. The file may have
+/// been replaced, or a container may have another file at this path.
 fn is_there(module: &Module) -> bool {
     module.inode > 0 && fs::metadata(&module.path).is_ok_and(|facts| facts.ino() == module.inode)
 }

@@ -1,5 +1,5 @@
-//! Writes the record during the observation, every few seconds, so that a crash loses no more than
-//! a few seconds.
+//! Writes the record of an observation every few seconds, so that a crash loses no more than a few
+//! seconds.
 
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -15,16 +15,16 @@ use crate::runs::Place;
 
 /// Time from one snapshot to the next.
 const EACH: Duration = Duration::from_secs(5);
-/// Share of the time that snapshots may take, as a divisor.
+/// Least ratio of the observer's time to the time for snapshots.
 const SELDOM: u32 = 100;
 
 pub(super) struct Kept {
     place: Place,
-    /// Draft of the record, claimed at the start so that an unwritable path is reported
-    /// immediately.
+    /// Draft of the record, opened at the start so that an unwritable path is reported immediately;
+    /// `None` after it was used.
     draft: Option<Draft>,
-    /// Whether the file with the record's name was written by this run, and not by another run that
-    /// began later and wrote earlier.
+    /// Whether this run wrote the file with the record's name. Another run that began later may
+    /// have written such a file earlier.
     is_named: bool,
     next_at: Instant,
 }
@@ -48,7 +48,7 @@ impl Kept {
         &self.place.path
     }
 
-    /// Writes a snapshot, if one is due. A failed write is tried again.
+    /// Writes a snapshot of the record, if one is due. A failed write is repeated later.
     pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
         if Instant::now() < self.next_at {
             return;
@@ -63,7 +63,7 @@ impl Kept {
         self.next_at = Instant::now() + EACH.max(began.elapsed() * SELDOM);
     }
 
-    /// Writes the record under its name, replacing the last snapshot.
+    /// Writes the record under its name, and replaces the last snapshot.
     pub(super) fn write(&mut self, observation: &Observation) -> Result<(), WriteRecordError> {
         self.put(observation)
             .map_err(|source| WriteRecordError::new(&self.place.path, source))

@@ -1,4 +1,4 @@
-//! Results of `inject` for the observed programs, found by build ID.
+//! Finds results of `inject` for the observed programs, by their build IDs.
 
 mod injected;
 mod programs;

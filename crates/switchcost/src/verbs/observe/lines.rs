@@ -1,5 +1,5 @@
-//! Writes one line of JSON to standard output for each reporting period (`--every`), for machines
-//! without a monitoring server.
+//! Writes a line of JSON to stdout for each reporting period (`--every`), for machines without a
+//! monitoring server.
 
 use std::io::{self, ErrorKind, Write};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::runs::stamp;
 
 pub(super) struct Lines {
     every: Duration,
-    /// End of the reporting period; `None` before the first one has begun.
+    /// End of the current reporting period; `None` before the first period.
     due_at: Option<Instant>,
     before: Option<Observation>,
     matching: Matching,
@@ -39,7 +39,7 @@ impl Lines {
         self.is_left
     }
 
-    /// Writes a line if a reporting period has ended.
+    /// Writes a line, if a reporting period has ended.
     pub(super) fn look(
         &mut self,
         so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
@@ -49,7 +49,7 @@ impl Lines {
         if now < due_at {
             return Ok(());
         }
-        // Intervals that were missed are skipped: the next line has its own length.
+        // Periods that were missed are skipped: the next line covers them.
         let missed = (now - due_at).as_nanos() / self.every.as_nanos();
         self.due_at = Some(due_at + self.every * (missed as u32 + 1));
         let observation = so_far().map_err(ObserveError::from)?;
@@ -58,7 +58,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Writes the last reporting period, which is shorter than the others.
+    /// Writes a line for the last reporting period, which is shorter than the others.
     pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
         if self.is_left {
             Ok(())

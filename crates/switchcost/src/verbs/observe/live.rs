@@ -1,4 +1,4 @@
-//! The screen of `--live`, which shows the last second or so and is redrawn periodically.
+//! The screen of `--live`, which shows about the last second and is redrawn periodically.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -21,13 +21,13 @@ use crate::terminal;
 /// Time between two screens.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Least columns and rows of the terminal: enough for the answer and one table.
+/// Least number of columns and rows of the terminal: enough for the answer and one table.
 const LEAST: (u16, u16) = (60, 16);
 
-/// Help on keys, which fits the narrowest terminal.
+/// Help on the keys, which fits on the narrowest terminal.
 const KEYS: &str = "q quit, p pause; sort: c cost, s switches, i invol., w wait";
 
-/// Sort order of the table of names, and its key.
+/// Sort order of the table of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Cost,
@@ -65,7 +65,7 @@ fn missing_terminal(why: &str) -> Failure {
     ))
 }
 
-/// Refuses a terminal that cannot be redrawn, or that has no keyboard.
+/// Returns an error for a terminal that cannot be redrawn, or that has no keyboard.
 pub(super) fn check_terminal() -> Result<(), Failure> {
     let refused = |why: &str| Err(missing_terminal(why));
     if !io::stdout().is_terminal() {
@@ -80,18 +80,19 @@ pub(super) fn check_terminal() -> Result<(), Failure> {
     }
 }
 
-/// The live screen, which restores the terminal on drop.
+/// The live screen. Dropping this value restores the terminal.
 pub(super) struct Live {
     terminal: DefaultTerminal,
-    /// Helper process that restores the terminal if this process is killed.
+    /// Cleanup helper that restores the terminal if this process is killed; `None` if it could not
+    /// be started.
     _helper: Option<CleanupHelper>,
     order: Order,
     is_paused: bool,
     is_left: bool,
-    /// Time of the last redraw, or of the start of the first interval.
+    /// Time of the last redraw, or of the start of the first interval; `None` before.
     drawn: Option<Instant>,
     before: Option<Observation>,
-    /// Length of the interval shown on the screen.
+    /// Length of the interval shown on the screen; `None` before the first.
     interval: Option<Nanos>,
     text: String,
     matching: Matching,
@@ -100,7 +101,7 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn start(matching: Matching) -> Result<Live, Failure> {
         check_terminal()?;
-        // Without the cleanup helper, a kill leaves the terminal as it is then.
+        // Without the cleanup helper, a kill leaves the terminal in raw mode.
         let helper = CleanupHelper::start(&Step::Terminal).ok();
         let terminal = ratatui::try_init()
             .map_err(|error| missing_terminal(&format!("this one refuses ({error})")))?;
@@ -118,12 +119,12 @@ impl Live {
         })
     }
 
-    /// Whether the user has quit.
+    /// Returns true if the user has quit.
     pub(super) fn is_left(&self) -> bool {
         self.is_left
     }
 
-    /// Handles keys, and redraws the screen if it is time.
+    /// Handles keys, and redraws the screen if a redraw is due.
     pub(super) fn tick(
         &mut self,
         so_far: impl FnOnce() -> Result<Observation, NoBpf>,
@@ -141,7 +142,7 @@ impl Live {
                 .map_or_else(|| now.clone(), |before| now.since(before));
             self.interval = Some(shown.window_ns);
             self.text = self.page(&shown);
-            // A change of the order shows the same interval again, not a shorter one.
+            // A change of the sort order shows the same interval again, not a shorter one.
             if is_time {
                 self.before = Some(now);
                 self.drawn = Some(Instant::now());
@@ -166,7 +167,7 @@ impl Live {
                 continue;
             };
             match code {
-                // In raw mode the terminal sends no signal.
+                // In raw mode the terminal sends no signal for Ctrl-C.
                 KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => {
                     self.is_left = true
                 }
@@ -217,12 +218,12 @@ impl Live {
     }
 }
 
-/// The report of one period.
+/// Renders the report on one interval.
 fn report(observation: &Observation, findings: &Findings, style: Style) -> String {
     switchcost_report::observe::render(observation, findings, By::Program, Format::Table, style)
 }
 
-/// Lines above the report: what is shown, and the keys.
+/// Returns the lines above the report: the interval shown, the sort order and the keys.
 fn head(
     is_paused: bool,
     interval: Option<Nanos>,

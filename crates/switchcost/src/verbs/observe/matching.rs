@@ -1,5 +1,5 @@
-//! Compares traced calls during an observation for the cost of cold caches, on a thread of low
-//! priority, because a comparison takes seconds.
+//! Estimates the cost of cold caches from traced system calls during an observation, on a thread of
+//! low priority, because an estimate takes seconds.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -8,33 +8,35 @@ use std::time::{Duration, Instant};
 use switchcost_analysis::observation::{Findings, MatchedIntervals, analyse_with, compare_calls};
 use switchcost_record::observation::{Observation, TracedCalls};
 
-/// Share of the time that comparisons may take, as a divisor.
+/// Least ratio of the elapsed time to the time for comparisons.
 const SELDOM: u32 = 20;
 const NICENESS: i32 = 19;
 
-/// The last comparison of the traced calls, shared by all views.
+/// The last comparison of traced calls, shared by all views.
 #[derive(Clone, Default)]
 pub(super) struct Matching(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     matched: Vec<MatchedIntervals>,
-    /// Time at which the compared calls were taken from the observation.
+    /// Time at which the compared calls were taken from the observation; `None` before the first
+    /// comparison.
     taken_at: Option<Instant>,
-    /// Start of the last slice of calls that was compared, or is being compared.
+    /// Start of the last slice of calls that was or is being compared; `None` before the first
+    /// comparison.
     last_slice: Option<u64>,
     is_busy: bool,
     next_at: Option<Instant>,
 }
 
 impl Matching {
-    /// Takes the calls from an observation. If there are new calls and a comparison is due,
-    /// compares them in the background.
+    /// Removes the calls from an observation. If there are new calls and a comparison is due, the
+    /// calls are compared in the background.
     pub(super) fn take_calls(&self, mut observation: Observation) -> Observation {
         let Some(calls) = &mut observation.calls else {
             return observation;
         };
-        // Their number and cost are shown in every interval.
+        // Every interval shows the number of calls and the cost of tracing them.
         let counts = TracedCalls {
             traced: calls.traced,
             lost: calls.lost,
@@ -65,7 +67,8 @@ impl Matching {
             .spawn(compare);
     }
 
-    /// Analyses an interval of the observation, with the cost of cold caches over the run so far.
+    /// Analyses an interval of the observation, with the cost of cold caches estimated over the
+    /// whole observation so far.
     pub(super) fn analyse(&self, observation: &Observation) -> Findings {
         let matched = self.lock().matched.clone();
         analyse_with(observation, matched)
@@ -82,7 +85,7 @@ impl Matching {
 }
 
 impl State {
-    /// Decides whether a comparison begins now.
+    /// Decides whether a comparison begins now, and if so notes its start.
     fn begin(&mut self, last_slice: Option<u64>, now: Instant) -> bool {
         let is_time = self.next_at.is_none_or(|next_at| now >= next_at);
         let is_due = last_slice > self.last_slice && is_time && !self.is_busy;

@@ -1,4 +1,5 @@
-//! Consumers of an observation in progress: the record, the terminal, network clients, and a trace of events.
+//! Passes an observation in progress to its views: the record, the terminal, network clients, and a
+//! trace of events.
 
 use std::collections::BTreeSet;
 
@@ -26,10 +27,11 @@ pub(super) struct Views<'a, 'b> {
     address: Option<Address>,
     endpoint: Option<Endpoint>,
     events: Option<&'a mut Events<'b>>,
-    /// Programs of the observed processes.
+    /// Programs of the observed processes, as far as identified.
     pub(super) seen: Seen,
     matching: Matching,
-    /// Exit code of a failed command, or of an observation whose target has ended.
+    /// Exit code of a failed command, or of an observation whose target has ended; `None` if
+    /// neither happened.
     pub(super) failed: Option<Exit>,
 }
 
@@ -64,7 +66,7 @@ impl<'a, 'b> Views<'a, 'b> {
 }
 
 impl Views<'_, '_> {
-    /// Passes the final observation to all views.
+    /// Passes the final observation to the views that need it.
     pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
         self.lines
             .as_mut()
@@ -81,7 +83,8 @@ impl Listener for Views<'_, '_> {
             || self.lines.as_ref().is_some_and(Lines::is_left)
     }
 
-    /// Announces the start of the observation, except on the live screen.
+    /// Announces the start of the observation, unless there is a live screen, and starts the
+    /// endpoint.
     fn began(&mut self) -> Result<(), Failure> {
         if self.live.is_none() {
             say!("{}", self.announcement);
@@ -107,7 +110,7 @@ impl Listener for Views<'_, '_> {
         if let Some(events) = &mut self.events {
             events.write();
         }
-        // A record in progress has no calls: to write them would take too long.
+        // A record in progress contains no calls, because writing them would take too long.
         self.kept.look(&mut || {
             so_far().map(|observation| Observation {
                 calls: None,

@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::kinds::{is_injection, is_observation, is_simulation, refuse_trace};
 use crate::records;
 
-/// A record with its findings.
+/// A record of any kind with its findings.
 pub(crate) struct Loaded {
     name: String,
     content: Content,
@@ -69,7 +69,7 @@ impl Loaded {
         }
     }
 
-    /// Wraps a simulation that has been analysed already.
+    /// Wraps a simulation with its findings.
     pub(crate) fn simulated(head: Simulation, findings: simulation::Findings) -> Loaded {
         Loaded {
             name: String::new(),
@@ -80,7 +80,8 @@ impl Loaded {
         }
     }
 
-    /// Adds the spread between earlier runs of the machine, if a folder of their records is named.
+    /// Adds the spread between earlier runs of the machine to the findings of a measurement.
+    /// `earlier` is `None` if no folder of records is named.
     pub(super) fn add_history(mut self, earlier: Option<&Folder>) -> Result<Self, Failure> {
         let Some(earlier) = earlier else {
             return Ok(self);
@@ -100,7 +101,7 @@ impl Loaded {
         }
     }
 
-    /// Sets what the rows of an observation's first table stand for.
+    /// Sets the grouping of the rows in an observation's table of costs.
     pub(crate) fn group_by(mut self, wanted: By) -> Self {
         if let Content::Observed { by, .. } = &mut self.content {
             *by = wanted;
@@ -112,7 +113,7 @@ impl Loaded {
         &self.name
     }
 
-    /// Returns the measurement with its findings, if the record is one.
+    /// Returns the measurement with its findings; `None` for a record of another kind.
     pub(crate) fn measurement(&self) -> Option<(&MeasureRecord, &Findings)> {
         match &self.content {
             Content::Measured {
@@ -122,13 +123,14 @@ impl Loaded {
         }
     }
 
-    /// Returns the evidence of a measurement on core sharing, for later measurements.
+    /// Returns a measurement's evidence on core sharing, for later measurements; `None` if there is
+    /// none.
     pub(crate) fn core_sharing(&self) -> Option<(&MeasureRecord, CoreSharing)> {
         let (record, findings) = self.measurement()?;
         Some((record, switchcost_analysis::core_sharing(record, findings)?))
     }
 
-    /// Returns the observation, if the record is one.
+    /// Returns the observation; `None` for a record of another kind.
     pub(super) fn observation(&self) -> Option<&Observation> {
         let Content::Observed { record, .. } = &self.content else {
             return None;
@@ -208,8 +210,8 @@ impl Loaded {
     }
 }
 
-/// Whether too many results are missing: any case that the user named, or more than a third of a
-/// preset's cases, of which there is one for each kind.
+/// Returns true if too many results are missing: any case that the user selected, or more than a
+/// third of a preset's cases, which have one case of each kind.
 fn is_much_missing(plan: &Plan, findings: &Findings) -> bool {
     let is_missing = |result: &&CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
     let missing = findings.results.iter().filter(is_missing).count();

@@ -1,4 +1,4 @@
-//! Writes figures and tables of a page as separate files.
+//! Writes the figures and tables of an HTML page as separate files.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use switchcost_report::html::Html;
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// Writes each table as CSV and each figure as SVG.
+/// Writes each table as a CSV file and each figure as an SVG file to a folder.
 pub(in crate::verbs) fn write(html: &Html, folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(Failure::output(folder))?;
     let tables = html.tables.iter().map(|(name, csv)| (name, "csv", csv));

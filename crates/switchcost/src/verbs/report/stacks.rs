@@ -1,4 +1,4 @@
-//! Writes an observation for tools that show stacks.
+//! Writes an observation as files for tools that show stacks.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::cli::Stacks;
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// Files requested for stack tools, each claimed before the work begins.
+/// Files for stack tools, opened before the work begins.
 pub(crate) struct StackFiles {
     folded: Option<Output>,
     pprof: Option<Output>,

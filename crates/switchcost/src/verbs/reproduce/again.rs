@@ -1,4 +1,4 @@
-//! Judges a stored result again by the present rules, without a run.
+//! Judges a stored result again by the present rules, without running anything.
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use switchcost_units::CpuId;
 use crate::exit::Failure;
 use crate::runs;
 
-/// The folder of a site: its pages, and the records that they are based on.
+/// The folder of a site: its pages, and the records of its steps.
 pub(super) struct Folder {
     path: PathBuf,
 }
@@ -23,7 +23,8 @@ impl Folder {
         let (path, make): (_, Make) = match path {
             Some(path) => (path.to_owned(), |path| std::fs::create_dir_all(path)),
             None => {
-                // Files for later runs are readable only by this user; the runs that create them inherit this.
+                // Files for later runs are readable only by this user, and the runs that create
+                // them inherit this mask.
                 rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
                 (runs::reproduce_folder()?, make_folder)
             }
@@ -43,7 +44,7 @@ impl Folder {
         self.path.join("records")
     }
 
-    /// Returns the CPU of a measurement that the site already has.
+    /// Returns the CPU of a measurement in the site's records; `None` if there is none.
     pub(super) fn measured_cpu(&self) -> Option<CpuId> {
         let entries = std::fs::read_dir(self.records()).ok()?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -76,51 +77,52 @@ impl Folder {
             .join(format!("{}.{}", step.name, step.ending()))
     }
 
-    /// Returns the path of a step's record while it is being written.
+    /// Returns the path of a step's record while the step runs.
     pub(super) fn draft(&self, step: &Step) -> PathBuf {
         self.records()
             .join(format!("{}.part.{}", step.name, step.ending()))
     }
 
-    /// Returns the path of the trace that a step writes or keeps.
+    /// Returns the path of the trace that the step with this name writes or keeps.
     pub(super) fn trace(&self, name: &str) -> PathBuf {
         self.records().join(format!("{name}.sct"))
     }
 
-    /// Returns the path of the output of the program that watched a step.
+    /// Returns the path for the output of the program that watches a step.
     pub(super) fn words(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.watched.txt", step.name))
     }
 
-    /// Returns the path of the data of a stopped run.
+    /// Returns the path of a step's record after the step was stopped.
     pub(super) fn stopped(&self, step: &Step) -> PathBuf {
         self.records()
             .join(format!("{}.stopped.{}", step.name, step.ending()))
     }
 
-    /// Returns the path of the file with the command that wrote the step's record.
+    /// Returns the path of the file with the command that wrote a step's record.
     fn command(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.command", step.name))
     }
 
-    /// Whether the step's record exists and was written by the same command: a newer program may ask for more in a step with the same name.
+    /// Returns true if a step's record exists and was written by the command `made_by`. A newer
+    /// version of the program may have another command for a step with the same name.
     pub(super) fn has(&self, step: &Step, made_by: &str) -> bool {
         let noted = open_listed(&self.command(step)).and_then(std::io::read_to_string);
         self.record(step).exists() && noted.map_or(true, |noted| noted.trim_end() == made_by)
     }
 
-    /// Stores the command that wrote the record.
+    /// Stores the command that wrote a step's record.
     pub(super) fn note_command(&self, step: &Step, made_by: &str) -> std::io::Result<()> {
         writeln!(fresh(&self.command(step))?, "{made_by}")
     }
 
-    /// Returns the path of the output of the step's command.
+    /// Returns the path for the output of a step's command.
     pub(super) fn printed(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.out", step.name))
     }
 }
 
-/// Creates a new file, replacing an existing one, which may be a link to another folder.
+/// Creates a file. An existing file is removed first, because it may be a link to another folder.
 pub(super) fn fresh(path: &Path) -> std::io::Result<File> {
     let _ = std::fs::remove_file(path);
     File::create_new(path)

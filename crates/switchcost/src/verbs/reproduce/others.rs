@@ -1,4 +1,4 @@
-//! Earlier results of the papers, from other days or machines.
+//! Results of the papers from other days or machines.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use crate::exit::Failure;
 pub(super) struct Others(BTreeMap<Paper, Vec<Earlier>>);
 
 impl Others {
-    /// Reads files that `reproduce` wrote, each with one of the wanted papers.
+    /// Reads results from files that `reproduce` wrote. Each file must have one of the wanted
+    /// papers.
     pub(super) fn read(files: &[PathBuf], papers: &[Paper]) -> Result<Others, Failure> {
         let mut others: BTreeMap<Paper, Vec<Earlier>> = BTreeMap::new();
         for file in files {
@@ -26,7 +27,7 @@ impl Others {
     }
 }
 
-/// Reads the first wanted paper in the file.
+/// Reads the result of the first wanted paper in a file.
 fn one(file: &Path, papers: &[Paper]) -> Result<(Paper, Earlier), Failure> {
     let failure = |why: String| {
         Failure::broken(format!(

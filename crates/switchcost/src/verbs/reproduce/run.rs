@@ -1,4 +1,4 @@
-//! Runs a step as a separate process, with exactly the command that the report shows for it.
+//! Runs each step as a process of its own, with exactly the command that the report shows.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ use crate::messages::say;
 use crate::records::simulation;
 use crate::signals::Interrupt;
 
-/// Returns the command line of a step in the form in which a user would type it.
+/// Returns the command line of a step, as a user would type it.
 pub(super) fn line(step: &Step) -> String {
     let own = std::iter::once("switchcost".to_owned()).chain(step.arguments.iter().map(|word| {
         match word.as_str() {
@@ -40,14 +40,14 @@ pub(super) fn line(step: &Step) -> String {
     words.join(" ")
 }
 
-/// Returns the command line of a step with the name of the file that it writes, to be run by hand
-/// after the preceding steps.
+/// Returns the command line of a step with the name of its output file. A user can run this command
+/// after those of the preceding steps.
 pub(super) fn whole_line(step: &Step) -> String {
     let file = format!("records/{}.{}", step.name, step.ending());
     format!("{} {} {file}", line(step), output_flag(step))
 }
 
-/// Returns the flag that names the record or trace of a step.
+/// Returns the flag that names the output file of a step.
 fn output_flag(step: &Step) -> &'static str {
     match step.ending() {
         "sct" => "-o",
@@ -55,8 +55,8 @@ fn output_flag(step: &Step) -> &'static str {
     }
 }
 
-/// Returns the identity of a step's record: its command line, preceded by that of the trace that it
-/// reads.
+/// Returns the identity of a step's record: the step's command line, after that of the step whose
+/// trace it reads.
 fn made_by(step: &Step, steps: &[Step]) -> String {
     let trace = steps
         .iter()
@@ -64,9 +64,9 @@ fn made_by(step: &Step, steps: &[Step]) -> String {
     trace.chain([step]).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Placeholder for the trace of another step.
+/// Argument that stands for the trace of another step.
 const TRACE: &str = "TRACE";
-/// Placeholder for the file that a watching program writes to.
+/// Argument that stands for the file to which a watching program writes.
 const WORDS: &str = "WORDS";
 
 fn trace_name(step: &Step) -> String {
@@ -75,7 +75,7 @@ fn trace_name(step: &Step) -> String {
         .map_or_else(|| TRACE.to_owned(), |name| format!("records/{name}.sct"))
 }
 
-/// Time within which a step that is asked to stop must finish its record.
+/// Time in which a step that is asked to stop must finish its record.
 const GRACE: Duration = Duration::from_millis(200);
 
 pub(super) struct Runner<'a> {
@@ -94,7 +94,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs all steps without a record of the same command, and reads their records.
+    /// Runs each step that has no record of the same command, and reads the records of all steps.
     pub(super) fn run_all(&self, steps: &[Step]) -> Result<(Records, Vec<Command>), Failure> {
         let mut records = Records::default();
         let mut commands = Vec::new();
@@ -120,7 +120,8 @@ impl<'a> Runner<'a> {
         Ok((records, commands))
     }
 
-    /// Returns the record of a step, after running it if needed.
+    /// Returns the path of a step's record, after running the step if needed; an error with the
+    /// reason if there is no record.
     fn one(
         &self,
         step: &Step,
@@ -144,7 +145,8 @@ impl<'a> Runner<'a> {
         );
         let begun = Instant::now();
         let draft = self.folder.draft(step);
-        // Data of a stopped run, or of another command, are put aside: they are not lost, and not taken for the step's.
+        // Records of a stopped run, or of another command, are renamed, so that they are not lost
+        // and not used for this step.
         for old in [&path, &draft] {
             if old.exists() {
                 std::fs::rename(old, self.folder.stopped(step))
@@ -152,7 +154,7 @@ impl<'a> Runner<'a> {
             }
         }
         if step.arguments.iter().any(|word| word == Step::OWN_TRACE) {
-            // The trace belongs to the record that was put aside, and would occupy the name.
+            // The trace belongs to the record that was renamed, and would occupy the name.
             let _ = std::fs::remove_file(self.own_trace(&step.name));
         }
         let status = self
@@ -174,7 +176,7 @@ impl<'a> Runner<'a> {
         Ok(path)
     }
 
-    /// Estimates the remaining time, assuming that the remaining steps take as long as the steps so
+    /// Estimates the remaining time, if the remaining steps take as long on average as those so
     /// far.
     fn time_left(&self, steps: usize) -> String {
         let (ran, time) = self.ran.get();
@@ -221,7 +223,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Returns the path of the trace of a step.
+    /// Returns the path of the trace that the step with this name writes.
     fn own_trace(&self, name: &str) -> PathBuf {
         self.folder.trace(name)
     }
@@ -241,7 +243,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Checks that the preceding step has written the trace that this step reads.
+/// Checks that the trace that this step reads was written; an error with the reason if not.
 fn has_trace(step: &Step, done: &[Command]) -> Result<(), String> {
     let trace = done
         .iter()
@@ -265,7 +267,7 @@ fn load(records: &mut Records, step: &Step, path: &Path) -> Result<(), String> {
                 .map_err(|error| error.to_string())?;
             records.add_simulated(&step.name, head, findings);
         }
-        // A trace is read by other steps.
+        // A trace is read by later steps, not here.
         _ => (),
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Writes the pages: one for each paper, an index that links to them, and the same content as JSON.
+//! Writes a site: an HTML page for each paper, an index that links to these pages, and the same
+//! content as JSON.
 
 use strum::IntoEnumIterator;
 use switchcost_record::trust::open_listed;
@@ -38,7 +39,8 @@ pub(super) fn write(
     Output::create_in_folder(&folder.index())?.write(&html::index(&papers))
 }
 
-/// Returns the index entry of a paper, from this run or from an earlier one in the folder.
+/// Returns the index entry of a paper, from this run or from an earlier run in the same folder;
+/// `None` if there is neither.
 fn listed(paper: Paper, reproductions: &[Reproduction<'_>], folder: &Folder) -> Option<Listed> {
     match reproductions
         .iter()

@@ -1,5 +1,5 @@
-//! Compares concurrent use of a last-level cache, with each process on its own CPU, with
-//! time-sharing.
+//! Compares two ways of sharing a last-level cache: concurrent use, with a CPU for each process,
+//! and time-sharing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
-/// Simulates both ways; alternating time slices of `instructions` stand for concurrent execution.
+/// Simulates both ways of sharing. Alternating time slices of `instructions` stand for concurrent
+/// use.
 pub(super) fn run(
     path: &Path,
     instructions: u64,
@@ -78,8 +79,8 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Returns the accesses and misses of each design's last level with time slices of this length;
-/// `None` if the run was stopped.
+/// Returns the accesses and misses of each design's last-level cache, with time slices of `quantum`
+/// instructions; `None` if the run was stopped.
 fn simulate(
     path: &Path,
     streams: &Arc<Streams>,

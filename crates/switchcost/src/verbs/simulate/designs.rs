@@ -1,4 +1,4 @@
-//! Finds designs by name or file.
+//! Finds designs by their names or files.
 
 use std::fmt::Write;
 use std::io::Read;
@@ -14,14 +14,14 @@ use switchcost_record::{Source, printable};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
 
-/// Line length assumed for a design that has only TLBs; pages are longer.
+/// Line size in bytes for designs without caches, which have only TLBs.
 const LONGEST_LINE: u64 = 64;
-/// Width of the list of designs, in columns.
+/// Width of the list of designs, in characters.
 const COLUMNS: usize = 100;
 pub(super) const HOST: &str = "host";
-/// Default designs, taken from Mogul and Borg 1990.
+/// Designs that are simulated by default, from Mogul and Borg 1990.
 const DEFAULT: [&str; 4] = ["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"];
-/// Maximum size of a design file that is read; the parser has a smaller limit.
+/// Maximum number of bytes that are read from a design file. The parser has a lower limit.
 const MOST_BYTES: u64 = 2 << 20;
 
 /// Returns the requested designs with all their variants, in the order of the command line.
@@ -45,7 +45,7 @@ pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failu
     Ok(designs)
 }
 
-/// Returns the shortest line of any cache of these designs, in bytes.
+/// Returns the shortest line size of all caches of the requested designs, in bytes.
 pub(super) fn shortest_line(arguments: &DesignArguments) -> Result<u64, Failure> {
     let designs = selected(arguments)?;
     let lines = designs
@@ -89,7 +89,7 @@ fn find(name: &str) -> Result<Design, Failure> {
     read_design(&text, name).map_err(Failure::from)
 }
 
-/// Explains how each level of the designs is simulated.
+/// Returns a text on how each level of the requested designs is simulated.
 pub(super) fn explain(arguments: &DesignArguments) -> Result<String, Failure> {
     let mut text = String::new();
     for design in selected(arguments)? {
@@ -101,7 +101,7 @@ pub(super) fn explain(arguments: &DesignArguments) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Lists the built-in designs, one per line.
+/// Returns a list of the built-in designs, one per line.
 pub(super) fn list() -> String {
     let indent = " ".repeat(23);
     let options = textwrap::Options::new(COLUMNS).subsequent_indent(&indent);

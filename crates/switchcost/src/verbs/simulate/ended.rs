@@ -1,4 +1,4 @@
-//! Result of a simulation: its record, or the content of a record that could not be written.
+//! Results of simulations: written records, or the content of a record that could not be written.
 
 use std::path::PathBuf;
 
@@ -14,19 +14,21 @@ use crate::records::simulation;
 use crate::verbs::report::{self, Loaded};
 
 pub(super) enum Ended {
-    /// The record has been written.
+    /// Path of the record that was written.
     Recorded(PathBuf),
-    /// The record could not be written, so the findings are shown before the error.
+    /// The content of a record that could not be written, and the error. The content is shown
+    /// before the error.
     Unrecorded(Box<(Simulation, Findings)>, WriteSimulationError),
 }
 
 impl Ended {
-    /// Whether the record could be written, so that the next one may be, too.
+    /// Returns true if the record was written, so that the next record can probably be written,
+    /// too.
     pub(super) fn is_recorded(&self) -> bool {
         matches!(self, Ended::Recorded(_))
     }
 
-    /// Writes the report of the design.
+    /// Prints the report on the simulation.
     pub(super) fn show(self, arguments: &DesignArguments, output: Output) -> Result<Exit, Failure> {
         let (form, verbosity) = (&arguments.form, arguments.verbosity);
         match self {
@@ -40,7 +42,7 @@ impl Ended {
     }
 }
 
-/// Several results, reported together.
+/// Results of several simulations, which are reported together.
 pub(super) struct Several {
     pub(super) contents: Vec<(Simulation, Findings)>,
     records: Vec<PathBuf>,
@@ -71,7 +73,7 @@ impl Several {
         Ok(several)
     }
 
-    /// Returns a sentence that says where the curves are; empty if no record has them.
+    /// Returns a sentence on the records with the curves; empty if no record was written.
     pub(super) fn curves(&self) -> String {
         if self.records.is_empty() {
             return String::new();
@@ -83,8 +85,8 @@ impl Several {
         )
     }
 
-    /// Returns the error of a record that could not be written, after everything else has been
-    /// reported.
+    /// Returns the error of a record that could not be written, if any. To be called after
+    /// everything else is reported.
     pub(super) fn check(self) -> Result<(), Failure> {
         self.unrecorded.map_or(Ok(()), |error| Err(error.into()))
     }

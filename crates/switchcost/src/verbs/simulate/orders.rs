@@ -1,5 +1,5 @@
-//! Simulates a trace in other orders than its own: each schedule with each quantum, one after the
-//! other.
+//! Simulates a trace in other orders than its own: with each schedule and each quantum, one after
+//! the other.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,24 +25,25 @@ use crate::runs::Place;
 use crate::signals::Interrupt;
 use crate::verbs::trace::look;
 
-/// Choice of the next task, and its quantum in instructions.
+/// An order of time slices: the choice of the next task, and the quantum in instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Order {
     schedule: Schedule,
     pub(super) quantum_instructions: u64,
-    /// Number of instructions in which a disk reads a page; `None` if page faults do not wait.
+    /// Number of instructions in which a disk reads a page; `None` if page faults do not wait for a
+    /// disk.
     page_faults: Option<u64>,
-    /// Mean number of instructions between preemptions; `None` if there are no preemptions.
+    /// Mean number of instructions between random preemptions; `None` without preemptions.
     preempt_every: Option<u64>,
 }
 
 impl Order {
-    /// Returns the quantum, if the order has one that ends time slices.
+    /// Returns the quantum in instructions; `None` if it ends no time slices.
     fn quantum(self) -> Option<u64> {
         (self.schedule != Schedule::LongestQuantum).then_some(self.quantum_instructions)
     }
 
-    /// Returns the name of the order, as in the record.
+    /// Returns the name of the order for the record.
     fn name(self) -> String {
         let preempted = self
             .preempt_every
@@ -59,7 +60,8 @@ impl Order {
     }
 }
 
-/// Returns the quantum of programs that are simulated as they run.
+/// Returns the quantum of programs that are simulated as they run, in instructions; an error if
+/// other options on the order are given.
 pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure> {
     if !arguments.schedule.is_empty()
         || arguments.at_once.is_some()
@@ -140,7 +142,8 @@ fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u6
     }
 }
 
-/// Returns the cycle time that all designs have in common; for a range, its geometric mean.
+/// Returns the cycle time that all designs have in common, in ns. A range of cycle times is
+/// replaced by its geometric mean.
 fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     let refused = |found: &str| {
         Failure::usage(format!(
@@ -160,7 +163,7 @@ fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     first.ok_or_else(|| refused("no time of a cycle in the designs"))
 }
 
-/// Simulates each order, and compares them if there are several.
+/// Simulates each order, and compares the orders if there are several.
 pub(super) fn run(
     path: &Path,
     orders: &[Order],
@@ -204,7 +207,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Splits the trace into the streams of all tasks; `None` if the run was stopped.
+/// Splits the trace into the streams of its tasks; `None` if the run was stopped.
 pub(super) fn take_apart(
     path: &Path,
     interrupt: &Interrupt,
@@ -224,7 +227,7 @@ pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
     TraceFile::open(file).map_err(Failure::read_trace(path))
 }
 
-/// Returns the failure for a record named by the user although there are several simulations.
+/// Returns the error for a record that the user named, although there are several simulations.
 pub(super) fn record_of_several(simulations: usize) -> Failure {
     Failure::usage(format!(
         "--record names one file, but there are {simulations} simulations; leave it out, and each is saved in the \
@@ -232,8 +235,7 @@ pub(super) fn record_of_several(simulations: usize) -> Failure {
     ))
 }
 
-/// Returns a path for a new record. Several records may be written within a second, so their names
-/// have a number.
+/// Returns the path of a new record. `number` distinguishes records written within a second.
 pub(super) fn new_record(number: usize) -> Result<Place, Failure> {
     Place::choose(None, &format!("{number:02}-{}", kinds::SIMULATION))
 }
@@ -282,7 +284,7 @@ fn simulate(
     }
 }
 
-/// Returns the report on several orders, with a reference to the rest.
+/// Returns the report on several orders, with a line on the full report.
 fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
     let loaded = &several.contents;
     let orders = over_orders(

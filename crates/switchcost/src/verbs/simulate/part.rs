@@ -15,8 +15,8 @@ use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
-/// Default number of warm-up instructions. With the last uses before it, first-level caches are
-/// correct immediately, and later levels soon.
+/// Default length of the warm-up, in instructions. The last use of each line before the warm-up is
+/// also simulated. So first-level caches are correct immediately, and other levels soon.
 const WARM_UP_INSTRUCTIONS: u64 = 1_000_000;
 
 pub(super) fn run(
@@ -90,8 +90,8 @@ pub(super) fn run(
     ended.show(&arguments.designs, output)
 }
 
-/// Returns the arguments with each design simulated in full. A sweep over many designs would
-/// simulate the whole trace, not the part.
+/// Returns the arguments, changed so that each design is simulated in full. A sweep over many
+/// designs would simulate the whole trace instead of a part.
 pub(super) fn choose_in_full(arguments: &DesignArguments) -> DesignArguments {
     DesignArguments {
         in_full: usize::MAX,
@@ -99,14 +99,14 @@ pub(super) fn choose_in_full(arguments: &DesignArguments) -> DesignArguments {
     }
 }
 
-/// Reason why no more of the trace is simulated.
+/// Reason why the rest of the trace is not simulated.
 pub(super) enum Stop {
     Read(ReadTraceError),
     Other(Failure),
 }
 
 impl Stop {
-    /// Returns the failure to report for this trace.
+    /// Returns the failure to report for the trace at `path`.
     pub(super) fn failure(self, path: &Path) -> Failure {
         match self {
             Stop::Read(source) => Failure::read_trace(path)(source),
@@ -127,9 +127,9 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Passes on the chunks of the parts and of the instructions before them, each with its purpose
-/// and, after an omission, with the time that the running task has been running. Returns false if
-/// it was interrupted.
+/// Passes on the chunks of the requested parts, and of the instructions before each part, with
+/// their purpose. After a gap, the chunk comes with the number of instructions since the last
+/// switch. Returns false if the run was interrupted.
 pub(super) fn feed(
     parts: &mut Parts<'_>,
     mut progress: StreamProgress,
@@ -155,7 +155,8 @@ pub(super) fn feed(
     Ok(true)
 }
 
-/// The start of a part, simulated a second time after last uses alone, without the warm-up.
+/// A second simulation of the start of the first part, in which only the last uses of lines precede
+/// the part, without the warm-up.
 struct WithoutWarmUps {
     simulator: Simulator,
     last_uses: LastUses,

@@ -8,15 +8,15 @@ use switchcost_record::trust::open_listed;
 use switchcost_symbols::Symbols;
 use switchcost_trace::KernelSymbols;
 
-/// Returns the kernel's symbols in a trace; none if the trace has none or is incomplete.
+/// Returns the kernel's symbols in a trace; empty if the trace has none or is incomplete.
 pub(super) fn symbols_of(trace: &Path) -> KernelSymbols {
     let file = open_listed(trace).ok();
     file.and_then(|mut file| switchcost_trace::kernel_symbols(&mut file).ok())
         .unwrap_or_default()
 }
 
-/// Names by address: kernel addresses by the kernel's symbol table, other addresses by the symbols
-/// of the traced files, if these still exist.
+/// Names of addresses: kernel addresses from the kernel's symbol table, other addresses from the
+/// symbols of the traced files, if these still exist.
 pub(super) struct Names {
     kernel: KernelSymbols,
     of_files: Symbols,
@@ -30,8 +30,8 @@ impl Names {
         }
     }
 
-    /// Names a place in data, or a place for which lines of others were evicted: a symbol or
-    /// section.
+    /// Returns the symbol or section at an offset in a file, or at a kernel address, for data and
+    /// for evictors; `None` if unknown.
     pub(super) fn name_data(&mut self, object: Option<&Object>, offset: u64) -> Option<String> {
         match object {
             Some(Object { path, build_id }) => {
@@ -42,7 +42,7 @@ impl Names {
         }
     }
 
-    /// Adds the functions and source lines of places in code.
+    /// Adds the functions and source lines of code to the results of designs.
     pub(super) fn name_code(&mut self, designs: &mut [DesignResult]) {
         let details = designs
             .iter_mut()

@@ -1,4 +1,4 @@
-//! A simulation: designs, their input, and the resulting record.
+//! A simulation in progress: the designs, the input, and the record.
 
 use std::path::{Path, PathBuf};
 
@@ -42,16 +42,16 @@ pub(super) struct Run {
     source: String,
     header: TraceHeader,
     is_redacted: bool,
-    /// Name and quantum of the order; `None` for the order of the trace itself.
+    /// Name and quantum (in instructions) of the order; `None` for the order of the trace itself.
     order: Option<(String, Option<u64>)>,
-    /// The simulated part of the trace, with the results of its start after last uses alone; `None`
-    /// for the whole trace.
+    /// The simulated part of the trace, and the results of its start without a warm-up; `None` for
+    /// the whole trace.
     part: Option<(TracePart, Vec<PartResult>)>,
     is_user_only: bool,
     has_blocks: bool,
-    /// Prices named by the user; `None` for the default ones.
+    /// Miss costs named by the user; `None` for those stored for this machine.
     prices: Option<Prices>,
-    /// Symbols of the kernel; `None` for a trace until they are read from its end.
+    /// Symbols of the kernel; `None` until they are read from the end of a trace.
     symbols: Option<KernelSymbols>,
 }
 
@@ -76,7 +76,7 @@ fn facts(
     }
 }
 
-/// Returns the name of the source. The path of a trace is an argument, so it may be redacted.
+/// Returns the name of the source for the record. The path of a trace may have to be redacted.
 fn source(named: String, is_redacted: bool) -> String {
     if is_redacted && named != LIVE {
         LEFT_OUT.to_owned()
@@ -85,7 +85,7 @@ fn source(named: String, is_redacted: bool) -> String {
     }
 }
 
-/// Default number of intervals recorded after each switch.
+/// Default number of intervals that are recorded after each switch.
 const DEFAULT_INTERVALS: u32 = 100;
 
 pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
@@ -106,8 +106,8 @@ pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
     }
 }
 
-/// Returns the prices of designs: the named ones for all designs, or the default ones for `host`
-/// and its variants.
+/// Returns the miss costs for designs: those named by the user for all designs, or those stored for
+/// this machine for `host` and its variants; `None` if there are none.
 fn prices_of(
     named: Option<Prices>,
     host: &HostManifest,
@@ -127,7 +127,7 @@ fn prices_of(
 }
 
 impl Run {
-    /// Begins a simulation; `place` is the path of the record, if it differs from that in the
+    /// Begins a simulation. `place` is the path of the record, if it differs from that in the
     /// arguments.
     pub(super) fn begin(
         arguments: &DesignArguments,
@@ -171,7 +171,7 @@ impl Run {
         self.symbols = Some(symbols);
     }
 
-    /// Sets an order of time slices other than that of the trace.
+    /// Sets the name and the quantum of an order other than that of the trace.
     pub(super) fn set_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
         Run {
             order: Some((order, quantum_instructions)),
@@ -179,7 +179,7 @@ impl Run {
         }
     }
 
-    /// Simulates the next chunk, and replaces it with an empty chunk that can be reused.
+    /// Simulates the next chunk, and replaces it by an empty chunk that can be reused.
     pub(super) fn chunk(&mut self, chunk: &mut Chunk) -> Result<(), Failure> {
         self.leave_kernel_out(chunk);
         self.has_blocks |= !chunk.blocks.is_empty();
@@ -187,14 +187,14 @@ impl Run {
         self.keep_intervals()
     }
 
-    /// Removes the kernel's blocks and references from a chunk if only programs are simulated.
+    /// Removes the kernel's blocks and references from a chunk, if only programs are simulated.
     pub(super) fn leave_kernel_out(&self, chunk: &mut Chunk) {
         if self.is_user_only {
             *chunk = remove_kernel(chunk);
         }
     }
 
-    /// Simulates the next chunk for a part of the trace.
+    /// Simulates the next chunk of a part of the trace.
     pub(super) fn part(
         &mut self,
         chunk: &mut Chunk,
@@ -208,7 +208,8 @@ impl Run {
         self.keep_intervals()
     }
 
-    /// Sets the part of the trace that was simulated; `without` has the results of its start after last uses alone.
+    /// Sets the part of the trace that was simulated. `without` has the results of the part's start
+    /// without a warm-up.
     pub(super) fn set_part(self, part: TracePart, without: Option<Vec<PartResult>>) -> Run {
         Run {
             part: Some((part, without.unwrap_or_default())),
@@ -227,12 +228,13 @@ impl Run {
         self.simulator.stop_early();
     }
 
-    /// Whether no instruction has been executed so far.
+    /// Returns true if no counted instruction has been simulated.
     pub(super) fn is_empty(&self) -> bool {
         !self.has_blocks
     }
 
-    /// Ends the simulation, and writes the record.
+    /// Ends the simulation, and writes the record. `incomplete` is the reason if the trace was not
+    /// simulated to its end.
     pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<Ended, Failure> {
         let symbols = self
             .symbols

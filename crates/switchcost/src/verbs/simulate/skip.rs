@@ -1,17 +1,17 @@
-//! Skips the start of programs that are simulated as they run: the start fills the caches, but is
+//! Skips the start of programs that are simulated as they run. The start fills the caches, but is
 //! not counted.
 
 use switchcost_design::result::TracePart;
 use switchcost_trace::{Chunk, Purpose};
 
-/// Progress of the programs up to the first switch that counts.
+/// Progress of programs up to the first counted switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Skip {
-    /// Number of switches that do not count.
+    /// Number of switches that are not counted.
     switches: u64,
     seen: u64,
     instructions: u64,
-    /// Number of instructions before the first counted one; `None` until it is reached.
+    /// Number of instructions before the counted part; `None` until this part is reached.
     skipped: Option<u64>,
 }
 
@@ -23,13 +23,13 @@ impl Skip {
         }
     }
 
-    /// Whether anything is skipped at all.
+    /// Returns true if any switch is skipped.
     pub(super) fn is_any(&self) -> bool {
         self.switches > 0
     }
 
-    /// Splits a chunk in which counting begins; returns the part that counts, which begins at the
-    /// first switch after the skipped ones.
+    /// Splits a chunk in which the counted part begins, and returns this part; `None` for other
+    /// chunks. The counted part begins at the first switch after the skipped ones.
     pub(super) fn split(&self, chunk: &mut Chunk) -> Option<Chunk> {
         let left = self
             .switches
@@ -40,7 +40,8 @@ impl Skip {
         Some(chunk.split_off(first))
     }
 
-    /// Returns the purpose of the next chunk, which counts if enough switches precede it.
+    /// Returns the purpose of the next chunk: to count, if enough switches precede it, or to warm
+    /// up.
     pub(super) fn purpose(&mut self, chunk: &Chunk) -> Purpose {
         let counts = self.seen >= self.switches;
         if counts {
@@ -59,7 +60,8 @@ impl Skip {
         }
     }
 
-    /// Returns the part of all executed instructions that is counted.
+    /// Returns the counted part of all executed instructions; `None` if nothing is skipped or
+    /// counted.
     pub(super) fn part(&self) -> Option<TracePart> {
         let skipped = self.skipped.filter(|_| self.is_any())?;
         Some(TracePart {

@@ -1,5 +1,5 @@
-//! Simulates several traces, one after the other: trials of one workload, or the same workload
-//! under different conditions.
+//! Simulates several traces, one after the other: trials of one workload, or one workload under
+//! different conditions.
 
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
     })
 }
 
-/// Returns the report on the trials, with a reference to the rest.
+/// Returns the report on the trials, with a line on the full report.
 fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
     let loaded = &several.contents;
     let findings: Vec<Findings> = loaded

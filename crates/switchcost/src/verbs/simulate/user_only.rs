@@ -1,9 +1,8 @@
-//! Removes the kernel from a trace of a whole system, as if only programs had been traced.
+//! Removes the kernel from the trace of a whole system, as if only programs had been traced.
 
 use switchcost_trace::{Chunk, Event};
 
-/// Returns the chunk without the kernel's blocks and their references. Marks stay at their
-/// positions.
+/// Returns a chunk without the kernel's blocks and their references. Marks stay at their positions.
 pub(super) fn remove_kernel(chunk: &Chunk) -> Chunk {
     let mut kept = Chunk::default();
     for event in chunk.events() {

@@ -1,9 +1,9 @@
-//! Measures the effect of a warm-up.
+//! Measures the effect of a warm-up on the results.
 
 use switchcost_design::result::{DesignResult, LevelCounts, PartResult, View, WithoutWarmUp};
 
-/// Returns the differences from results after last uses alone. The first of `parts` is the start of
-/// the wanted part; `without` has the same part after last uses alone.
+/// Returns the differences that the warm-up makes for the first of `parts`. `without` has the
+/// results of this part without a warm-up. Returns an empty list if either is missing.
 pub(super) fn differences(parts: &[PartResult], without: &[PartResult]) -> Vec<WithoutWarmUp> {
     let (Some(first), Some(without)) = (parts.first(), without.first()) else {
         return Vec::new();

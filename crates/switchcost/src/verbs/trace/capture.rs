@@ -1,4 +1,4 @@
-//! Runs programs under the capture tool and keeps their trace.
+//! Runs programs under the capture tool, and writes their trace.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -27,8 +27,8 @@ use crate::redact;
 use crate::runs::Place;
 use crate::signals::Interrupt;
 
-/// A trace being written. It has its final name from the start, so that a crash keeps its complete
-/// chunks.
+/// A trace that is being written. The file has its final name from the start, so that a crash loses
+/// no complete chunk.
 pub(crate) struct NewTrace {
     path: PathBuf,
     writer: TraceWriter<File>,
@@ -49,12 +49,12 @@ impl NewTrace {
             .map_err(|source| failed(&self.path, source))
     }
 
-    /// Sets the kernel's symbols.
+    /// Sets the kernel's symbols, which are written at the end of the trace.
     pub(crate) fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.writer.name_symbols(symbols);
     }
 
-    /// Finishes the trace. An empty trace is removed.
+    /// Finishes the trace; an error for a trace without instructions, whose file is removed.
     pub(crate) fn finish(self) -> Result<Written, Failure> {
         let (_, written) = self
             .writer
@@ -67,8 +67,8 @@ impl NewTrace {
     }
 }
 
-/// Opens the file without a buffer: records are long, and data that the writer reports as written
-/// should have reached the kernel.
+/// Creates the file of a trace, without a buffer. Records are long, and data that the writer
+/// reports as written should have reached the kernel.
 pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
     readers
         .create_new(path, File::options().read(true).write(true))
@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         .recorder(new_file(&path, readers)?, is_redacted)
         .map_err(|source| creation_failure(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
-    // The captured data are complete, whatever ended the capture, and are kept.
+    // The captured data are complete and are kept, whatever ended the capture.
     let finished = recorder.finish().map_err(|source| failed(&path, source));
     if let (Err(_), Ok((_, written))) = (&outcome, &finished) {
         match written.instructions {
@@ -132,7 +132,8 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     Ok(ended.exit())
 }
 
-/// Returns the command that uses a new trace, or how to trace switches if it has none.
+/// Returns a sentence on the command that uses a new trace, or on how to trace switches if the
+/// trace has none.
 fn next_step(path: &Path, switches: u64) -> String {
     match switches {
         0 => "without a switch, simulate has no cost to report; trace two programs: --with COMMAND"
@@ -144,20 +145,20 @@ fn next_step(path: &Path, switches: u64) -> String {
     }
 }
 
-/// Result of a capture.
+/// Result of a capture: its commands, its summary and the kernel's symbols.
 pub(crate) struct Ended {
     pub(super) commands: Vec<Command>,
     pub(super) summary: Summary,
-    /// Symbols of the captured kernel, if its instructions were captured.
+    /// Symbols of the captured kernel; empty if its instructions were not captured.
     pub(crate) symbols: KernelSymbols,
 }
 
 /// Programs that are captured while they run.
 pub(crate) trait Live {
-    /// Returns the header of a trace of the programs.
+    /// Returns the header for a trace of the programs.
     fn header(&self) -> TraceHeader;
 
-    /// Runs until all programs have ended, and passes on each chunk.
+    /// Runs until all programs have ended, and passes each chunk to `sink`.
     fn run(
         self,
         interrupt: &Interrupt,
@@ -166,7 +167,7 @@ pub(crate) trait Live {
 }
 
 impl Ended {
-    /// Prints notes on the run, after the capture has been written.
+    /// Prints notes on the run. To be called after the captured data are written.
     pub(crate) fn report(&self, is_redacted: bool) {
         let summary = &self.summary;
         for warning in &summary.warnings {
@@ -206,7 +207,7 @@ impl Ended {
         }
     }
 
-    /// Returns the exit code for the shell: that of the first command that failed.
+    /// Returns the exit code for the shell, which is that of the first command that failed.
     pub(crate) fn exit(&self) -> Exit {
         if self.summary.ending == Ending::CommandEnded {
             return Exit::Broken;
@@ -236,17 +237,17 @@ pub(crate) fn order(order: OrderFlag, quantum: u64) -> Order {
     }
 }
 
-/// A capture that is ready to start.
+/// A capture that is ready to start: its commands and options.
 pub(crate) struct Session {
     commands: Vec<Command>,
     options: Options,
-    /// Notes for the trace's header.
+    /// Notes for the header of the trace.
     notes: Vec<String>,
 }
 
 impl Session {
-    /// Prepares a capture. A single command reads switchcost's standard input; several commands
-    /// would compete for it.
+    /// Prepares a capture. A single command reads switchcost's stdin. Several commands have no
+    /// stdin, because they would compete for it.
     pub(crate) fn prepare(
         arguments: &CaptureArguments,
         quantum_instructions: u64,
@@ -291,20 +292,21 @@ impl Session {
         matches!(self.options.order, Order::AsRun)
     }
 
-    /// Lets the programs write to switchcost's standard output, which has no other output then.
+    /// Lets the programs write to switchcost's stdout, which is not used otherwise.
     pub(super) fn share_output(mut self) -> Session {
         self.options.output = Output::Ours;
         self
     }
 
-    /// Discards the output of endless workload programs; the first program that ends, ends all.
+    /// Discards the output of the programs of a workload, which run endlessly. The capture ends
+    /// when any of them ends.
     pub(crate) fn discard_output(mut self) -> Session {
         self.options.output = Output::Nowhere;
         self.options.end_with_any = true;
         self
     }
 
-    /// Ends time slices also at random, on average this many instructions apart.
+    /// Ends time slices also at random, after `every` instructions on average.
     pub(crate) fn preempted(mut self, every: u64, seed: u64) -> Session {
         self.options.preemptions = Some(Preemptions::new(every, seed));
         self.notes
@@ -312,9 +314,9 @@ impl Session {
         self
     }
 
-    /// Begins a trace. The thread that writes the trace is started here and inherits this thread's
-    /// CPUs. With the order of the kernel, it must not disturb the traced CPU; otherwise two CPUs
-    /// are equally busy.
+    /// Begins a trace, and starts the thread that writes it, which inherits this thread's CPUs. In
+    /// the kernel's own order of tasks, the thread must not disturb the traced CPU. In a scheduled
+    /// order, both CPUs are equally busy.
     fn recorder(&self, into: File, is_redacted: bool) -> Result<Recorder<File>, WriteTraceError> {
         let _guard = match (
             self.is_as_run(),
@@ -327,7 +329,7 @@ impl Session {
         Recorder::create(into, &redact::trace(self.header(), is_redacted))
     }
 
-    /// Captures directly into a trace.
+    /// Captures the programs directly into a trace file.
     fn record(
         self,
         interrupt: &Interrupt,
@@ -340,7 +342,7 @@ impl Session {
         })
     }
 
-    /// Captures programs, and passes each chunk on with the dependences of its blocks.
+    /// Captures the programs, and passes each chunk to `sink` with the dependences of its loads.
     pub(super) fn run_with_dependences(
         self,
         interrupt: &Interrupt,
@@ -348,7 +350,7 @@ impl Session {
     ) -> Result<Ended, Failure> {
         let is_silent = matches!(self.options.output, Output::Nowhere);
         let mut captured = StreamProgress::new(is_silent, self.options.stop_after_switches);
-        // The bar ends with the sink, before anything is printed about the capture.
+        // The progress bar ends together with `sink`, before anything about the capture is printed.
         let sink = move |chunk: &mut Chunk, dependences: &Dependences| {
             captured.show(chunk);
             sink(chunk, dependences)
@@ -359,8 +361,8 @@ impl Session {
         })
     }
 
-    /// Captures programs. This thread and those of the capture avoid the traced CPU if there is
-    /// another.
+    /// Runs a capture. This thread and the threads of the capture avoid the traced CPU if there is
+    /// another one.
     fn watch(
         self,
         capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>,
@@ -403,7 +405,7 @@ impl Live for Session {
     }
 }
 
-/// Returns a command in the form in which it is shown.
+/// Returns the words of a command as text.
 pub(super) fn words(command: &Command) -> Vec<String> {
     command
         .words
@@ -412,7 +414,7 @@ pub(super) fn words(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// Returns a message about traced programs that see the machine's real process numbers.
+/// Returns a note on traced programs that see the machine's real process numbers.
 fn seen_numbers(reason: &str) -> String {
     format!(
         "the traced programs have no PID namespace of their own ({reason}), so two traces may differ in a few \
@@ -456,7 +458,7 @@ fn last_cpu() -> Result<CpuId, Failure> {
     allowed.last().copied().ok_or_else(Failure::missing_cpu)
 }
 
-/// Returns the CPU named by the user, if this process may use it.
+/// Returns the CPU named by the user; an error if this process may not use the CPU.
 fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     let allowed = switchcost_facts::allowed_cpus(&Root::system());
     if allowed.contains(&cpu) {
@@ -469,7 +471,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     )))
 }
 
-/// Returns the allowed CPUs except one.
+/// Returns the allowed CPUs except `cpu`.
 fn remaining_cpus(cpu: CpuId) -> Vec<CpuId> {
     switchcost_facts::allowed_cpus(&Root::system())
         .into_iter()

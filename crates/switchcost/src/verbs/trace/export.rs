@@ -1,4 +1,4 @@
-//! Exports traces to the formats of other tools.
+//! `trace export`: writes traces in the formats of other tools.
 
 use std::io::{self, Read};
 
@@ -36,7 +36,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
                 arguments.file.display()
             ))));
         }
-        // A partial export is no result, so an existing file of that name stays.
+        // A partial export is no result, so an existing file of that name is kept.
         Ok(match loss {
             Some(source) => Err(Failure::read_trace(&arguments.file)(source)),
             None => Ok(exported),
@@ -55,7 +55,8 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Exports every complete chunk; returns the reason if reading ended early.
+/// Exports every complete chunk. Also returns the error if reading ended before the end of the
+/// trace.
 fn hand_on<R: Read>(
     reader: &mut TraceReader<R>,
     mut exporter: impl Exporter,

@@ -11,11 +11,11 @@ use crate::exit::Failure;
 /// First bytes of every zip file.
 const ZIP: &[u8; 4] = b"PK\x03\x04";
 
-/// Files in which drmemtrace stores the schedule of threads. They are not needed, because the
+/// Files with the schedule of threads in a drmemtrace folder. They are not needed, because the
 /// records contain the schedule, too.
 const SCHEDULES: [&str; 2] = ["cpu_schedule.bin", "serial_schedule.bin"];
 
-/// A file with its name.
+/// A trace file: its name, and its unpacked content.
 type Named = (String, Box<dyn BufRead>);
 
 pub(super) fn text(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
@@ -25,7 +25,7 @@ pub(super) fn text(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     Ok(Box::new(buffered(open(path)?)))
 }
 
-/// Opens a file of records, or the files of each thread in a folder.
+/// Opens a file of records, or the file of each thread in a folder.
 pub(super) fn records(path: &Path) -> Result<Vec<Named>, Failure> {
     if path.is_dir() {
         return threads(path)?.iter().map(|path| one(path)).collect();
@@ -70,7 +70,8 @@ fn perhaps_zipped(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     Ok(Box::new(buffered(Unzipped::new(file).map_err(failed)?)))
 }
 
-/// Returns the files with one thread each in a folder, by name; for drmemtrace those in its subfolder `trace`.
+/// Returns the files of the threads in a folder, sorted by name. A drmemtrace folder has these
+/// files in its subfolder `trace`.
 fn threads(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = listed(folder)?;
     if paths.is_empty() && folder.join("trace").is_dir() {
@@ -103,8 +104,8 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         .collect())
 }
 
-/// Whether a file is named `drmemtrace.NAME.PID.ID.trace.zip`, or in the older form
-/// `NAME.memtrace.gz`.
+/// Returns true for file names of the forms `drmemtrace.NAME.PID.ID.trace.zip` and
+/// `NAME.memtrace.gz` (the older one).
 fn is_trace(name: &str) -> bool {
     name.split('.')
         .any(|part| part == "trace" || part == "memtrace")

@@ -1,4 +1,4 @@
-//! Imports traces of other tools.
+//! `trace import`: converts traces of other tools.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::messages::say;
 pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let mut importer = importer(arguments)?;
     let failed = Failure::import(&arguments.file);
-    // The header's content is known only after the first chunk.
+    // The content of the header is known only after the first chunk.
     let mut chunk = Chunk::default();
     let mut step = Ok(importer.next_into(&mut chunk).map_err(failed)?);
     let mut trace = NewTrace::create(&arguments.output, &header(arguments.from, &importer))?;
@@ -23,7 +23,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
         match step {
             Ok(true) => trace.write(&chunk)?,
             Ok(false) => break Ok(()),
-            // The part before an error is complete and kept, and the message says where it ends.
+            // The part before an error is complete and is kept. The message says where it ends.
             Err(error) => break Err(failed(error)),
         }
         step = importer.next_into(&mut chunk);

@@ -1,4 +1,4 @@
-//! Shows the content of a trace, and checks it.
+//! `trace info`, `check` and `head`: show the content of a trace, and check it.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::progress::FileWithBar;
 
-/// Opens a trace and reads its header.
+/// Opens a trace, and reads its header.
 pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static>, Failure> {
     let failed = Failure::read_trace(path);
     let file = Source::named(path).open_once();
@@ -54,7 +54,8 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     })
 }
 
-/// Reads the dependences after the index. They are unknown in a damaged trace, and in one that is no file.
+/// Reads the dependences after the index of a trace. They are unknown for a damaged trace, and for
+/// input that is no regular file.
 pub(super) fn known_dependences(path: &Path) -> Dependences {
     path.is_file()
         .then(|| File::open(path).ok())
@@ -63,7 +64,8 @@ pub(super) fn known_dependences(path: &Path) -> Dependences {
         .unwrap_or_default()
 }
 
-/// Checks the symbols and dependences after the index. Only a file can be read twice.
+/// Checks the symbols and dependences after the index of a trace. Input that is no regular file
+/// cannot be read twice, and is not checked.
 fn check_symbols(path: &Path) -> Result<(), Failure> {
     if !path.is_file() {
         return Ok(());

@@ -15,7 +15,8 @@ use crate::output::Output;
 use crate::redact;
 use crate::signals::Interrupt;
 
-/// Captures, and keeps only the profile. The programs' output goes to switchcost's standard output.
+/// Captures programs, and keeps only their reuse profile. The programs' output goes to switchcost's
+/// stdout.
 pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Failure> {
     let session =
         Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.share_output();
@@ -34,7 +35,7 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
     Ok(ended.exit())
 }
 
-/// Makes the profile of a complete trace: a part of a program has no profile.
+/// Makes the reuse profile of a complete trace. The part of a trace has no profile.
 pub(super) fn profile_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
     let failed = Failure::read_trace(&arguments.file);
     let output = Output::claim(arguments.output.as_deref())?;

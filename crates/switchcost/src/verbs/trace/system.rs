@@ -1,4 +1,5 @@
-//! Runs programs in one or several guests, and keeps the traces, which include the kernels.
+//! Runs programs in one or several virtual machines, and keeps the traces, which include the
+//! kernels.
 
 mod live;
 mod trials;
@@ -42,7 +43,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Traces one guest between the stops that its programs request.
+/// Traces the part of a guest's run that its programs delimit themselves.
 pub(super) fn between_stops(
     commands: &[Command],
     arguments: &GuestArguments,
@@ -60,7 +61,7 @@ pub(super) fn between_stops(
     trace(commands, &trial, redaction, &interrupt)
 }
 
-/// Refuses traces that already exist, before a guest boots.
+/// Returns an error if a trace already exists or is named twice, before a guest boots.
 fn refuse_taken(trials: &[Trial]) -> Result<(), Failure> {
     let is_twice = |place: usize| {
         trials[..place]
@@ -89,7 +90,7 @@ fn trace(
     )
     .map_err(|source| creation_failure(path, source))?;
     let captured = capture(commands, system, interrupt, path, recorder);
-    // An incomplete trace of a failed guest is useless, and occupies the name.
+    // An incomplete trace of a failed guest is useless, and would occupy the name.
     let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(path)))?;
     let names: Vec<String> = commands
         .iter()
@@ -120,7 +121,7 @@ fn capture(
 
 fn report(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
     for output in &summary.outputs {
-        // A reader that has left needs no more output.
+        // A reader that has closed the output needs no more of it.
         let _ = std::io::stdout().write_all(output);
     }
     for warning in &summary.warnings {
@@ -166,7 +167,8 @@ fn exit(summary: &GuestSummary) -> Exit {
     failed.unwrap_or(own)
 }
 
-/// Returns the header without a quantum: the guest's own scheduler has one.
+/// Returns the header of a guest's trace. It has no quantum, because the guest's own scheduler
+/// determines the time slices.
 fn header(commands: &[Command], system: &System) -> TraceHeader {
     let kernel = system
         .kernel

@@ -1,4 +1,5 @@
-//! Makes traces of the walks of `measure`: generated, or recorded from its tasks in a guest.
+//! Makes traces of the array traversals of `measure`: generated, or recorded from its tasks in a
+//! guest.
 
 use std::path::PathBuf;
 
@@ -57,7 +58,8 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Traces the tasks in a guest with one CPU, in which `measure` has all rights that it wants.
+/// Traces the tasks of `measure` in a guest with one CPU, in which `measure` has all the rights
+/// that it needs.
 fn walk_in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit, Failure> {
     let arm = match (arguments.alone, working_set.is_empty()) {
         (true, true) => Arm::BaselineDirect,

@@ -1,4 +1,4 @@
-//! Earlier records of a machine in the usual folder, as evidence of the spread between its runs.
+//! Reads earlier records of a machine in the usual folder, as evidence of the spread between runs.
 
 use switchcost_analysis::Findings;
 use switchcost_record::{Header, MeasureRecord};
@@ -6,16 +6,16 @@ use switchcost_record::{Header, MeasureRecord};
 use super::read;
 use crate::runs;
 
-/// Maximum number of records that are read, the newest first: reading one takes some tenths of a
+/// Maximum number of records that are read, newest first. Reading a record takes some tenths of a
 /// second.
 const MOST: usize = 12;
 
-/// Least number of runs that show a spread.
+/// Least number of runs that give a spread.
 const FEWEST: usize = 4;
 
-/// Returns earlier records of the machine on which both records were made, without these two; none
-/// if there are too few, or if the two are from different machines. Records that cannot be read are
-/// skipped.
+/// Returns earlier records of the machine on which both compared records were made. Returns none if
+/// there are too few, or if the compared records are from different machines. Records that cannot
+/// be read are skipped.
 pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Findings)> {
     let [base, new] = compared.map(|record| &record.header);
     if !base.host.is_same_machine(&new.host) {

@@ -1,5 +1,5 @@
-//! Measures the additional time of the kernel's switch path after a footprint, by preemptions
-//! injected into a loop without data.
+//! Measures the additional time of the kernel's cold switch path by footprint of another task, by
+//! preemptions of a loop that uses no data.
 
 use std::path::Path;
 
@@ -17,19 +17,19 @@ use crate::messages::say;
 use crate::signals::Interrupt;
 use crate::verbs::inject::recorded;
 
-/// Number of multiplications of the loop: about 40 ms, twice the time that `inject` needs.
+/// Number of multiplications in the loop: about 40 ms, twice the time that `inject` needs.
 const STEPS: &str = "48000000";
 
-/// Periods with the footprints that are measured at them. A short period is better, because the
-/// result grows with the number of preemptions, while its noise does not, and the loop loses
-/// nothing in between. Larger footprints take a whole period to touch.
+/// Periods, each with the footprints that are measured at it. A short period is better, because the
+/// result grows with the number of preemptions and the noise does not. Touching a larger footprint
+/// takes a whole period.
 const GROUPS: [(&str, [Bytes; 2]); 2] = [
     ("100us", [Bytes::kib(256), Bytes::mib(1)]),
     ("250us", [Bytes::mib(4), Bytes::mib(16)]),
 ];
 
-/// Measures each footprint for which there is time until `latest`, and reports the footprints left
-/// out.
+/// Measures each footprint for which there is time until `latest`, and prints a notice on the
+/// others.
 pub(super) fn measured(
     cpu: CpuId,
     latest: Nanos,

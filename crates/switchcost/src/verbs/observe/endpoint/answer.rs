@@ -1,4 +1,4 @@
-//! Formats answers to HTTP clients.
+//! Formats the answers to HTTP clients.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// An HTTP answer: its own head, and a body that other answers may share.
+/// An HTTP answer: its head, and a body that several answers may share.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) head: Vec<u8>,
@@ -96,7 +96,7 @@ impl Answer {
     }
 }
 
-/// A formatted snapshot, formatted once for all clients.
+/// A snapshot as text in both formats of metrics, formatted once for all clients.
 pub(super) struct Page {
     open_metrics: Result<Body, String>,
     prometheus: Result<Body, String>,

@@ -1,5 +1,5 @@
-//! A connection. Its request is read, it waits for a snapshot, an answer is sent, and further bytes
-//! are discarded. Each phase has a time limit.
+//! A connection of a client: the request is read, a snapshot awaited, the answer sent, and further
+//! bytes are discarded. Each phase has a time limit.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -10,12 +10,12 @@ use rustix::event::PollFlags;
 use super::answer::Answer;
 use super::request::{self, Asked, LONGEST_HEAD, Refused};
 
-/// Longest time in which a client must send its request, or receive an answer.
+/// Longest time in which a client must send its request or receive its answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest time that a request waits for a new snapshot. After that it gets the last one.
+/// Longest time that a request waits for a new snapshot. Afterwards the last snapshot is sent.
 const FOR_A_SNAPSHOT: Duration = Duration::from_secs(2);
-/// Time for which a connection stays open for clients that keep sending after their request.
-/// Closing it immediately could discard the answer.
+/// Time for which a connection stays open if the client keeps sending after its request. Closing
+/// immediately could discard the answer.
 const LINGER: Duration = Duration::from_millis(500);
 /// Maximum number of bytes that are discarded after a request.
 const MOST_PASSED_OVER: usize = 64 << 10;
@@ -35,7 +35,7 @@ enum Phase {
     Done,
 }
 
-/// Next step that a connection needs.
+/// What a connection needs from the server after an event.
 pub(super) enum Wish {
     Nothing,
     Answer(Asked),
@@ -55,15 +55,14 @@ impl Connection {
         self.deadline
     }
 
-    /// Returns the time since which the client is expected to act; `None` while the server must
-    /// act.
+    /// Returns the time since when the client is expected to act; `None` while the server must act.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = matches!(self.phase, Phase::Reading(_) | Phase::Lingering(_));
         is_idle.then_some(self.phase_began_at)
     }
 
-    /// Closes the connection to make room for another one. An incomplete request is answered with
-    /// 503.
+    /// Closes the connection, to make room for another one. An incomplete request is answered with
+    /// status 503.
     pub(super) fn give_way(mut self) {
         if matches!(self.phase, Phase::Reading(_)) {
             let Answer { head, body } = Answer::busy();
@@ -89,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// Events that the connection waits for.
+    /// Returns the events that the connection waits for.
     pub(super) fn interest(&self) -> PollFlags {
         match self.phase {
             Phase::Reading(_) | Phase::Lingering(_) => PollFlags::IN,
@@ -98,7 +97,8 @@ impl Connection {
         }
     }
 
-    /// Continues once data can be read or written, or the peer has closed the connection.
+    /// Continues the connection after an event: data can be read or written, or the client has
+    /// closed the connection.
     pub(super) fn go_on(&mut self, flags: PollFlags, own: SocketAddr, now: Instant) -> Wish {
         match &mut self.phase {
             Phase::Reading(_) => return self.read(own, now),
@@ -188,11 +188,12 @@ impl Connection {
         }
     }
 
-    /// Closes the connection because it has taken too long.
+    /// Ends a phase that has exceeded its time limit. Returns what the connection needs from the
+    /// server.
     pub(super) fn time_out(&mut self, now: Instant) -> Wish {
         match self.phase {
             Phase::Waiting(asked) => return Wish::Answer(asked),
-            // A client that has not sent a whole request by now does not speak HTTP.
+            // A client that has not sent a complete request by now is answered with an error.
             Phase::Reading(ref bytes) if !bytes.is_empty() => {
                 self.give(Answer::refusing(Refused::Slow), now)
             }

@@ -1,12 +1,12 @@
-//! Requests of clients, and the check whether they are allowed.
+//! Parses requests of HTTP clients, and checks that they are allowed.
 
 use std::net::{IpAddr, SocketAddr};
 
 use httparse::{Header, Status};
 
-/// Longest head of a request, in bytes.
+/// Maximum length of a request's head, in bytes.
 pub(super) const LONGEST_HEAD: usize = 8 << 10;
-/// The largest number of header fields.
+/// Maximum number of header fields in a request.
 const MOST_FIELDS: usize = 64;
 
 /// A parsed HTTP request.
@@ -25,15 +25,15 @@ pub(super) enum What {
     Health,
 }
 
-/// The format of metrics.
+/// Format of metrics that a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     OpenMetrics,
-    /// The text format 0.0.4 of Prometheus, which all Prometheus readers accept.
+    /// Prometheus' text format 0.0.4, which every Prometheus client accepts.
     Prometheus,
 }
 
-/// Reason for refusing a request, with its HTTP status.
+/// Reason for refusing a request. Each reason has an HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     BadRequest,
@@ -42,11 +42,11 @@ pub(super) enum Refused {
     Method,
     Body,
     LongHead,
-    /// The request was not complete in time.
+    /// The request was incomplete when its time limit was over.
     Slow,
 }
 
-/// Parses the bytes read so far; `None` if the head is not complete.
+/// Parses the bytes read so far as a request; `None` while the head is incomplete.
 pub(super) fn read(bytes: &[u8], own: SocketAddr) -> Option<Result<Asked, Refused>> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
@@ -65,7 +65,7 @@ fn judge(request: &httparse::Request<'_, '_>, own: SocketAddr) -> Result<Asked, 
     }
     let hosts: Vec<&[u8]> = values(fields, "host").collect();
     match hosts.as_slice() {
-        // HTTP/1.0, which no browser speaks, needs no host.
+        // HTTP/1.0, which no browser uses, needs no host.
         [] if request.version == Some(0) => {}
         [host] if is_own(host, own) => {}
         [_] => return Err(Refused::ForeignHost),
@@ -102,9 +102,10 @@ fn has_body(fields: &[Header<'_>]) -> bool {
         || values(fields, "transfer-encoding").next().is_some()
 }
 
-/// Whether the host in a request is the address of this endpoint, or a name of this machine that
-/// nobody else can assign to it. This defends against DNS rebinding: a page in a browser whose own
-/// name resolves to this address would send that name. The port may differ because of forwarding.
+/// Returns true if the host in a request is the address of this endpoint, or a name of this machine
+/// that nobody else can assign to the address. This check defends against DNS rebinding, in which a
+/// web page whose own name resolves to this address sends that name. The port may differ because of
+/// forwarding.
 fn is_own(host: &[u8], own: SocketAddr) -> bool {
     let Ok(host) = std::str::from_utf8(host) else {
         return false;
@@ -127,7 +128,8 @@ fn takes_gzip(fields: &[Header<'_>]) -> bool {
     weight(fields, "accept-encoding", "gzip") > Some(0.0)
 }
 
-/// Returns OpenMetrics if the client gives it at least the weight of plain text.
+/// Chooses OpenMetrics if the client gives it at least the weight of plain text, and Prometheus'
+/// text otherwise.
 fn form(fields: &[Header<'_>]) -> Form {
     let open_metrics = weight(fields, "accept", "application/openmetrics-text");
     let text = weight(fields, "accept", "text/plain").unwrap_or(0.0);
@@ -137,7 +139,8 @@ fn form(fields: &[Header<'_>]) -> Form {
     }
 }
 
-/// Returns the largest weight that a field of the request gives to a name in its list; `None` if the name is not listed.
+/// Returns the largest weight (`q=`) that a header field gives to a name in its list; `None` if the
+/// name is not listed.
 fn weight(fields: &[Header<'_>], field: &str, wanted: &str) -> Option<f32> {
     let weight_of = |item: &str| {
         let mut parts = item.split(';').map(str::trim);

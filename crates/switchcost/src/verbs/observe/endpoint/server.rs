@@ -1,4 +1,5 @@
-//! The thread of the endpoint, which waits for events of any client; no other call blocks.
+//! The thread of the endpoint. It waits for events of all clients at once, and no other call
+//! blocks.
 
 use std::io::{ErrorKind, PipeReader, Read};
 use std::net::{SocketAddr, TcpListener};
@@ -13,13 +14,13 @@ use super::connection::{Connection, Wish};
 use super::request::{Asked, What};
 use super::{Matching, Shared, Snapshot};
 
-/// Maximum number of concurrent connections.
+/// Maximum number of open connections.
 pub(super) const MOST: usize = 256;
-/// Least time for which a connection keeps its place. If all places are taken, the connection that
-/// has been idle longest makes room for the next one, but not before this time, because its request
-/// may be on its way.
+/// Least time for which a connection stays open. At the maximum number of connections, the one that
+/// has been idle longest is closed for the next client, but not before this time, because its
+/// request may be on its way.
 const LEAST_TURN: Duration = Duration::from_millis(500);
-/// Age up to which a snapshot is reused for further clients.
+/// Age up to which a snapshot is used for further clients.
 const YOUNG: Duration = Duration::from_millis(250);
 /// Longest time between two checks of all connections.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -32,7 +33,7 @@ pub(super) struct Server {
     connections: Vec<Connection>,
     /// Time before which no new client is accepted.
     accepts_at: Instant,
-    /// The formatted page, with the time of its snapshot.
+    /// The formatted snapshot, with the time of the snapshot; `None` before the first.
     page: Option<(Instant, Page)>,
     scraped: Scraped,
     matching: Matching,
@@ -60,7 +61,7 @@ impl Server {
         }
     }
 
-    /// Serves until the observation ends.
+    /// Answers requests until the observation ends.
     pub(super) fn serve(&mut self) {
         while !self.shared.lock().is_over {
             self.turn();
@@ -89,7 +90,7 @@ impl Server {
         self.accept(now);
     }
 
-    /// Waits, and returns the events of each connection.
+    /// Waits for events, and returns those of each connection.
     fn wait(&self) -> Vec<PollFlags> {
         let now = Instant::now();
         let opens_at = self.opens_at();
@@ -123,8 +124,8 @@ impl Server {
             .collect()
     }
 
-    /// Returns the time at which the next client may be accepted; `None` if that depends on answers
-    /// to other clients.
+    /// Returns the time from which the next client may be accepted; `None` if an answer to another
+    /// client must be sent first.
     fn opens_at(&self) -> Option<Instant> {
         if self.connections.len() < MOST {
             return Some(self.accepts_at);
@@ -152,7 +153,7 @@ impl Server {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-                // No descriptors are left; the client keeps waiting.
+                // If no file descriptors are left, the client keeps waiting.
                 Err(_) => {
                     self.make_room();
                     self.accepts_at = now + LEAST_TURN;
@@ -179,8 +180,8 @@ impl Server {
         }
     }
 
-    /// Returns metrics from a recent snapshot, or from any snapshot if the client has waited too
-    /// long; `None` if the client should wait.
+    /// Returns the answer with metrics from a recent snapshot, or from any snapshot if the client
+    /// has waited long enough; `None` if the client should wait.
     fn metrics(&mut self, asked: Asked, now: Instant, is_late: bool) -> Option<Answer> {
         let snapshot = {
             let mut state = self.shared.lock();

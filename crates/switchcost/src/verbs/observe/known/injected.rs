@@ -1,4 +1,5 @@
-//! Results of `inject` for observed programs, from the newest records in the usual folder.
+//! Reads results of `inject` for the observed programs, from the newest records in the usual
+//! folder.
 
 use std::path::Path;
 
@@ -14,10 +15,11 @@ use crate::program_id::ProgramId;
 use crate::runs;
 use crate::runs::calibrations::is_same;
 
-/// Maximum number of records whose headers are read, the newest first.
+/// Maximum number of records whose headers are read, newest first.
 const MOST_HEADERS: usize = 512;
 
-/// Returns the costs from the newest usable record of each program: an incomplete run or a control does not hide an older record.
+/// Returns the costs of cold caches from the newest usable record of each program. An incomplete
+/// run or a control experiment does not hide an older record.
 pub(super) fn find(mut programs: Programs, host: &HostManifest) -> Vec<KnownReload> {
     let mut known = Vec::new();
     for record in runs::injections().take(MOST_HEADERS) {
@@ -33,7 +35,8 @@ pub(super) fn find(mut programs: Programs, host: &HostManifest) -> Vec<KnownRelo
     known
 }
 
-/// Returns the programs for which a record could be used, judging by its header.
+/// Returns the header of a record, and the observed program that the record applies to; `None` if
+/// it applies to none.
 fn served(source: &Source, programs: &Programs, host: &HostManifest) -> Option<(Header, Program)> {
     let header = Injection::read_header(source).ok()?;
     if header.plan.preempts_nobody || !is_same(&header.host, host) {
@@ -69,17 +72,17 @@ fn injected(
     }
 }
 
-/// Costs of a preemption found by `inject`.
+/// Costs of a preemption from a record of `inject`.
 #[derive(Debug, PartialEq)]
 struct Costs {
-    /// Cost of a preemption that touches no memory; `None` for a service.
+    /// Cost of a preemption by a task that touches no memory; `None` for a service.
     preemption: Option<Cost>,
     /// Costs of cold caches, by footprint and period.
     points: Vec<KnownPoint>,
 }
 
-/// Returns the costs of a record; `None` if none were found, if the run was not completed, or if
-/// the costs are impossible.
+/// Returns the costs from a record; `None` if the run is incomplete or found no cost, or if a cost
+/// is implausible.
 fn costs(record: &Injection) -> Option<Costs> {
     let is_whole = record.end.as_ref().is_some_and(|end| !end.is_interrupted);
     let findings = analyse(record);

@@ -1,4 +1,4 @@
-//! Programs that were observed.
+//! Identifies the programs that were observed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -9,20 +9,21 @@ use switchcost_record::observation::{Observation, Subject};
 use super::seen::{PROCESSES, Seen};
 use crate::program_id::{self, ProgramId, Started, is_interpreter};
 
-/// Number of bytes of a task's name that the kernel stores.
+/// Length of the name of a task in the kernel, in bytes.
 const NAME: usize = 15;
 
-/// Observed programs that have no `inject` result yet.
+/// Observed programs for which no result of `inject` has been found yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Programs {
-    /// Live processes, by program.
+    /// PIDs of the live processes of each program.
     living: BTreeMap<ProgramId, Vec<u32>>,
-    /// Names of ended tasks.
+    /// Names of tasks that have ended.
     ended: BTreeSet<String>,
-    /// The only program that ended processes of this name were seen to run; `None` if they ran
-    /// several, or if an interpreter's processes were not all seen.
+    /// Program of the ended processes of each name; `None` if they ran several programs, or if some
+    /// processes of an interpreter were not seen.
     told: BTreeMap<String, Option<ProgramId>>,
-    /// Program that the observed command started, and possible names of its task.
+    /// Program that the observed command started, and possible names of its task; `None` if no
+    /// command was observed.
     command: Option<(ProgramId, [String; 2])>,
 }
 
@@ -56,9 +57,10 @@ impl Programs {
         programs
     }
 
-    /// Returns the observed tasks of this program. An ended task that was not identified has only
-    /// its name: it counts if it is the task of the observed command, or if the command still
-    /// starts the same program and that program is not an interpreter, whose name means nothing.
+    /// Returns the observed tasks of a program; `None` if there are none. For an ended task that
+    /// was not identified, only the name is known. Such a task counts if it is that of the observed
+    /// command, or if the record's command still starts the same program and that program is no
+    /// interpreter.
     pub(super) fn find(
         &self,
         id: &ProgramId,
@@ -91,7 +93,7 @@ impl Programs {
         })
     }
 
-    /// Removes the programs for which a result was found.
+    /// Removes a program for which a result was found.
     pub(super) fn remove(&mut self, program: &Program) {
         self.living
             .retain(|_, processes| *processes != program.processes);
@@ -99,15 +101,15 @@ impl Programs {
     }
 }
 
-/// An observed program: names of its ended tasks, and its live processes.
+/// An observed program: the name of its ended tasks, and the PIDs of its live processes.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) name: String,
     pub(super) processes: Vec<u32>,
 }
 
-/// Returns the only program that `count` ended tasks of a name ran, judging by those of them that
-/// were seen.
+/// Returns the program that all `count` ended tasks of a name ran, as far as these tasks were seen;
+/// `None` if there were several, or if too few tasks of an interpreter were seen.
 fn told(name: &str, count: u64, seen: &[&Option<ProgramId>]) -> Option<ProgramId> {
     let are_all = seen.len() as u64 >= count || !is_interpreter(OsStr::new(name));
     let is_one = are_all && seen.iter().all(|id| *id == seen[0]);

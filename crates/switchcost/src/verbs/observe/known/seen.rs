@@ -1,4 +1,4 @@
-//! Programs of observed processes, identified while the processes live.
+//! Identifies the programs of observed processes while the processes live.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,11 +7,10 @@ use switchcost_observe::Looks;
 
 use crate::program_id::ProgramId;
 
-/// Maximum number of processes that are identified during the observation, and of those alive at
-/// its end.
+/// Maximum number of processes that are identified during the observation, and again at its end.
 pub(super) const PROCESSES: usize = 64;
 
-/// Programs that the observed processes were last seen to run.
+/// Programs that the observed processes ran when they were last seen.
 #[derive(Debug, Default)]
 pub(in super::super) struct Seen {
     processes: BTreeMap<u32, Process>,
@@ -22,14 +21,14 @@ pub(in super::super) struct Seen {
 pub(super) struct Process {
     /// Command line of the process, which changes if the process executes another program.
     line: Vec<u8>,
-    /// Name of the process, as the kernel stores it.
+    /// Name of the process, as stored by the kernel.
     pub(super) name: String,
     pub(super) id: Option<ProgramId>,
 }
 
 impl Seen {
-    /// Identifies the processes, if a scan is due. New processes are ignored if many were seen
-    /// already, because most of them may have ended.
+    /// Identifies the programs of processes, if a scan is due. Once many processes have been seen,
+    /// new ones are ignored, because most of those seen may have ended.
     pub(in super::super) fn look(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
         if !self.looks.is_due() {
             return;

@@ -1,4 +1,4 @@
-//! A guest with endless programs, simulated as they run.
+//! Simulates a guest with endless programs while it runs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 use crate::verbs::trace::capture::{Ended, Live, capture_failure};
 
-/// Rate of a 1990 machine: 64 ns per instruction. The DECstation 5000/200 ran at 25 MHz, with one
-/// to two cycles per instruction.
+/// Rate of a machine of 1990: 64 ns per instruction. The DECstation 5000/200 ran at 25 MHz, with
+/// one to two cycles per instruction.
 const OF_1990: IcountShift = IcountShift(6);
 
-/// A prepared guest with endless programs.
+/// A guest with endless programs that is ready to run.
 pub(crate) struct LiveGuest {
     commands: Vec<Command>,
     system: System,
 }
 
 impl LiveGuest {
-    /// Creates a run that stops after this many switches. `files` and `folders` are those that the
-    /// commands use; time slices have the given number of instructions.
+    /// Prepares a guest that stops after `switches` switches. `files` and `folder` are those that
+    /// the commands use. Time slices have `quantum_instructions` instructions.
     pub(crate) fn new(
         commands: Vec<Command>,
         arguments: &GuestArguments,

@@ -1,4 +1,5 @@
-//! Plans the requested guests: each kernel with each additional command line and each time slice.
+//! Plans the requested guests: one for each kernel, each additional command line and each time
+//! slice.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,14 +13,14 @@ use crate::cli::trace::TraceArguments;
 use crate::home;
 use crate::runs::Place;
 
-/// A guest to run, and the path of its trace.
+/// A guest to be run, and the path of its trace.
 pub(super) struct Trial {
     pub(super) system: System,
     pub(super) place: Place,
 }
 
-/// Plans the guests. A single guest has its trace at the given path; with several guests, each has
-/// a file next to it, named after the guest: `all.sct` becomes `all.pti=on.sct`.
+/// Plans the requested guests. The trace of a single guest has the given path. With several guests,
+/// the name of each guest is inserted: `all.sct` becomes `all.pti=on.sct`.
 pub(super) fn plan_trials(
     arguments: &TraceArguments,
     place: &Place,
@@ -58,7 +59,7 @@ pub(super) fn plan_trials(
 
 const AS_FAST_AS_CAN_BE: IcountShift = IcountShift(0);
 
-/// Creates one guest for programs that stop themselves and end soon.
+/// Plans a guest for programs that delimit the traced part themselves, and end soon.
 pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestError> {
     Ok(System {
         is_between_stops: true,
@@ -66,7 +67,7 @@ pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestE
     })
 }
 
-/// Creates a guest that keeps the scheduler's own time slices and ends by itself. `usual` is the
+/// Plans a guest that keeps its scheduler's own time slices, and ends by itself. `usual` is the
 /// default rate of its instructions.
 pub(super) fn one(arguments: &GuestArguments, usual: IcountShift) -> Result<System, GuestError> {
     one_of(
@@ -109,7 +110,7 @@ fn one_or_all<T>(given: &[T]) -> Vec<Option<&T>> {
     }
 }
 
-/// Inserts names before the ending of a path.
+/// Inserts names before the ending of a file name.
 fn named(path: &Path, names: &[String]) -> PathBuf {
     let mut file = path.file_stem().unwrap_or_default().to_owned();
     for name in names {
@@ -123,7 +124,8 @@ fn named(path: &Path, names: &[String]) -> PathBuf {
     path.with_file_name(file)
 }
 
-/// Returns the kernel image's name for use in a file name; for a package, its source is included.
+/// Returns the name of a kernel image for use in a file name. The name of a package includes its
+/// source.
 fn kernel_name(kernel: &OsString) -> String {
     let path = Path::new(kernel);
     let name = if path.is_file() {
@@ -134,13 +136,13 @@ fn kernel_name(kernel: &OsString) -> String {
     words_name(&name.to_string_lossy())
 }
 
-/// Formats a time slice: `3ms`, `0.5ms`.
+/// Formats a time slice in milliseconds, such as `3ms` or `0.5ms`.
 fn slice_name(slice: &Nanos) -> String {
     format!("{}ms", slice.0 as f64 / 1e6)
 }
 
-/// Converts words to a part of a file name that needs no quoting in a shell: `pti=on nosmt` becomes
-/// `pti=on-nosmt`.
+/// Converts words to a part of a file name that needs no quotes in a shell, such as `pti=on nosmt`
+/// to `pti=on-nosmt`.
 fn words_name(words: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "=._-".contains(letter);
     let name: String = words
@@ -155,7 +157,7 @@ fn words_name(words: &str) -> String {
     }
 }
 
-/// Returns the kernel: an existing file is an image, any other word names a package.
+/// Returns the guest's kernel. An existing file is an image, any other word names a package.
 fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> {
     let Some(named) = named else {
         return switchcost_capture::find_kernel(&[parts.folder.join("kernel/boot")]);
@@ -172,8 +174,8 @@ fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> 
     switchcost_capture::fetch(&Package { name }, &folder)
 }
 
-/// Returns the folder of downloaded kernels; if none can be created, a temporary folder to which no
-/// one else can write.
+/// Returns the folder for downloaded kernels, or a temporary folder that only this user can write
+/// to.
 fn kernels_folder() -> std::io::Result<PathBuf> {
     let usual = home::cache().map(|cache| cache.join("kernels"));
     usual
