@@ -1,9 +1,10 @@
-//! Compares two records, or two sets of repeated records: which costs became faster or slower, and
-//! what else differs. Both sides are measurements, simulations, observations, or injections.
+//! Compares two records, or two sets of repeated records: which costs have fallen or risen, and
+//! what else differs. Both sides are measurements, or both are simulations, observations or
+//! injections.
 //!
-//! All verdicts together are wrong in no more than the allowed share of cases: with *m* compared
-//! pairs, each interval has the confidence 1 - (1 - C) / m (Bonferroni). An interval of a ratio
-//! that leaves out 1 is a difference.
+//! The confidence C holds for all verdicts of a comparison together: with *m* compared pairs, each
+//! interval has the confidence 1 - (1 - C) / m (Bonferroni). A ratio shows a difference if its
+//! interval does not contain 1.
 
 mod across;
 mod calls;
@@ -43,23 +44,24 @@ pub use switches::ChangedSwitches;
 
 pub use simulated::{Copied, Curve, Simulated, compare_simulations, copied};
 
-/// A record with the findings of its analysis.
+/// A measurement record with the findings of its analysis.
 pub type Analysed<'a> = (&'a MeasureRecord, &'a Findings);
 
-/// The records to compare, and the rules of judgement.
+/// Names of the records to compare, and the rules for verdicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request<'a> {
-    /// Names of the base's records.
+    /// Names of the base records.
     pub base: &'a [String],
     /// Names of the new records.
     pub new: &'a [String],
-    /// Confidence of all verdicts together, such as 0.9.
+    /// Confidence of all verdicts together, from 0 to 1, such as 0.9.
     pub confidence: f64,
-    /// Standard deviation between runs of a measurement beyond their own intervals; `None` to derive it from the records.
+    /// Standard deviation of a measured cost between runs, as a share, beyond what the runs' own
+    /// intervals explain; `None` to estimate it from the records.
     pub run_spread: Option<f64>,
-    /// Share by which a cost may grow; `None` if there is no limit.
+    /// Share by which a cost may rise; `None` for no limit.
     pub fail_above: Option<f64>,
-    /// Conditions in which cases of a measurement may differ.
+    /// Conditions that may differ between the two cases of a pair.
     pub across: &'a [Condition],
 }
 
@@ -76,68 +78,69 @@ impl Default for Request<'_> {
     }
 }
 
-/// Spread between runs that the intervals of single runs do not contain.
+/// Spread of costs between runs, beyond what the intervals of single runs explain.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RunSpread {
     /// Standard deviation of a cost between runs, as a share of the cost.
     pub share: f64,
-    /// Source of the spread.
+    /// Source of this spread.
     pub origin: Origin,
 }
 
-/// Source of a spread between runs.
+/// Source of the spread between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The compared records themselves, of which at least one side has several.
+    /// The spread was estimated from the compared records, of which at least one side has several.
     Records,
-    /// Earlier records of the same machine.
+    /// The spread was estimated from earlier records of the same machine.
     EarlierRecords,
-    /// The user gave the spread with `--run-spread`.
+    /// The spread was given by the user (`--run-spread`).
     Given,
-    /// The spread is unknown, so it is assumed.
+    /// The spread is unknown, and a constant was assumed.
     Assumed,
 }
 
-/// A fact of the environment that differs between the sides.
+/// A fact about the environment that differs between base and new records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Difference {
-    /// Name of the fact: `kernel`, `governor`, `mitigation of spectre_v2`, ...
+    /// Name of the fact, such as `kernel`, `governor` or `mitigation of spectre_v2`.
     pub what: String,
-    /// Values in the base records; several if they do not agree.
+    /// Values in the base records. There are several if these records differ among themselves.
     pub base: Vec<String>,
-    /// Values in the new records; several if they do not agree.
+    /// Values in the new records. There are several if these records differ among themselves.
     pub new: Vec<String>,
-    /// Whether the fact cannot affect the compared costs, such as the nice value at real-time
-    /// priority.
+    /// Whether the fact cannot affect the compared costs, as the nice value under a real-time
+    /// policy.
     pub is_without_effect: bool,
 }
 
-/// Cost on one side of a pair.
+/// Cost on the base or the new side of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Side")]
 pub struct Cost {
-    /// The cost, in the unit of the quantity; the geometric mean over several records.
+    /// Cost in the unit of the pair's quantity; for several records the geometric mean.
     pub value: f64,
-    /// Confidence interval of this side alone, for display. The verdict comes from the interval of
-    /// the ratio.
+    /// Confidence interval of this side's cost, for display only. The verdict comes from the
+    /// interval of the ratio.
     #[serde(flatten, serialize_with = "ends")]
     #[schemars(with = "Ends")]
     pub interval: Option<(f64, f64)>,
-    /// Number of records on this side.
+    /// Number of records from which the cost was computed.
     pub records: usize,
 }
 
 #[derive(JsonSchema, Serialize)]
 struct Ends {
-    /// Lower end of the interval of this side alone.
+    /// Lower end of the confidence interval of this side's cost.
     low: Option<f64>,
-    /// Upper end of the interval of this side alone.
+    /// Upper end of the confidence interval of this side's cost.
     high: Option<f64>,
 }
 
 impl Cost {
-    /// Returns the plain mean of some values, without an interval; `None` if there are none.
+    /// Returns the arithmetic mean of the values as a cost without an interval; `None` if there are
+    /// no values.
     fn plain_mean(values: &[f64]) -> Option<Cost> {
         (!values.is_empty()).then(|| Cost {
             value: values.iter().sum::<f64>() / values.len() as f64,
@@ -152,52 +155,51 @@ fn ends<S: Serializer>(interval: &Option<(f64, f64)>, serializer: S) -> Result<S
     Ends { low, high }.serialize(serializer)
 }
 
-/// Ratio of the new cost to the base's.
+/// Ratio of the new cost to the base cost, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Ratio {
-    /// Centre of the ratio's interval.
+    /// Estimate of the ratio.
     pub ratio: f64,
-    /// Lower end of the ratio's interval.
+    /// Lower end of the confidence interval.
     pub low: f64,
-    /// Upper end of the ratio's interval.
+    /// Upper end of the confidence interval.
     pub high: f64,
 }
 
-/// Verdict on a cost.
+/// Verdict on the ratio of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// The ratio's whole interval lies below 1.
+    /// The cost has fallen: the ratio's interval is below 1.
     Faster,
-    /// The ratio's whole interval lies above 1.
+    /// The cost has risen: the ratio's interval is above 1.
     Slower,
-    /// The ratio's interval covers 1: no difference was shown, which does not prove that there is
-    /// none.
+    /// The ratio's interval contains 1. A difference may exist, but is not shown.
     NoDifferenceShown,
 }
 
-/// Result of comparing a pair.
+/// Result of the comparison of a pair.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
-    /// The pair has a ratio with a verdict.
+    /// The pair has a ratio with an interval and a verdict.
     Compared {
-        /// Ratio of new to base, with its interval.
+        /// Ratio of the new cost to the base cost, with its interval.
         #[serde(flatten)]
         ratio: Ratio,
-        /// Verdict on the ratio.
+        /// Verdict from the ratio's interval.
         verdict: Change,
     },
-    /// The ratio has no interval, so there is no verdict.
+    /// The pair has a ratio, but no interval and so no verdict.
     NotJudged {
-        /// Ratio of new to base.
+        /// Ratio of the new cost to the base cost.
         ratio: f64,
-        /// Why the ratio has no interval, in one sentence.
+        /// Reason why the ratio has no interval, as one sentence.
         why: String,
     },
-    /// The pair has no ratio, for the reason in `why`.
+    /// The pair has no ratio.
     NotComparable {
-        /// Why the pair cannot be compared.
+        /// Reason why the pair has no ratio.
         why: String,
     },
 }
@@ -207,7 +209,7 @@ impl Outcome {
         Outcome::NotComparable { why: why.into() }
     }
 
-    /// Returns the ratio's interval, if there is a verdict.
+    /// Returns the ratio with its interval; `None` without a verdict.
     fn interval(&self) -> Option<Ratio> {
         match self {
             Outcome::Compared { ratio, .. } => Some(*ratio),
@@ -215,39 +217,39 @@ impl Outcome {
         }
     }
 
-    /// Whether the verdict is slower, with a ratio above 1 + `share`.
+    /// Whether the verdict is that the cost has risen, and the ratio is above 1 + `share`.
     fn is_slower_by_more_than(&self, share: f64) -> bool {
         matches!(self, Outcome::Compared { ratio, verdict: Change::Slower } if ratio.ratio > 1.0 + share)
     }
 }
 
-/// A cost that is compared between the base and the new side. A pair of measurements has the
-/// conditions of a case; a pair of simulations has designs, `kind` and `name` instead; a pair of
-/// observations has `kind` and `name`.
+/// A quantity of one subject on the base and the new side, with the result of the comparison. In
+/// JSON, a pair of measurements has the conditions of a case. A pair of simulations has designs,
+/// `kind` and `name` instead. A pair of observations has `kind` and `name`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Pair {
-    /// The case, design or tasks that the number belongs to.
+    /// Subject of the comparison: a case, a part of a simulation, observed tasks, or a preempted
+    /// program.
     #[serde(flatten)]
     pub subject: Subject,
-    /// Conditions of the new records' case, if they may and do differ from the base's.
+    /// Conditions of the case in the new records, if they differ from those in the base records.
     #[serde(
         serialize_with = "crate::measurement::serialised::conditions_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     #[schemars(with = "Option<crate::measurement::serialised::Conditions<'static>>")]
     pub new_case: Option<Case>,
-    /// The quantity that is compared.
+    /// Quantity that is compared.
     #[serde(flatten, serialize_with = "quantity::with_unit")]
     #[schemars(with = "quantity::WithUnit")]
     pub quantity: Quantity,
-    /// Whether a number of the pair is suspect in its own record, or was measured while other tasks
-    /// ran.
+    /// Whether the cost in any record is suspect, or was measured while other tasks ran.
     pub is_suspect: bool,
-    /// Records in which the number is suspect.
+    /// Names of the records in which the cost is suspect.
     pub suspect_records: Vec<String>,
-    /// Number of the base; `None` if there is none.
+    /// Cost in the base records; `None` if unknown.
     pub base: Option<Cost>,
-    /// Number of the new records; `None` if there is none.
+    /// Cost in the new records; `None` if unknown.
     pub new: Option<Cost>,
     /// Result of the comparison.
     #[serde(flatten)]
@@ -255,8 +257,8 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Returns the smallest change in the ratio's interval, as a logarithm: 0 if the interval
-    /// covers 1.
+    /// Returns the distance of the ratio's interval from 1, as a difference of logarithms; 0 if the
+    /// interval contains 1, or without a verdict.
     pub fn least_change(&self) -> f64 {
         match &self.outcome {
             Outcome::Compared {
@@ -271,7 +273,7 @@ impl Pair {
         }
     }
 
-    /// Returns the ratio of new to base, with or without a verdict.
+    /// Returns the ratio of the new cost to the base cost; `None` if the pair has none.
     pub fn ratio(&self) -> Option<f64> {
         match &self.outcome {
             Outcome::Compared { ratio, .. } => Some(ratio.ratio),
@@ -280,7 +282,7 @@ impl Pair {
         }
     }
 
-    /// Returns the case, if the pair is from a measurement.
+    /// Returns the case of a pair of measurements; `None` for other pairs.
     pub fn case(&self) -> Option<&Case> {
         match &self.subject {
             Subject::Case(case) => Some(case),
@@ -288,13 +290,14 @@ impl Pair {
         }
     }
 
-    /// Whether the pair is about a kernel function, whose verdicts are separate from those of
-    /// costs.
+    /// Whether the subject is a kernel function. The verdicts on functions are separate from those
+    /// on costs.
     pub fn is_of_a_function(&self) -> bool {
         self.subject.is_of_a_function()
     }
 
-    /// Whether the pair needs a verdict and has none. A number that has fallen to 0 needs none, because it has not grown.
+    /// Whether the pair is a main one that lacks a verdict. A cost of observed tasks that has
+    /// fallen to 0 needs no verdict.
     pub fn is_open(&self) -> bool {
         let is_gone = matches!(self.subject, Subject::Observed(_))
             && self.new.is_some_and(|new| new.value == 0.0);
@@ -304,110 +307,113 @@ impl Pair {
             && self.outcome.interval().is_none()
     }
 
-    /// Whether the pair is a main number of the comparison: about a whole design (simulation), or
-    /// about all tasks (observation).
+    /// Whether the pair is a main one: its subject is a case, a whole design, all observed tasks,
+    /// or a preempted program.
     pub fn is_main(&self) -> bool {
         self.subject.is_main()
     }
 }
 
-/// Data from which a comparison's intervals are computed.
+/// Kind of data from which the intervals of a comparison are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Runs of a measurement.
+    /// Costs of repeated runs of a measurement.
     Runs,
-    /// Batches of switches of one trace, which was simulated on both sides.
+    /// Batches of switches of one trace that was simulated on both sides.
     SameTrace,
-    /// Pairs of simulations: several traces, each simulated on both sides.
+    /// Several traces, each of which was simulated on both sides.
     SameTraces,
-    /// Each side has several traces, which are not the same on both sides.
+    /// Several traces on each side, which are not the same on both sides.
     OtherTraces,
-    /// Intervals come from batches of one trace's switches: one side has a single trace, and the other
-    /// side has different traces.
+    /// Batches of switches of one trace, because one side has a single trace and the other side has
+    /// different traces.
     SingleTrace,
-    /// Observations of live tasks.
+    /// Observations of running tasks.
     Observations,
-    /// Preemptions of a program by `inject`.
+    /// Runs of `inject`, which preempts a program.
     Injections,
 }
 
-/// Way in which switches are priced in a comparison of observations.
+/// Which calibration gives the cost of a switch in a comparison of observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pricing {
-    /// All records are of one machine, and the newest calibration prices them all.
+    /// The newest calibration is used for all records, because all are of one machine.
     OneCalibration,
-    /// The records are of several machines, and each record's own calibration prices it.
+    /// Each record's own calibration is used, because the records are of several machines.
     OwnCalibrations,
-    /// No record has a calibration, so nothing is priced.
+    /// No record has a calibration, so the cost of a switch is unknown.
     Nothing,
 }
 
-/// Result of a comparison.
+/// Result of a comparison of base and new records.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Comparison {
-    /// Basis of the intervals.
+    /// Kind of data from which the intervals are computed.
     pub basis: Basis,
-    /// Files of the base records.
+    /// Paths of the base records.
     pub base_records: Vec<String>,
-    /// Files of the new records.
+    /// Paths of the new records.
     pub new_records: Vec<String>,
-    /// Confidence of all verdicts together.
+    /// Confidence of all verdicts together, from 0 to 1.
     pub confidence: f64,
-    /// Number of pairs with a verdict: each interval is widened for this number.
+    /// Number of pairs with a verdict. The intervals are widened for this number (Bonferroni).
     pub compared: usize,
-    /// Assumed spread between runs, as a share; `None` if the spread is known.
+    /// Assumed spread between runs, as a share; `None` if the spread was not assumed.
     pub assumed_run_spread: Option<f64>,
-    /// Spread between runs of a measurement beyond their own intervals, in cases on one CPU, if there are any.
+    /// Spread between runs of a measurement in cases on one CPU, beyond the runs' own intervals;
+    /// `None` without such cases.
     pub run_spread: Option<RunSpread>,
-    /// Spread between runs of hand-offs across CPUs; `None` if no such case is compared.
+    /// Spread between runs of hand-offs across CPUs; `None` without such cases.
     pub run_spread_across_cpus: Option<RunSpread>,
-    /// Core cycles per second to which measured costs are scaled, so that runs at different core
-    /// clocks can be compared; `None` if costs are compared as measured.
+    /// Core clock in hertz to which measured costs are scaled, so that runs at different clocks can
+    /// be compared; `None` if costs are not scaled.
     pub hertz: Option<f64>,
-    /// Price of switches, in a comparison of observations.
+    /// Which calibration gives the cost of a switch; `None` unless observations are compared.
     pub pricing: Option<Pricing>,
-    /// Limit on growth, as a share (0.05 is 5 %).
+    /// Largest allowed growth of a cost, as a share (0.05 is 5 %); `None` for no limit.
     pub fail_above: Option<f64>,
-    /// Number of pairs that are slower by more than the limit.
+    /// Number of costs that have risen by more than the limit; `None` without a limit.
     pub slower_than_allowed: Option<usize>,
-    /// Environment facts that differ between the sides, which usually explain a difference in cost.
+    /// Facts about the environment that differ between base and new records. They often explain a
+    /// difference in costs.
     pub environment: Vec<Difference>,
-    /// Fields in which the compared designs of simulations differ.
+    /// Fields in which the compared cache models of simulations differ.
     pub designs: Vec<Difference>,
-    /// Smallest growth, as a share, that would have been shown in every compared number.
+    /// Smallest growth, as a share, that would have been shown in every compared cost; `None` if no
+    /// cost has an interval.
     pub could_have_shown: Option<f64>,
-    /// Measured cases whose number of switches per hand-off changed.
+    /// Measured cases whose number of switches per hand-off differs between the sides.
     pub switches: Vec<ChangedSwitches>,
-    /// System calls of measured hand-offs without a working set, and the hand-offs including these
-    /// calls. Both arms make the calls, so no cost includes them. Their verdicts together use a
-    /// tenth of the error that is allowed for the costs.
+    /// Times of the system calls of hand-offs without working set, and of hand-offs including these
+    /// calls. A cost does not include the calls, because both arms make them. The verdicts on these
+    /// pairs together use an additional tenth of the error that is allowed for the costs.
     pub calls: Vec<Pair>,
-    /// One pair for each case of either side, in the order of the base and then of the new records; for simulations, one for each
-    /// number of a pair of designs.
+    /// One pair per case of either side, first the cases of the base records. For simulations, one
+    /// pair per number of two designs.
     pub pairs: Vec<Pair>,
-    /// Curves of excess cycles after the switch, one for each pair of simulated designs.
+    /// Excess cycles against time since the switch, one curve per pair of simulated designs.
     #[serde(skip)]
     pub curves: Vec<Curve>,
 }
 
-/// Smallest growths that a comparison can show, as shares.
+/// Smallest growths of costs that a comparison would have shown, as shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownGrowths {
-    /// Growth that can be shown in the most precise of the compared numbers.
+    /// Smallest growth that would have been shown in the most precise cost.
     pub least: f64,
-    /// Growth that can be shown in the least precise of the compared numbers; infinite if none can.
+    /// Smallest growth that would have been shown in the least precise cost.
     pub most: f64,
-    /// Number of costs that are compared.
+    /// Number of costs with an interval.
     pub numbers: usize,
-    /// Number of compared costs in which growth by the limit cannot be shown.
+    /// Number of costs in which a growth by the limit would not have been shown.
     pub beyond_limit: usize,
 }
 
 impl Comparison {
-    /// Creates a comparison of `pairs`, of which `compared` have a verdict, without the parts that
-    /// only some kinds of records have.
+    /// Returns a comparison of `pairs`, of which `compared` have a verdict. Fields that only some
+    /// kinds of records have are empty.
     pub fn new(
         basis: Basis,
         (pairs, compared): (Vec<Pair>, usize),
@@ -443,10 +449,10 @@ impl Comparison {
         comparison
     }
 
-    /// Returns the growths that a gate with this limit could have shown; `None` if nothing was
-    /// compared.
+    /// Returns the smallest growths that would have been shown, given the limit on growth; `None`
+    /// if no cost has an interval.
     pub fn shown_growths(&self, limit: f64) -> Option<ShownGrowths> {
-        // The smallest growth that would be shown in each cost, as a share.
+        // For each cost, the smallest growth that would have been shown, as a share.
         let growths: Vec<f64> = self
             .costs()
             .filter_map(|pair| pair.outcome.interval())
@@ -463,8 +469,8 @@ impl Comparison {
         })
     }
 
-    /// Whether the comparison has a limit on growth but could not have detected such a growth: in
-    /// no compared number is a growth by the limit either shown or excluded.
+    /// Whether the comparison could not detect a growth by the limit in any cost, and could not
+    /// exclude it either.
     pub fn is_blind_to_limit(&self) -> bool {
         let Some(limit) = self.fail_above.filter(|limit| *limit > 0.0) else {
             return false;
@@ -475,8 +481,8 @@ impl Comparison {
             && !intervals.any(|ratio| ratio.high <= 1.0 + limit)
     }
 
-    /// Returns the condition in which a base-only case differs from a new-only case, if it is the
-    /// only one.
+    /// Returns a condition that alone distinguishes some case of only the base records from some
+    /// case of only the new records.
     pub fn joining_condition(&self) -> Option<Condition> {
         let alone = |has: fn(&Pair) -> bool| {
             let pairs = self.pairs.iter().filter(move |pair| has(pair));
@@ -487,7 +493,7 @@ impl Comparison {
         across::joining_condition(&base, &new)
     }
 
-    /// Returns the pairs with the verdict slower and a ratio above 1 + `share`.
+    /// Returns the pairs whose verdict is that the cost has risen, with a ratio above 1 + `share`.
     pub fn slower_by_more_than(&self, share: f64) -> impl Iterator<Item = &Pair> {
         self.costs()
             .filter(move |pair| pair.outcome.is_slower_by_more_than(share))
@@ -498,8 +504,8 @@ impl Comparison {
     }
 }
 
-/// Compares new records of a measurement with base records. `earlier` are further records of the
-/// machine, possibly none; they show how much its runs differ if neither side repeats its run.
+/// Compares new measurement records with base records. `earlier` are further records of the same
+/// machine, possibly none. They show the spread between its runs if neither side has repeated runs.
 pub fn compare(
     base: &[Analysed<'_>],
     new: &[Analysed<'_>],
@@ -510,8 +516,8 @@ pub fn compare(
     compare_at(hertz, base, new, earlier, request)
 }
 
-/// Compares the records with costs scaled to this core clock, in cycles per second; `None` compares
-/// costs as measured.
+/// Compares measurement records, with costs scaled to the core clock `hertz`, or unscaled if
+/// `None`.
 fn compare_at(
     hertz: Option<f64>,
     base: &[Analysed<'_>],
@@ -541,11 +547,11 @@ fn compare_at(
     }
 }
 
-/// A matched case with one of its quantities.
+/// A matched case, and one of its quantities.
 type Number<'a, 'b> = (&'b pairs::Matched<'a>, Quantity);
 
-/// Spread between runs, separately for cases on one CPU and for hand-offs across CPUs, because they
-/// are unrelated. `None` if there are no cases of that kind.
+/// Spread between runs, estimated separately for cases on one CPU and for hand-offs across CPUs.
+/// `None` without cases of that kind.
 #[derive(Clone, Copy, Debug)]
 struct RunSpreads {
     on_one_cpu: Option<RunSpread>,
@@ -556,7 +562,7 @@ impl RunSpreads {
     fn new(numbers: &[Number<'_, '_>], request: Request<'_>) -> RunSpreads {
         let (across, others): (Vec<_>, Vec<_>) = numbers.iter().copied().partition(is_across_cpus);
         let spread = |numbers: &[Number<'_, '_>], assumed| run_spread(numbers, assumed, request);
-        // Without any numbers, the assumed spread is that of cases on one CPU.
+        // Without any numbers, the result has the assumed spread of cases on one CPU.
         let is_any = !others.is_empty() || across.is_empty();
         RunSpreads {
             on_one_cpu: is_any.then(|| spread(&others, ASSUMED_RUN_SPREAD)),
@@ -582,7 +588,8 @@ fn is_across_cpus((case, quantity): &Number<'_, '_>) -> bool {
     case.assumed_spread(*quantity) > ASSUMED_RUN_SPREAD
 }
 
-/// Estimates the spread between runs from numbers of one kind.
+/// Returns the spread between runs for numbers of one kind: as given by the user, else estimated
+/// from the compared records, else from earlier records, else `assumed`.
 fn run_spread(numbers: &[Number<'_, '_>], assumed: f64, request: Request<'_>) -> RunSpread {
     let sides: Vec<_> = numbers
         .iter()
@@ -606,7 +613,8 @@ fn run_spread(numbers: &[Number<'_, '_>], assumed: f64, request: Request<'_>) ->
     })
 }
 
-/// Judges numbers together; returns their pairs with verdicts, and the spread between runs.
+/// Returns the pairs for these numbers with verdicts, the number of verdicts, and the spread
+/// between runs.
 fn judge_numbers(
     numbers: &[Number<'_, '_>],
     request: Request<'_>,
@@ -623,7 +631,7 @@ fn judge_numbers(
     )
 }
 
-/// Returns the geometric mean of the core's clocks; `None` if one of them is unknown.
+/// Returns the geometric mean of the records' core clocks in hertz; `None` if one is unknown.
 fn common_hertz<'a>(findings: impl Iterator<Item = &'a Findings>) -> Option<f64> {
     let logs: Option<Vec<f64>> = findings
         .map(|found| Some(found.core?.hertz?.ln()))

@@ -1,5 +1,5 @@
-//! Decides which earlier records of a machine count for a run, and by how much they differ in each
-//! cost of each case. The rule is in `docs/method/statistics.md`.
+//! Selects the earlier records of a machine that count for a run, and computes the spread of each
+//! case's costs between them. The rule is in `docs/method/statistics.md`.
 
 use std::collections::BTreeMap;
 
@@ -16,47 +16,49 @@ use crate::compare::pairs::is_same;
 use crate::measurement::findings::{CaseFinding, Findings};
 use crate::statistics::estimate::mean_and_sd;
 
-/// Records that are closer in time than this count as one occasion.
+/// Least time between the starts of two records that both count.
 const APART: Duration = Duration::HOUR;
 
-/// Maximum number of earlier records that count: older records say less about the present machine,
-/// and with 20 records Student's quantile is near its limit.
+/// Largest number of earlier records that count for a case. Older records are less representative
+/// of the present machine, and with 20 records Student's quantile is near its limit.
 const MOST: usize = 20;
 
-/// Collects earlier records of a host. Records must be offered from the newest to the oldest.
+/// Collection of earlier records of a machine, which must be offered from newest to oldest.
 #[derive(Clone, Debug)]
 pub struct EarlierRecords<'a> {
     this: &'a Header,
-    /// Runs that count for each case of the plan, the newest first.
+    /// For each case of the plan, the runs that count, newest first.
     cases: Vec<Vec<Counted>>,
     found: u32,
     left_out: BTreeMap<String, u32>,
 }
 
-/// A run that counts for a case.
+/// One run that counts for a case.
 #[derive(Clone, Debug)]
 struct Counted {
     began: OffsetDateTime,
     started_at: String,
     repetitions: usize,
-    /// Core cycles per second to which the run's costs are scaled; `None` for synthetic switches,
-    /// whose cost does not depend on the core's clock.
+    /// Core clock in hertz to which the run's costs are scaled; `None` for synthetic switches,
+    /// whose cost does not depend on the core clock.
     hertz: Option<f64>,
     costs: Vec<(CostName, Cost)>,
 }
 
-/// A cost of one run, in nanoseconds.
+/// One cost of a run in nanoseconds, in two parts.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     of_core: f64,
-    /// Part of the cost spent waiting for memory, which does not scale with the core's clock.
+    /// Part of the cost that waits for memory, in nanoseconds. This part does not scale with the
+    /// core clock.
     of_memory: f64,
     /// Variance of the cost's logarithm within the run.
     within: f64,
 }
 
 impl<'a> EarlierRecords<'a> {
-    /// Creates an empty collection for the run with this header, whose host must not be redacted.
+    /// Returns an empty collection for the run with this header. The header's host name must not be
+    /// redacted.
     pub fn new(this: &'a Header) -> EarlierRecords<'a> {
         let cases = vec![Vec::new(); this.plan.cases.len()];
         EarlierRecords {
@@ -67,8 +69,8 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Decides from a record's header whether the record counts. If true is returned, the whole
-    /// record is to be read and passed to [`EarlierRecords::add`].
+    /// Returns whether a record may count, by its header. If so, the caller reads the whole record
+    /// and passes it to [`EarlierRecords::add`].
     pub fn takes(&mut self, header: &Header) -> bool {
         if (&header.started_at, header.seed) == (&self.this.started_at, self.this.seed) {
             return false;
@@ -82,13 +84,13 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Counts a record that is left out, with the reason.
+    /// Counts a record as left out, with the reason `why`.
     pub fn leave_out(&mut self, why: impl Into<String>) {
         self.found += 1;
         *self.left_out.entry(why.into()).or_default() += 1;
     }
 
-    /// Returns why a record counts for no case; `None` if it may count.
+    /// Returns the reason why a record counts for no case; `None` if it may count.
     fn objection(&self, header: &Header) -> Option<String> {
         let (Some(began), Some(this_began)) = (began(header), began(self.this)) else {
             return Some("without a time".to_owned());
@@ -125,8 +127,8 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Whether a case of another run is the plan's case at this index. If the other run has the
-    /// case on several CPUs, the CPUs must match.
+    /// Whether a case of another run matches the plan's case with index `place`. The CPU numbers
+    /// must match if one of the runs has the case on several CPUs.
     fn is_of(&self, place: usize, case: &Case, theirs: &[Case]) -> bool {
         let own = &self.this.plan.cases[place];
         let alike = |cases: &[Case]| cases.iter().filter(|other| is_same(own, other)).count();
@@ -134,7 +136,7 @@ impl<'a> EarlierRecords<'a> {
         is_same(own, case) && (!names_its_cpus || own.placement == case.placement)
     }
 
-    /// Whether a run is at least an hour apart from the runs that already count for the case.
+    /// Whether a run started at least an hour before the runs that already count for the case.
     fn is_apart(&self, place: usize, began: OffsetDateTime) -> bool {
         let next = self.cases[place]
             .last()
@@ -143,7 +145,7 @@ impl<'a> EarlierRecords<'a> {
         next.is_some_and(|next| next - began >= APART)
     }
 
-    /// Adds a record that [`EarlierRecords::takes`] has accepted.
+    /// Adds the costs of a record for which [`EarlierRecords::takes`] returned true.
     pub fn add(&mut self, record: &MeasureRecord, findings: &Findings) {
         let Some(began) = began(&record.header) else {
             return;
@@ -182,7 +184,7 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Returns the part of the collection that the run's record stores.
+    /// Returns the spreads in the form that the run's record stores.
     pub fn finish(self) -> EarlierRuns {
         let cases = self
             .cases
@@ -202,7 +204,7 @@ fn began(header: &Header) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(&header.started_at, &Rfc3339).ok()
 }
 
-/// Returns the outcome of each control by the control's name.
+/// Returns the outcomes of the controls by the controls' names.
 fn outcomes(controls: &[Control]) -> BTreeMap<&str, &'static str> {
     let outcome = |control: &Control| match control.outcome {
         ControlOutcome::Applied => "applied",
@@ -215,13 +217,13 @@ fn outcomes(controls: &[Control]) -> BTreeMap<&str, &'static str> {
         .collect()
 }
 
-/// Whether a finding shows differences between runs. A finding from a core that was shared
-/// throughout shows only interference.
+/// Whether a finding can show the spread between runs. On a core that was shared throughout, a
+/// finding shows interference instead.
 fn says_something(finding: &CaseFinding) -> bool {
     finding.deciding().is_some() && !finding.is_of_shared_core()
 }
 
-/// Returns the costs of a case that are above 0.
+/// Returns those costs of a case that are above 0, with their names.
 fn costs(finding: &CaseFinding) -> Vec<(CostName, Cost)> {
     let reload = finding
         .indirect_reload_ns
@@ -262,8 +264,8 @@ fn earlier_case(place: usize, counted: &[Counted]) -> Option<EarlierCase> {
     })
 }
 
-/// Returns the spread between the runs in one cost; `None` if there is only one run, or if the cost
-/// of some run is missing or not above 0.
+/// Returns the spread of one cost between runs; `None` with a single run, or if the cost is missing
+/// or not above 0 in some run.
 fn spread(cost: CostName, runs: &[Counted]) -> Option<Spread> {
     let reference = runs.first()?.hertz;
     let of_run = |run: &Counted| {

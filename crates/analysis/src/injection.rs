@@ -1,10 +1,11 @@
-//! Estimates the cost of a preemption to a program, and the part due to cold caches, by the
-//! footprint of the preemptor. The data are runs of two copies of a program (twins), or phases of a
-//! service.
+//! Estimates the cost of a preemption for a program, and the part due to cold caches, by footprint:
+//! the number of bytes that the preempting task touches. The data are runs of two copies of a
+//! program, or phases of a service.
 //!
-//! Each run gives one value: the core cycles that the preempted copy used more than the other,
-//! divided by its preemptions. Core cycles are CPU time divided by the time that a chain of
-//! multiplications took in the same run. Costs in nanoseconds are at the mean clock of all runs.
+//! Each run of two copies gives one value: the additional core cycles of the preempted copy,
+//! divided by the number of its preemptions. Core cycles are CPU time divided by the time that a
+//! chain of multiplications took in the same run. Costs in nanoseconds are at the mean core clock
+//! of all runs.
 
 mod doubt;
 mod power;
@@ -29,57 +30,62 @@ pub use doubt::{Doubt, LEAST_NS, doubt};
 pub use power::{Power, half_width_ns, power};
 pub use service::ServiceFindings;
 
-/// Confidence of every interval in this module.
+/// Confidence of all intervals in this module.
 const CONFIDENCE: f64 = 0.9;
 
-/// A typical rate of switches between competing tasks on a CPU, per second: one every 4 ms.
+/// A typical number of switches between competing tasks on one CPU, per second: one every 4 ms.
 pub const USUAL_RATE: f64 = 250.0;
 
-/// Least share of preemptions that must find the program on the CPU: with a smaller share, the
-/// program was mostly waiting.
+/// Least share of preemptions at which the program must have been on the CPU. With a smaller share,
+/// the program was mostly waiting.
 const LEAST_HIT: f64 = 0.95;
 
-/// Findings of an injection.
+/// Findings from the record of an injection.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
-    /// CPU time of a copy that is not preempted, in nanoseconds.
+    /// Mean CPU time of a copy that is not preempted, in nanoseconds.
     pub cpu_ns: Option<f64>,
-    /// Mean clock of the core, at which costs are reported, if the cycles of its multiplication are known.
+    /// Mean core clock in hertz, for which costs are reported; `None` if the number of cycles of a
+    /// multiplication on this core is unknown.
     pub core_hertz: Option<f64>,
-    /// Preemptions per second of the program's own time (for a service, of wall time) at the first period.
+    /// Number of preemptions per second at the first period: of the program's CPU time, or for a
+    /// service of wall time.
     pub preemptions_per_second: f64,
-    /// Footprint that is reported first: the largest that fits into the second-level cache, else the largest of all.
+    /// Footprint that reports show first: the largest that fits into the second-level cache, else
+    /// the largest of all.
     pub headline_footprint_bytes: Option<Bytes>,
-    /// Rate to which `share_at_usual_rate` refers.
+    /// Rate of preemptions per second for `share_at_usual_rate`.
     pub usual_rate_per_second: f64,
-    /// One finding for each footprint of the plan, in order, at the first period.
+    /// Costs by footprint at the first period, in the plan's order.
     pub footprints: Vec<FootprintFinding>,
-    /// Findings at each period; empty if there is only one.
+    /// Costs at each period. Empty if there is only one period.
     pub periods: Vec<PeriodFinding>,
-    /// Cost of being moved to another CPU, or back; `None` if not tried.
+    /// Cost of a move to another CPU or back; `None` if copies were not moved.
     pub moved: Option<MovedFinding>,
-    /// Findings of a service, which has only the cost of cold caches.
+    /// Findings for a service, of which only the cost of cold caches is known; `None` for copies of
+    /// a program.
     #[serde(skip)]
     pub service: Option<ServiceFindings>,
 }
 
-/// Largest difference between periods, as a share of the number, that counts as no difference.
+/// Largest difference between the costs at two periods, as a share of the cost, that is regarded as
+/// no difference.
 const SMALL: f64 = 0.25;
 
 impl Findings {
-    /// Whether the difference `more` from the first period is small enough to call the cost
-    /// proportional to the number of preemptions.
+    /// Whether the difference `more` between the costs at another and the first period is so small
+    /// that the total cost is proportional to the number of preemptions.
     pub fn is_in_proportion(&self, more: &Estimate) -> bool {
         let cost = self.first().and_then(FootprintFinding::lost);
         cost.is_some_and(|cost| more.low.abs().max(more.high.abs()) <= SMALL * cost.estimate)
     }
 
-    /// Returns the finding of the footprint that is reported first.
+    /// Returns the finding for the footprint that reports show first, at the first period.
     pub fn first(&self) -> Option<&FootprintFinding> {
         self.headline_of(&self.footprints)
     }
 
-    /// Returns the finding for preemptions that touch no memory.
+    /// Returns the finding for preemptions that touch no memory, at the first period.
     pub fn direct(&self) -> Option<&FootprintFinding> {
         self.footprints.first()
     }
@@ -91,73 +97,75 @@ impl Findings {
     }
 }
 
-/// Costs of a preemption at one of several periods.
+/// Costs of a preemption at one period.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Period")]
 pub struct PeriodFinding {
-    /// Time that the program runs until it is preempted.
+    /// Time between two preemptions in nanoseconds.
     pub period_ns: Nanos,
-    /// Preemptions per second of the program's own time (for a service, of wall time).
+    /// Number of preemptions per second: of the program's CPU time, or for a service of wall time.
     pub preemptions_per_second: f64,
-    /// One finding for each footprint of the plan, in order.
+    /// Costs by footprint, in the plan's order.
     pub footprints: Vec<FootprintFinding>,
-    /// Additional cost of cold caches compared with the first period, for the footprint that is
-    /// reported first. For a footprint of 0 it is the additional cost of a preemption. `None` for
-    /// the first period.
+    /// Cost of cold caches at this period minus that at the first period, for the footprint that
+    /// reports show first. For a footprint of 0, the difference of the whole cost. `None` for the
+    /// first period.
     #[serde(serialize_with = "or_null")]
     #[schemars(with = "Option<Estimate>")]
     pub more_than_first_ns: Option<Result<Estimate, String>>,
 }
 
 impl PeriodFinding {
-    /// Returns the finding of the footprint that is reported first, at this period.
+    /// Returns the finding at this period for the footprint that reports show first.
     pub fn headline<'a>(&'a self, findings: &Findings) -> Option<&'a FootprintFinding> {
         findings.headline_of(&self.footprints)
     }
 }
 
-/// Cost of a preemption at one footprint of the preemptor.
+/// Cost of a preemption by a task that touches a footprint.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Footprint")]
 pub struct FootprintFinding {
-    /// Bytes that the preemptor touches.
+    /// Number of bytes that the preempting task touches.
     pub footprint_bytes: Bytes,
-    /// Runs, or groups of phases, with this footprint.
+    /// Number of runs, or of groups of phases, with this footprint.
     pub runs: usize,
-    /// Preemptions in all these runs.
+    /// Number of preemptions in these runs.
     pub preemptions: u64,
-    /// Mean time for which the preemptor had the CPU, in nanoseconds.
+    /// Mean time for which the preempting task had the CPU, in nanoseconds.
     pub away_ns: Option<f64>,
-    /// Share of preemptions that took the CPU from the program, by the kernel's count of
+    /// Share of preemptions at which the program was on the CPU, from the kernel's count of
     /// involuntary switches. For a service, the share of preemptions after which the service ran
-    /// before the next preemption.
+    /// before the next one.
     pub hit: Option<f64>,
-    /// Whole cost of a preemption.
+    /// Whole cost of a preemption in nanoseconds; `None` if not measured.
     pub cost_ns: Option<Estimate>,
-    /// Part of the cost due to cold caches of the program and of the kernel's switch path: the
-    /// difference from a preemption that touches no memory, in the same passes. `None` for a
-    /// footprint of 0; for a service this difference checks the instrument and should be 0.
+    /// Part of the cost in nanoseconds that is due to cold caches, of the program and of the
+    /// kernel's switch path: the difference from a preemption that touches no memory, in the same
+    /// block of runs. `None` for a footprint of 0. For a service with footprint 0, this difference
+    /// tests the instrument, and should be 0.
     #[serde(serialize_with = "or_null")]
     #[schemars(with = "Option<Estimate>")]
     pub reload_ns: Option<Result<Estimate, String>>,
-    /// Whole cost at the usual rate, as a share of the program's time.
+    /// Whole cost at the usual rate of preemptions, as a share of the program's time; `None` if not
+    /// measured.
     pub share_at_usual_rate: Option<f64>,
-    /// Why no cost was measured; `None` if one was.
+    /// Reason why the cost was not measured; `None` if it was.
     pub why_not_measured: Option<String>,
 }
 
 impl FootprintFinding {
-    /// Whether a cost was measured.
+    /// Whether the cost was measured.
     pub fn is_measured(&self) -> bool {
         self.cost_ns.is_some() || self.reload().is_some()
     }
 
-    /// Returns the cost of cold caches, if measured.
+    /// Returns the part of the cost due to cold caches; `None` if not measured.
     pub fn reload(&self) -> Option<&Estimate> {
         self.reload_ns.as_ref()?.as_ref().ok()
     }
 
-    /// Returns the cost of cold caches; for a footprint of 0, the whole cost.
+    /// Returns the part of the cost due to cold caches, or the whole cost for a footprint of 0.
     fn lost(&self) -> Option<&Estimate> {
         if self.reload_ns.is_some() {
             self.reload()
@@ -167,19 +175,19 @@ impl FootprintFinding {
     }
 }
 
-/// Cost of being moved to another CPU, or back, by a preemption that touches no memory.
+/// Cost of a preemption that touches no memory, and that moves the program to another CPU or back.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Moved")]
 pub struct MovedFinding {
-    /// The CPU to which the program was moved.
+    /// CPU to which the program was moved.
     pub cpu: CpuId,
-    /// Number of moves in all runs.
+    /// Number of moves in all runs together.
     pub moves: u64,
-    /// Cost of a move, including its preemption.
+    /// Cost of a preemption with a move, in nanoseconds.
     pub cost_ns: Option<Estimate>,
-    /// Additional cost of a preemption with a move compared with a preemption in place.
+    /// Cost of a preemption with a move minus that of a preemption without, in nanoseconds.
     pub more_than_staying_ns: Option<Estimate>,
-    /// Returns the finding of preemptions with moves, in the same form as of preemptions in place.
+    /// The same finding in the form of preemptions without moves.
     #[serde(skip)]
     pub found: FootprintFinding,
 }
@@ -197,7 +205,7 @@ impl MovedFinding {
     }
 }
 
-/// Analyses the record of an injection.
+/// Returns the findings from the record of an injection.
 pub fn analyse(record: &Injection) -> Findings {
     match &record.header.service {
         Some(service) => service::analyse(record, service),
@@ -233,9 +241,10 @@ fn twin_findings(record: &Injection) -> Findings {
     }
 }
 
-/// Makes the findings that twins and services have in common. For the timing and the footprint with
-/// these indices, `finding` returns the finding, and `reloads` the cost of cold caches in each pass.
-/// `per_second` returns the preemptions per second at a timing.
+/// Returns the findings that exist for copies of a program and for services. `finding` and
+/// `reloads` have the indices of the timing and the footprint as arguments: `finding` returns one
+/// finding, and `reloads` the cost of cold caches in each block of runs. `per_second` returns the
+/// number of preemptions per second at a timing.
 fn findings(
     header: &Header,
     chain_ns: Option<f64>,
@@ -276,9 +285,9 @@ fn hertz(clock: &CoreClock, chain_ns: Option<f64>) -> Option<f64> {
     Some(clock.chain_cycles()? / chain_ns? * 1e9)
 }
 
-/// Returns the mean time of a multiplication chain, given the CPU time of parts of the run and the
-/// time of a chain in each. The mean is weighted by CPU time (harmonic mean), so that it stands for
-/// the total number of core cycles.
+/// Returns the mean time of a multiplication chain in nanoseconds, from the CPU time of each part
+/// of a run and the chain's time in that part. The mean is harmonic and weighted by CPU time, so
+/// that it gives the right total number of core cycles.
 fn mean_chain_ns(parts: impl Iterator<Item = (Nanos, u64)>) -> Option<f64> {
     let (mut cpu_ns, mut all) = (0.0, 0.0);
     for (cpu, chain_ps) in parts {
@@ -288,8 +297,8 @@ fn mean_chain_ns(parts: impl Iterator<Item = (Nanos, u64)>) -> Option<f64> {
     (all > 0.0).then_some(cpu_ns / all)
 }
 
-/// Returns a CPU time as a number of multiplication chains, each of which has the same number of
-/// core cycles.
+/// Returns CPU time in units of multiplication chains, each of which has the same number of core
+/// cycles.
 fn chains(cpu_ns: Nanos, chain_ps: u64) -> Option<f64> {
     (chain_ps > 0).then(|| cpu_ns.0 as f64 * 1e3 / chain_ps as f64)
 }
@@ -299,8 +308,8 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Returns the cost of a preemption in this run, in nanoseconds of a core whose chain takes
-/// `chain_ns`.
+/// Returns the cost of a preemption in this run, in nanoseconds at the core clock with which a
+/// chain takes `chain_ns`.
 fn cost_ns(run: &Run, chain_ns: f64) -> Option<f64> {
     let chains = |twin: &TwinRun| chains(twin.cpu_ns, twin.chain_ps);
     let more = chains(run.preempted())? - chains(run.undisturbed())?;
@@ -308,10 +317,10 @@ fn cost_ns(run: &Run, chain_ns: f64) -> Option<f64> {
     (preemptions > 0).then(|| more * chain_ns / preemptions as f64)
 }
 
-/// Returns the share of preemptions that took the CPU from the program: the median over runs of the
-/// preempted copy's additional involuntary switches per preemption. Both copies have one such
-/// switch at the end of each time slice. The median is robust against other tasks that take the CPU
-/// for a while.
+/// Returns the share of preemptions at which the program was on the CPU: the median over runs of
+/// the preempted copy's additional involuntary switches per preemption. Switches at the ends of
+/// time slices are subtracted from both copies. The median is robust against other tasks that take
+/// the CPU for a while.
 fn hit(runs: &[&Run]) -> Option<f64> {
     let within = |twin: &TwinRun| twin.involuntary as f64 - twin.turns as f64;
     let more = |run: &Run| within(run.preempted()) - within(run.undisturbed());
@@ -347,7 +356,8 @@ fn finding(plan: &Plan, runs: &[Run], way: Way, chain_ns: Option<f64>) -> Footpr
     }
 }
 
-/// Checks that the preemptions found the program on the CPU: a waiting program is not preempted.
+/// Returns an error if the program was too often off the CPU at preemptions. A waiting program
+/// cannot be preempted.
 fn found_on_cpu(hit: Option<f64>) -> Result<(), String> {
     match hit {
         Some(hit) if hit < LEAST_HIT => Err(format!(
@@ -363,14 +373,14 @@ fn judged(values: impl Iterator<Item = f64>) -> Result<Estimate, String> {
     estimate(&values, CONFIDENCE).map_err(|few| few.to_string())
 }
 
-/// Whether this way touches no memory and moves nothing.
+/// Whether a preemption in this way touches no memory and moves nothing.
 fn is_direct(way: Way) -> bool {
     way.footprint == 0 && !way.is_moved
 }
 
-/// Returns the cost of cold caches in each pass: the difference from a preemption that touches no
-/// memory in the same pass. Slow changes of the machine, and the choice of the preempted copy, are
-/// the same in both. For a preemption that touches no memory, returns its whole cost.
+/// Returns the cost of cold caches in each block of runs: the difference from a preemption that
+/// touches no memory in the same block. Slow changes of the machine affect both. For preemptions
+/// that touch no memory, returns the whole cost.
 fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
     let costs = |way: Way| -> BTreeMap<u32, f64> {
         let own = runs.iter().filter(|run| run.way() == way);
@@ -388,14 +398,14 @@ fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> 
     paired(&costs(way), &costs(direct))
 }
 
-/// Returns the difference in each pass in which both arms have a value.
+/// Returns the difference between two costs in each block of runs that has both.
 fn paired(of: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> BTreeMap<u32, f64> {
     of.iter()
         .filter_map(|(block, cost)| Some((*block, cost - base.get(block)?)))
         .collect()
 }
 
-/// Returns the index of the footprint that is reported first: the largest that fits into the
+/// Returns the index of the footprint that reports show first: the largest that fits into the
 /// second-level cache, else the largest of all.
 pub fn headline(footprints: &[Bytes], caches: &[Cache]) -> usize {
     let second = caches

@@ -1,18 +1,18 @@
-//! Turns the records of a run into findings: estimates with intervals, knees, bounds and verdicts.
-//! Internal to switchcost.
+//! Internal to switchcost: computes findings from records, which are estimates with intervals,
+//! knees, bounds and verdicts.
 //!
-//! The input is a [`switchcost_record::MeasureRecord`], the output is [`Findings`]. The crate is
-//! pure: it uses no clocks, reads no files, prints nothing and asks the machine nothing, so that
-//! any record can be re-analysed years later on another machine. Floating-point numbers begin here.
+//! The input is the record of a measurement, observation, injection or simulation. The output is
+//! findings. The crate uses no clocks, reads no files and prints nothing, so that a record can be
+//! analysed years later and on another machine. Floating-point numbers begin here.
 //!
-//! `measurement`, `observation`, `injection` and `simulation` each judge records of their kind;
-//! `compare` judges several records together, and `earlier` judges earlier records of the same
-//! machine. `statistics` has the computations that all of them share.
+//! The modules `measurement`, `observation`, `injection` and `simulation` each analyse one kind of
+//! record. `compare` compares several records. `earlier` uses earlier records of the same machine.
+//! `statistics` has the computations that the other modules share.
 //!
-//! A measured number is computed in four steps. Windows of cycles are judged one by one. Each cycle
-//! gives one difference of arms, scaled to one speed of the core. The cycles of a repetition become
-//! one value, and the values of all repetitions become an estimate with its interval. The estimates
-//! of all sizes become a curve with knees.
+//! A cost is measured in four steps. Each window of rounds is judged. Each round gives one
+//! difference between the arms, scaled to one core clock. The rounds of a repetition give one
+//! value, and the values of all repetitions give an estimate with its interval. The estimates for
+//! all sizes give a curve with knees.
 
 pub mod compare;
 mod earlier;

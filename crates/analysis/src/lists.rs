@@ -1,6 +1,7 @@
-//! Lists in the order of first occurrence, and sums of counts.
+//! Functions on lists: the first item that matches, and sums of counts.
 
-/// Returns the first item that `is_it` accepts; a new one at the end if there is none.
+/// Returns the first item for which `is_it` is true. If there is none, appends the result of `new`
+/// and returns it.
 pub(crate) fn find_or_add<T>(
     all: &mut Vec<T>,
     is_it: impl Fn(&T) -> bool,
@@ -13,7 +14,7 @@ pub(crate) fn find_or_add<T>(
     &mut all[place]
 }
 
-/// Returns the sum of counts, or the largest number if the sum exceeds it.
+/// Returns the sum of the counts, or [`u64::MAX`] if the sum is larger.
 pub(crate) fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }

@@ -1,4 +1,4 @@
-//! Analyses the record of a measurement.
+//! Findings from the record of a measurement.
 
 pub(crate) mod at_once;
 pub(crate) mod bands;

@@ -1,6 +1,6 @@
-//! Predicts the cost of a switch to a program by the reload model: each line that was lost and is
-//! used again before the next switch costs the machine's price for its kind of access
-//! (docs/method/model.md).
+//! Predicts the cost of a switch for a program by the reload model. In the model, each line that
+//! was lost and is used again before the next switch has a cost that depends on the machine and the
+//! kind of access (docs/method/model.md).
 
 mod arrays;
 mod lines;
@@ -15,32 +15,36 @@ use table::Table;
 
 pub use arrays::across_arrays;
 
-/// Cost of cold caches predicted by the model.
+/// Cost of cold caches after one switch, as the model predicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reload {
-    /// Number of lines that are used again before the next switch, whether lost or not.
+    /// Number of lines that are used again before the next switch, lost or not.
     pub lines: f64,
-    /// Time to reload the program's own lines, in nanoseconds, if all loads from anywhere overlap, with the lower ends of the prices'
-    /// intervals.
+    /// Time to reload the program's own lines in nanoseconds, if loads from arbitrary addresses
+    /// overlap, with the lower ends of the intervals of prices.
     pub low_ns: f64,
-    /// Time to reload the program's own lines, in nanoseconds, with each line priced by its kind.
+    /// Time to reload the program's own lines in nanoseconds, with the price of each line's kind of
+    /// access.
     pub likely_ns: f64,
-    /// Time to reload the program's own lines, in nanoseconds, if each load waits for the one before, with the upper ends of the
-    /// prices' intervals.
+    /// Time to reload the program's own lines in nanoseconds, if each load waits for the one
+    /// before, with the upper ends of the intervals of prices.
     pub high_ns: f64,
-    /// Additional time of the kernel's switch path due to cold caches, if its price is known.
+    /// Additional time of the kernel's switch path due to cold caches, in nanoseconds; `None` if
+    /// not measured.
     pub switch_path_ns: Option<f64>,
 }
 
 impl Reload {
-    /// Returns the whole cost of cold caches as `inject` would measure it: low, likely and high.
+    /// Returns the whole cost of cold caches, as `inject` measures it, in nanoseconds: low, likely
+    /// and high.
     pub fn with_switch_path(&self) -> [f64; 3] {
         let path = self.switch_path_ns.unwrap_or(0.0);
         [self.low_ns, self.likely_ns, self.high_ns].map(|ns| ns + path)
     }
 }
 
-/// Predicts the cost of cold caches for a program that runs `instructions` instructions after others touched `away` bytes.
+/// Predicts the cost of cold caches after a switch, for a program that then runs `instructions`
+/// instructions. Other tasks have touched `away` bytes before.
 pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64) -> Reload {
     let of_a_line = LinePrices::new(prices);
     let (mut all, mut sums) = (0.0, [0.0; 3]);
@@ -62,12 +66,13 @@ pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64
     }
 }
 
-/// Prices of lines, interpolated between measured sizes.
+/// Prices (costs of a lost line), interpolated between the measured sizes.
 pub(crate) struct LinePrices([Table; 3]);
 
 impl LinePrices {
     pub(crate) fn new(prices: &Prices) -> LinePrices {
-        // A price that is not distinguishable from 0 is 0. Arrays that evict themselves show no more.
+        // A price that is not distinguishable from 0 counts as 0: arrays larger than the caches
+        // evict themselves, and lose no further lines.
         LinePrices([
             Table::new(prices, |price| price.low_ns.max(0.0)),
             Table::new(
@@ -78,8 +83,8 @@ impl LinePrices {
         ])
     }
 
-    /// Returns the low, likely and high price of one line in nanoseconds, in an array of size
-    /// `own`, after other tasks touched `away` bytes.
+    /// Returns the low, likely and high price of one line in nanoseconds, for an array of `own`
+    /// bytes after other tasks touched `away` bytes.
     pub(crate) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> [f64; 3] {
         let LinePrices([low, middle, high]) = self;
         let paid = likely(kind);
@@ -96,13 +101,14 @@ impl LinePrices {
     }
 }
 
-/// Returns the middle of an age class.
+/// Returns the middle of an age class in bytes, given the upper end `age`. Each class covers a
+/// doubling.
 fn typical(age: Bytes) -> f64 {
     age.0 as f64 * 0.75
 }
 
-/// Returns the kinds of access whose mean price is the likely price. Half of the isolated loads are
-/// assumed to be waited for, because it is unknown which ones are.
+/// Returns the kinds of access whose mean price is the likely price of `kind`. Half of the loads
+/// that come alone are assumed to be waited for, because dependences are unknown.
 fn likely(kind: Kind) -> Vec<Kind> {
     match kind {
         Kind::Dependent => vec![Kind::Gathered, Kind::Dependent],

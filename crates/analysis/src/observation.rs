@@ -1,10 +1,10 @@
-//! Prices the switches of live tasks: their counts times the cost of a switch on this machine, by
-//! process and by cause.
+//! Estimates the cost of the switches of running tasks: their number times the cost of a switch on
+//! this machine, by process and by cause.
 //!
-//! The direct cost comes from `measure`: the cost of a switch that blocks, and that of a
-//! sched_yield. A preemption costs between the two, because it does at least what a yield does and
-//! less than a switch that blocks, plus the interrupt if one caused it. The indirect cost is known
-//! if calls of the program were traced (`matched.rs`), or if `inject` has measured it.
+//! The direct cost comes from `measure`, which measures a switch that blocks and a sched_yield. A
+//! preemption costs at least as much as a yield, and less than a switch that blocks plus a timer
+//! interrupt. The indirect cost is known if calls of the program were traced (`matched.rs`), or if
+//! `inject` has measured it.
 
 mod advice;
 mod calibration;
@@ -58,97 +58,102 @@ pub use sums::{LabelSum, Times, off_times, sum_by_label, wait_times};
 pub use waiting::{Waiting, waiting};
 pub use waits::{KeptWaitingFinding, WaitBehind, WaitForCpus};
 
-/// All findings of an observation.
+/// Findings from the record of an observation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
     /// Length of the window in seconds.
     pub seconds: f64,
-    /// Findings of the observed tasks together, without kernel threads.
+    /// Findings for all observed tasks together, without kernel threads.
     pub all: ProcessFinding,
-    /// Switches per request; `None` if requests are not known.
+    /// Number of switches per request; `None` if the number of requests is unknown.
     pub switches_a_request: Option<f64>,
-    /// Cost of switching per request, in nanoseconds of CPU time; `None` if requests or costs are not known.
+    /// Cost of switches per request, in nanoseconds of CPU time; `None` if the number of requests
+    /// or the cost is unknown.
     pub cost_a_request_ns: Option<Range>,
-    /// Findings by process name, the costliest first; numbered names count as one.
+    /// Findings by process name, highest cost first. Names that differ only by a number count as
+    /// one.
     pub names: Vec<ProcessFinding>,
-    /// Findings by thread name, the costliest first; pools of numbered names count as one. Empty if all threads have the names of their
-    /// processes.
+    /// Findings by thread name, highest cost first. Names that differ only by a number count as
+    /// one. Empty if all threads have the names of their processes.
     pub threads: Vec<ProcessFinding>,
-    /// Threads recognised as belonging to language runtimes, those with most switches first.
+    /// Threads that were recognised as those of language runtimes, most switches first.
     pub runtimes: Vec<RuntimeThreads>,
-    /// Findings by control group of the processes alive at the end, the costliest first.
+    /// Findings by control group of the processes that existed at the end, highest cost first.
     pub groups: Vec<ProcessFinding>,
-    /// Findings by process, the costliest first; ended processes are grouped by name.
+    /// Findings by process, highest cost first. Ended processes are grouped by name.
     pub processes: Vec<ProcessFinding>,
-    /// Findings by cause, the most frequent first.
+    /// Findings by cause of the switch, most frequent first.
     pub causes: Vec<CauseFinding>,
     /// Other programs that ran between time slices of the observed tasks, preempted them or woke
-    /// them; the one that ran longest comes first.
+    /// them. The one that ran longest comes first.
     pub neighbours: Vec<NeighbourFinding>,
-    /// Tasks that had the CPU while observed tasks waited for it, the longest waits first.
+    /// Tasks that had the CPU while observed tasks waited for it, longest waits first.
     pub kept_waiting: Vec<KeptWaitingFinding>,
-    /// Time that the observed tasks waited for CPUs; null unless it is a tenth of the window and of
-    /// the CPU time, and longer than the switches took.
+    /// Total time for which the observed tasks waited for CPUs. Null unless this time is at least a
+    /// tenth of the window and of the CPU time, and longer than the switches took.
     pub long_wait: Option<WaitForCpus>,
-    /// Time off the CPU per switch; `None` if it was not counted.
+    /// Time off the CPU after a switch; `None` if not counted.
     pub off: Option<Latency>,
-    /// Wait for a CPU; `None` if it was not counted.
+    /// Wait for a CPU per switch; `None` if not counted.
     pub wait: Option<Latency>,
-    /// Advice, the most helpful first.
+    /// Advice to the user, most effective first.
     pub advice: Vec<Advice>,
-    /// Why there is no advice; null if there is advice, or if switching costs too little to need any.
+    /// Reason why there is no advice; null if there is advice, or if switches cost too little.
     pub no_advice: Option<NoAdvice>,
-    /// Hardware counters over the time slices of the observed tasks; `None` if they were not read.
+    /// Readings of hardware counters over the time slices of the observed tasks; `None` without
+    /// counters.
     pub counted: Option<CountedTurns>,
-    /// Cost of cold caches to each program, estimated by matched intervals; empty if no call was
-    /// traced.
+    /// Cost of cold caches for each program, estimated by comparing matched intervals between
+    /// system calls; empty if no call was traced.
     pub matched: Vec<MatchedIntervals>,
-    /// Estimated share of the CPU time that tracing these calls took; `None` if no call was traced.
+    /// Estimated share of CPU time that tracing system calls took; `None` if no call was traced.
     pub calls_share: Option<f64>,
-    /// Time in the scheduler per switch of the observed tasks; `None` if it was not requested or is
-    /// not known.
+    /// Time inside the scheduler per switch of the observed tasks; `None` if not requested or
+    /// unknown.
     pub in_scheduler: Option<Latency>,
-    /// Mean time in the scheduler per switch, in nanoseconds.
+    /// Mean time inside the scheduler per switch, in nanoseconds; `None` if not requested or
+    /// unknown.
     pub in_scheduler_ns: Option<f64>,
-    /// CPU time that observing took on all CPUs, as a share of one CPU; `None` if it is not known.
+    /// CPU time of the observation itself on all CPUs together, as a share of one CPU; `None` if
+    /// unknown.
     pub own_share: Option<f64>,
-    /// CPU time that observing took per switch on any CPU, in nanoseconds, including the kernel's
-    /// accounting.
+    /// CPU time of the observation itself per switch on any CPU, in nanoseconds, including the
+    /// kernel's accounting; `None` if unknown.
     pub own_ns_a_switch: Option<f64>,
 }
 
-/// Switches of all observed tasks for one reason and one kernel entry.
+/// Switches of all observed tasks for one reason, from one kind of kernel entry.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CauseFinding {
-    /// Reason for which the tasks left their CPUs.
+    /// Reason why the tasks left their CPUs.
     pub why: Why,
-    /// Kernel entry in which the tasks left their CPUs.
+    /// How the tasks had entered the kernel.
     pub entry: Entry,
-    /// Number of switches for this reason.
+    /// Number of these switches.
     pub switches: u64,
-    /// Share of all switches.
+    /// Number of these switches as a share of all switches.
     pub share: f64,
-    /// Mean time off the CPU, in nanoseconds; `None` if it was not counted.
+    /// Mean time off the CPU after these switches, in nanoseconds; `None` if not counted.
     pub off_ns: Option<f64>,
-    /// Part of `off_ns` that is the mean wait for a CPU.
+    /// Mean wait for a CPU after these switches, in nanoseconds, which is a part of `off_ns`.
     pub wait_ns: Option<f64>,
-    /// Program that made most of these switches.
+    /// Name of the program that made most of these switches.
     pub mostly: String,
 }
 
-/// Analyses an observation, and returns its findings.
+/// Returns the findings from an observation.
 pub fn analyse(observation: &Observation) -> Findings {
     analyse_with(observation, compare_calls(observation))
 }
 
-/// Compares the traced calls of each program, which takes seconds; returns nothing if no call was
-/// traced.
+/// Returns a comparison of the traced system calls for each program; empty if no call was traced.
+/// The computation takes seconds.
 pub fn compare_calls(observation: &Observation) -> Vec<MatchedIntervals> {
     processes::compare_calls(observation, &pools::Names::new(observation))
 }
 
-/// Analyses an observation whose traced calls were already compared, possibly those of a longer
-/// observation.
+/// Returns the findings from an observation, given the comparison of traced calls. The calls may be
+/// those of a longer observation.
 pub fn analyse_with(observation: &Observation, matched: Vec<MatchedIntervals>) -> Findings {
     let seconds = observation.window_ns.0 as f64 / 1e9;
     let names = pools::Names::new(observation);
@@ -216,8 +221,8 @@ fn calls_share(observation: &Observation, all: &ProcessFinding) -> Option<f64> {
     Some(traced * CALL_COST.0 as f64 / all.cpu_ns?)
 }
 
-/// Returns the tasks whose cost is reported: all observed tasks but the kernel's own threads, which
-/// work for all programs.
+/// Returns the tasks whose cost is reported: all observed tasks except kernel threads, which work
+/// for all programs.
 fn observed(observation: &Observation) -> impl Iterator<Item = &Tasks> {
     observation.tasks.iter().filter(|tasks| !tasks.is_kernel)
 }
@@ -258,7 +263,8 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
     for cause in &mut causes {
         let count = cause.switches.max(1) as f64;
         cause.share = cause.switches as f64 / all.max(1) as f64;
-        // A task that has ended does not return, and one without any time off the CPU has not returned yet.
+        // A task that has ended does not return. A cause without any time off the CPU has tasks
+        // that have not returned yet.
         cause.off_ns = cause
             .off_ns
             .filter(|sum| *sum > 0.0 && has_times)

@@ -1,10 +1,10 @@
-//! Turns the record of a simulation into findings: what a switch costs in cycles, how the cost
-//! spreads over the instructions after the switch, by cause, and where it arises.
-//! `docs/method/simulated-cost.md` defines each number.
+//! Computes findings from the record of a simulation: the cost of a switch in cycles, its
+//! distribution over the instructions after the switch, by cause, and the places where the cost
+//! arises. `docs/method/simulated-cost.md` defines each number.
 //!
-//! The input is the head of a record and its intervals, batch by batch, in the order of the file;
-//! the output is [`Findings`]. Memory use does not grow with the number of intervals, except for
-//! two numbers per segment. The module is pure, like the rest of the crate.
+//! The input is the head of a record and its intervals, batch by batch in the order of the file.
+//! The output is [`Findings`]. Memory use does not grow with the number of intervals, except for
+//! two numbers per segment.
 
 mod agarwal;
 mod analyser;

@@ -1,4 +1,4 @@
-//! The definition of an estimate with its interval.
+//! Estimates with confidence intervals, and the statistics for them.
 
 pub(crate) mod estimate;
 pub(crate) mod order_statistics;
