@@ -1,11 +1,12 @@
-//! Joins the cases of two sides that differ in the conditions named by the user.
+//! Matches cases of the base records with cases of the new records that differ in conditions named
+//! by the user.
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 use switchcost_record::Case;
 
 use super::pairs::{self, Matched, is_same};
 
-/// A condition in which the two sides may differ.
+/// A condition of a case that may differ between base and new records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Condition {
@@ -17,18 +18,18 @@ pub enum Condition {
     Tasks,
     /// The size of the working set.
     Size,
-    /// The stride of the walk.
+    /// The stride of the walk over the working set.
     Stride,
-    /// The kind of access of the walk.
+    /// The kind of access in the walk over the working set.
     Access,
     /// The scheduling policy of the tasks.
     Policy,
-    /// Placement of the tasks on CPUs.
+    /// The CPUs on which the tasks run.
     Placement,
 }
 
 impl Condition {
-    /// Returns the value of the condition in a case, as one word.
+    /// Returns the condition's value in a case, as text without spaces.
     fn value(self, case: &Case) -> String {
         let set = &case.working_set;
         match self {
@@ -45,7 +46,7 @@ impl Condition {
         }
     }
 
-    /// Sets this condition of `case` to that of `other`.
+    /// Sets this condition of `case` to its value in `other`.
     fn equate(self, case: &mut Case, other: &Case) {
         let (set, others) = (&mut case.working_set, &other.working_set);
         match self {
@@ -54,7 +55,8 @@ impl Condition {
             }
             Condition::Between => case.between = other.between,
             Condition::Tasks => case.tasks = other.tasks,
-            // Without a working set, stride, access and pattern have no meaning.
+            // The stride, access and pattern of an empty working set mean nothing, so they are also
+            // copied.
             Condition::Size if set.is_empty() || others.is_empty() => *set = *others,
             Condition::Size => set.size_bytes = others.size_bytes,
             Condition::Stride => set.stride_bytes = others.stride_bytes,
@@ -65,7 +67,7 @@ impl Condition {
     }
 }
 
-/// Returns the conditions in which two cases differ, with the value of each.
+/// Returns the conditions in which two cases differ: the name of each, with both values as text.
 pub fn differing(base: &Case, new: &Case) -> Vec<(String, String)> {
     let values = |condition: Condition| (condition.value(base), condition.value(new));
     Condition::iter()
@@ -82,7 +84,8 @@ fn is_same_across(a: &Case, b: &Case, across: &[Condition]) -> bool {
     is_same(&equated, b)
 }
 
-/// Returns the only condition in which some case of `base` differs from some case of `new`.
+/// Returns the first condition that alone distinguishes some case of `base` from some case of
+/// `new`.
 pub(super) fn joining_condition(base: &[&Case], new: &[&Case]) -> Option<Condition> {
     Condition::iter().find(|condition| {
         let joins = |base: &Case| {
@@ -93,8 +96,9 @@ pub(super) fn joining_condition(base: &[&Case], new: &[&Case]) -> Option<Conditi
     })
 }
 
-/// Joins base-only cases with new-only cases that differ only in these conditions. A case with
-/// several possible partners is not joined, and its outcome gives the reason.
+/// Joins cases of only the base records with cases of only the new records that differ in nothing
+/// but these conditions. A case with several possible partners is not joined, and its outcome gives
+/// the reason.
 pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<Matched<'a>> {
     if across.is_empty() {
         return all;
@@ -104,7 +108,7 @@ pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<M
         if !all[place].is_only_on(0) {
             continue;
         }
-        // The cases of one side alone that this case may be.
+        // Returns the indices of the unmatched cases of one side that could be joined with `case`.
         let alike = |side: usize, case: &Case| -> Vec<usize> {
             let is_alike = |other: &Matched<'_>| {
                 other.is_only_on(side) && is_same_across(other.case(), case, across)

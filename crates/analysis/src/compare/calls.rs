@@ -1,23 +1,26 @@
-//! Compares the time of a hand-off's system calls. Both arms make these calls, so a change that
-//! slows the calls (a filter, an audit, a mitigation of each entry) cancels in the cost of a
-//! switch. The calls, and the hand-off including them, are therefore compared separately.
+//! Compares the times of a hand-off's system calls. Both arms make these calls, so a change that
+//! makes calls slower (a seccomp filter, auditing, a mitigation at kernel entry) does not change
+//! the cost of a switch. Therefore the calls, and the hand-off including its calls, are compared
+//! separately.
 
 use switchcost_record::{Case, Family};
 
 use super::pairs::Matched;
 use super::{Quantity, Request};
 
-/// Share of the allowed error for the verdicts on calls, in addition to that of the costs: these verdicts should not widen the costs'
-/// intervals, and should seldom be wrong.
+/// Allowed error for all verdicts on calls together, as a share of the error that is allowed for
+/// the costs. The share is small and additional, so that these verdicts do not widen the intervals
+/// of the costs.
 const SHARE_OF_ERROR: f64 = 0.1;
 
-/// Quantities of a case's calls that are compared.
+/// Quantities that are compared for a case's system calls.
 const OF_CALLS: [Quantity; 2] = [Quantity::Calls, Quantity::HandOffWithCalls];
 
-/// Number of consecutive pairs that belong to one case: one for each quantity of its calls.
+/// Number of consecutive pairs for each case in [`Comparison::calls`](super::Comparison::calls),
+/// one per quantity.
 pub const CALLS_OF_A_CASE: usize = OF_CALLS.len();
 
-/// Returns the call quantities of all cases that have calls to report.
+/// Returns the quantities of system calls for all cases that have such calls.
 pub(super) fn numbers<'a, 'b>(cases: &'b [Matched<'a>]) -> Vec<(&'b Matched<'a>, Quantity)> {
     let cases = cases
         .iter()
@@ -27,7 +30,7 @@ pub(super) fn numbers<'a, 'b>(cases: &'b [Matched<'a>]) -> Vec<(&'b Matched<'a>,
         .collect()
 }
 
-/// Returns the request for the verdicts on calls, with their joint confidence.
+/// Returns a request with the joint confidence for the verdicts on calls.
 pub(super) fn request(of_costs: Request<'_>) -> Request<'_> {
     Request {
         confidence: 1.0 - SHARE_OF_ERROR * (1.0 - of_costs.confidence),
@@ -35,8 +38,7 @@ pub(super) fn request(of_costs: Request<'_>) -> Request<'_> {
     }
 }
 
-/// Whether both arms make the same calls and do nothing else: a walk between calls is no part of a
-/// hand-off.
+/// Whether both arms of the case make the same system calls, and the case has no working set.
 fn has_calls(case: &Case) -> bool {
     let mechanism = case.mechanism.traits();
     mechanism.family == Family::Ring

@@ -1,14 +1,15 @@
-//! Judges numbers of both sides together: the confidence of each verdict depends on their number.
+//! Computes the verdicts of a comparison together, because the confidence of each depends on the
+//! number of verdicts.
 
 use switchcost_record::Case;
 
 use super::ratio::LogRatio;
 use super::{Cost, Outcome, Pair, Quantity, Request, Subject};
 
-/// Names of the two sides, for reasons.
+/// Names of the two sides in error texts.
 pub(super) const SIDES: [&str; 2] = ["base", "new"];
 
-/// Returns what both sides have, or why a side lacks it.
+/// Returns the values of both sides, or the reasons why a side has none.
 pub(super) fn require_both<T>(sides: [Result<T, String>; 2]) -> Result<[T; 2], String> {
     match sides {
         [Ok(base), Ok(new)] => Ok([base, new]),
@@ -19,23 +20,24 @@ pub(super) fn require_both<T>(sides: [Result<T, String>; 2]) -> Result<[T; 2], S
     }
 }
 
-/// A number of both sides that has no verdict yet.
+/// A pair before the verdict.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) subject: Subject,
-    /// Case of the new side, if it differs from the base's.
+    /// Case of the new records, if it differs from that of the base records.
     pub(super) new_case: Option<Case>,
     pub(super) quantity: Quantity,
-    /// Costs of the base and of the new side.
+    /// Costs on the base and on the new side; `None` if unknown.
     pub(super) costs: [Option<Cost>; 2],
-    /// Logarithm of the ratio, or the outcome if there is no verdict.
+    /// Logarithm of the ratio of new to base; the outcome if there can be no verdict.
     pub(super) ratio: Result<LogRatio, Outcome>,
-    /// Records with a suspect number, by their indices on each side.
+    /// Indices of the records with a suspect number, for each side.
     pub(super) suspects: [Vec<usize>; 2],
 }
 
 impl Candidate {
-    /// Marks the number as not comparable if there is a reason, unless it already has one.
+    /// Sets the outcome to not comparable for the reason `why`, unless there is another reason
+    /// already.
     pub(super) fn unless(mut self, why: Option<&str>) -> Candidate {
         let has_reason = matches!(self.ratio, Err(Outcome::NotComparable { .. }));
         if let Some(why) = why.filter(|_| !has_reason) {
@@ -44,7 +46,7 @@ impl Candidate {
         self
     }
 
-    /// Returns the pair, with the verdict of an interval of this confidence.
+    /// Returns the pair with the verdict from an interval of this confidence.
     fn judge(self, confidence: f64, request: &Request<'_>) -> Pair {
         let names = [request.base, request.new].into_iter().zip(&self.suspects);
         let suspects = names.flat_map(|(names, places)| {
@@ -67,7 +69,7 @@ impl Candidate {
     }
 }
 
-/// Returns the indices of the suspect records on each side.
+/// Returns the indices of the records for which `is_suspect` is true, for each side.
 pub(super) fn suspects<T>(sides: [&[T]; 2], is_suspect: impl Fn(&T) -> bool) -> [Vec<usize>; 2] {
     sides.map(|side| {
         (0..side.len())
@@ -76,8 +78,8 @@ pub(super) fn suspects<T>(sides: [&[T]; 2], is_suspect: impl Fn(&T) -> bool) -> 
     })
 }
 
-/// Judges the numbers; returns the pairs and the number *m* of verdicts. Each interval has the
-/// confidence 1 - (1 - C) / m.
+/// Returns the pairs with verdicts, and the number *m* of pairs with an interval. Each interval has
+/// the confidence 1 - (1 - C) / m.
 pub(super) fn judge(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let compared = candidates
         .iter()

@@ -1,4 +1,5 @@
-//! Differences between the environments of two sides, which usually explain a difference in costs.
+//! Finds differences between the environments of base and new records, which often explain
+//! differences in costs.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -8,7 +9,7 @@ use switchcost_record::{Cache, Fact, Header, HostManifest, MeasureRecord, Runtim
 use super::{Analysed, Difference};
 use itertools::Itertools;
 
-/// Returns the facts that differ, in the order of [`facts`]; mitigations by name.
+/// Returns the facts that differ between the sides, in the order of [`facts`].
 pub(super) fn differences(sides: [&[Analysed<'_>]; 2]) -> Vec<Difference> {
     let headers = || {
         sides
@@ -16,7 +17,7 @@ pub(super) fn differences(sides: [&[Analysed<'_>]; 2]) -> Vec<Difference> {
             .flatten()
             .map(|(record, _)| &record.header)
     };
-    // Records of earlier versions lack these facts, so no difference can be shown.
+    // Records of earlier versions lack these facts. Then they are not compared.
     let has_path = headers().all(|header| header.host.switch_path.is_some());
     let mut found = different(sides, |(record, _)| {
         [facts(&record.header, has_path), runtimes(record)].concat()
@@ -30,8 +31,8 @@ pub(super) fn differences(sides: [&[Analysed<'_>]; 2]) -> Vec<Difference> {
     found
 }
 
-/// Returns the facts of a machine and of its switch path that have changed. Observers (such as
-/// tracers) come and go, so they are left out.
+/// Returns the facts about a machine and its switch path that differ between two times. Observers
+/// such as tracers are left out, because they are often temporary.
 pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Difference> {
     let mut changed = different([&[before], &[after]], |host| {
         [host_facts(host), switch_path_facts(host)].concat()
@@ -40,8 +41,9 @@ pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Differe
     changed
 }
 
-/// Returns the first difference between the environments of two runs, by the headers of their
-/// records. The name of a control group also differs between login sessions, so it does not count.
+/// Returns a text for the first fact that differs between the environments of two runs; `None` if
+/// all are equal. The name of the control group is ignored, because it differs between login
+/// sessions.
 pub(crate) fn first_difference(one: &Header, other: &Header) -> Option<String> {
     let has_path = one.host.switch_path.is_some() && other.host.switch_path.is_some();
     let differences = different([&[one], &[other]], |header| {
@@ -53,13 +55,14 @@ pub(crate) fn first_difference(one: &Header, other: &Header) -> Option<String> {
         .find(|what| what != CONTROL_GROUP)
 }
 
-/// Returns the language runtimes found for the run, with their versions.
+/// Returns the versions of the language runtimes that the run found, by the runtime's name.
 fn versions(header: &Header) -> Facts {
     let version = |facts: &RuntimeFacts| (format!("runtime {}", facts.name), facts.version.clone());
     header.runtimes.iter().map(version).collect()
 }
 
-/// Returns the facts in which the records of the two sides differ, by first occurrence.
+/// Returns the facts that differ between the records of the two sides, in the order of first
+/// occurrence. `facts` returns the facts of one record.
 pub(super) fn different<T>(sides: [&[T]; 2], facts: impl Fn(&T) -> Facts) -> Vec<Difference> {
     let [base, new] = sides.map(|side| side.iter().map(&facts).collect::<Vec<Facts>>());
     let names = base
@@ -80,10 +83,10 @@ pub(super) fn different<T>(sides: [&[T]; 2], facts: impl Fn(&T) -> Facts) -> Vec
     names.into_iter().filter_map(difference).collect()
 }
 
-/// Facts of one record: names and values.
+/// Facts from one record, as pairs of name and value.
 pub(super) type Facts = Vec<(String, String)>;
 
-/// Makes facts of fixed names and their values.
+/// Returns facts with these names and values.
 pub(super) fn named<const N: usize>(facts: [(&str, String); N]) -> Facts {
     Vec::from(facts.map(|(name, value)| (name.to_owned(), value)))
 }
@@ -101,7 +104,8 @@ fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the facts of a record about the machine and the conditions of the run.
+/// Returns the facts from a record's header about the machine and the conditions of the run.
+/// `with_path` includes the conditions of the switch path.
 fn facts(header: &Header, with_path: bool) -> Facts {
     let path = with_path.then(|| switch_path_facts(&header.host));
     let of_run = named([
@@ -115,8 +119,8 @@ fn facts(header: &Header, with_path: bool) -> Facts {
     [host_facts(&header.host), path.unwrap_or_default(), of_run].concat()
 }
 
-/// Returns the language runtimes with the versions that their programs reported, or else the
-/// versions that were found.
+/// Returns the versions of language runtimes, as their programs reported them during the run, or
+/// else as the run found them.
 fn runtimes(record: &MeasureRecord) -> Facts {
     let of_runtime = |facts: &RuntimeFacts| {
         let is_of_it = |case: u32| {
@@ -139,8 +143,8 @@ fn runtimes(record: &MeasureRecord) -> Facts {
     record.header.runtimes.iter().map(of_runtime).collect()
 }
 
-/// Returns the facts of the machine, without those that always change: available memory,
-/// interrupts.
+/// Returns the facts about the machine, without available memory and interrupts, which always
+/// change.
 pub(super) fn host_facts(host: &HostManifest) -> Facts {
     let facts = named([
         (
@@ -184,7 +188,8 @@ const CONTROL_GROUP: &str = "control group";
 const NICE: &str = "nice value";
 const AUTOGROUP: &str = "autogroup";
 
-/// Returns the facts that affect a switch, besides the kernel; none for records of earlier versions.
+/// Returns the conditions of the process that affect a switch. Empty for records of earlier
+/// versions.
 fn switch_path_facts(host: &HostManifest) -> Facts {
     let Some(path) = &host.switch_path else {
         return Facts::new();

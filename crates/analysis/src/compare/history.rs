@@ -1,7 +1,8 @@
-//! Compares many states in sequence: each state with the one before it, and with the first.
+//! Compares a sequence of states of a program or machine: each state with the one before and with
+//! the first.
 //!
-//! All of these comparisons together are wrong in at most the allowed share of cases (Bonferroni),
-//! like the pairs of one comparison.
+//! The confidence holds for all these comparisons together (Bonferroni), as for the pairs of a
+//! single comparison.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,16 +16,17 @@ use super::{
 use crate::lists::find_or_add;
 use crate::measurement::serialised::{Conditions, conditions};
 
-/// A state of the program or machine, with its records.
+/// One state of a program or machine, with its measurement records.
 #[derive(Clone, Debug)]
 pub struct State<'a> {
-    /// Name of the state's folder, such as a commit or a version; hostile text until escaped.
+    /// Name of the state's folder, such as a commit or a version; untrusted text that must be
+    /// escaped before it is shown.
     pub name: String,
-    /// Records of the state, the oldest first.
+    /// Records of the state with their findings, oldest first.
     pub records: Vec<Analysed<'a>>,
 }
 
-/// Name and date of a state.
+/// Name, date and number of records of a state.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[schemars(rename = "State")]
 pub struct Dated {
@@ -36,49 +38,49 @@ pub struct Dated {
     pub records: usize,
 }
 
-/// A cost in one of several states.
+/// A cost in one of several states, with comparisons.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Step {
-    /// The cost, scaled to one core clock for all states; `None` if the state has no number.
+    /// Cost scaled to a core clock that all states share; `None` if the state has no number.
     pub cost: Option<Cost>,
-    /// Comparison with the state before; `None` for the first state.
+    /// Comparison with the state before. `None` for the first state.
     pub to_before: Option<Outcome>,
-    /// Comparison with the first state; `None` for the first state.
+    /// Comparison with the first state. `None` for the first state itself.
     pub to_first: Option<Outcome>,
 }
 
-/// A cost over all states.
+/// One cost over all states.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
-    /// Conditions of the case.
+    /// Conditions of the measured case.
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,
-    /// The quantity that is compared.
+    /// Quantity that is compared.
     #[serde(flatten, serialize_with = "quantity::with_unit")]
     #[schemars(with = "quantity::WithUnit")]
     pub quantity: Quantity,
-    /// Steps of the cost, one for each state.
+    /// The cost in each state, in the order of states.
     pub steps: Vec<Step>,
 }
 
-/// Costs over several states.
+/// Result of the comparison of a sequence of states.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct History {
-    /// The states, the oldest first.
+    /// The compared states, oldest first.
     pub states: Vec<Dated>,
-    /// Confidence of all verdicts together.
+    /// Confidence of all verdicts together, from 0 to 1.
     pub confidence: f64,
-    /// Number of comparisons of two states, which share the allowed error.
+    /// Number of comparisons of two states, among which the allowed error is divided.
     pub comparisons: usize,
-    /// Core cycles per second to which costs are scaled; `None` if costs are as measured.
+    /// Core clock in hertz to which costs are scaled; `None` if costs are not scaled.
     pub hertz: Option<f64>,
-    /// Limit on growth, as a share (0.05 is 5 %).
+    /// Largest allowed growth of a cost, as a share (0.05 is 5 %); `None` for no limit.
     pub fail_above: Option<f64>,
-    /// Number of costs that have grown by more than the limit in the newest state, compared with
-    /// the state before or the first.
+    /// Number of costs that have risen by more than the limit in the newest state, compared with
+    /// the state before or with the first; `None` without a limit.
     pub grown: Option<usize>,
-    /// One trend for each case of any state.
+    /// Costs over the states, one entry per case and quantity.
     pub trends: Vec<Trend>,
 }
 
@@ -87,21 +89,21 @@ impl Step {
         self.to_before.iter().chain(&self.to_first)
     }
 
-    /// Whether the cost is shown to be slower than in the state before or the first, with a ratio
-    /// above 1 + `share`.
+    /// Whether the cost has verifiably risen since the state before or since the first state, with
+    /// a ratio above 1 + `share`.
     pub fn is_slower_by_more_than(&self, share: f64) -> bool {
         self.outcomes()
             .any(|outcome| outcome.is_slower_by_more_than(share))
     }
 
-    /// Whether a comparison of this step lacks a verdict.
+    /// Whether one of the two comparisons lacks a verdict.
     pub fn is_open(&self) -> bool {
         self.outcomes().any(|outcome| outcome.interval().is_none())
     }
 }
 
 impl History {
-    /// Returns the newest step of each cost.
+    /// Returns each cost with its step in the newest state.
     pub fn newest(&self) -> impl Iterator<Item = (&Trend, &Step)> {
         self.trends
             .iter()
@@ -109,7 +111,7 @@ impl History {
     }
 }
 
-/// Compares states, the oldest first.
+/// Compares states, which must be sorted from oldest to newest.
 pub fn history(states: &[State<'_>], request: Request<'_>) -> History {
     let count = states.len();
     let comparisons = (2 * count).saturating_sub(3).max(1);
@@ -196,7 +198,8 @@ fn add(
     }
 }
 
-/// Returns the steps of a pair's cost; new ones if there are none yet.
+/// Returns the steps of the pair's cost. Adds an empty entry if there is none yet. `None` if the
+/// pair is not of a measured case.
 fn steps_of<'a>(
     trends: &'a mut Vec<Trend>,
     states: usize,

@@ -4,70 +4,71 @@ use switchcost_units::Nanos;
 
 use super::{Comparison, Difference};
 
-/// One of the two compared sides.
+/// Base side or new side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// The side compared with.
+    /// The side that is compared with.
     Base,
-    /// The side under test.
+    /// The side that is tested.
     New,
 }
 
-/// Set-up of one of the two sides.
+/// Commands that set up one side, and start its runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Arm {
-    /// Commands before each run of the side; empty if there are none.
+    /// Shell commands before each run of the side; empty if there are none.
     pub setup: String,
-    /// Command that starts each run; empty if there is none.
+    /// Command that starts `measure` in each run; empty if there is none.
     pub wrapper: String,
-    /// Commands after each run; empty if there are none.
+    /// Shell commands after each run of the side; empty if there are none.
     pub undo: String,
 }
 
-/// Why alternating runs ended.
+/// Reason why the series of interleaved runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// A change of the requested size would have been detected.
+    /// Enough runs were made: a change of the requested size would have been detected.
     Power,
-    /// The budget was used up.
+    /// The time budget was used up.
     Budget,
-    /// A signal stopped the runs.
+    /// A signal stopped the series.
     Interrupted,
 }
 
-/// A comparison of two sides that were measured in interleaved runs.
+/// Result of a comparison of two set-ups by interleaved runs of `measure`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct InTurns {
-    /// Set-up of the base side.
+    /// Commands of the base side.
     pub base: Arm,
-    /// Set-up of the new side.
+    /// Commands of the new side.
     pub new: Arm,
-    /// Flags passed to `measure` in each run.
+    /// Flags of `measure` in each run.
     pub flags: Vec<String>,
-    /// Side of each run, in order.
+    /// The side of each run, in order.
     pub order: Vec<Side>,
-    /// Random seed of the order of runs.
+    /// Seed of the random order of runs.
     pub seed: u64,
-    /// Folder of the records, with a folder for each side.
+    /// Path of the folder with the records, which has a folder for each side.
     pub folder: String,
-    /// Why no further runs followed.
+    /// Reason why the series of runs ended.
     pub ended: Ended,
-    /// Time that all runs took.
+    /// Duration of all runs together in nanoseconds.
     pub elapsed_ns: Nanos,
-    /// Time budget of all runs.
+    /// Time budget for all runs together in nanoseconds.
     pub budget_ns: Nanos,
-    /// Change to be detected in each cost, as a share.
+    /// Change that is to be detected in each cost, as a share.
     pub detect: f64,
-    /// Power with which the change is to be detected.
+    /// Probability with which such a change is to be detected, from 0 to 1.
     pub power: f64,
-    /// Smallest change that would have been shown in each cost with this power; `None` if a cost has no interval.
+    /// Smallest change that would have been detected in each cost with this probability, as a
+    /// share; `None` if a cost has no interval.
     pub detectable: Option<f64>,
-    /// Facts of the machine that differ after the last run from those before the first.
+    /// Facts about the machine that differ between before the first and after the last run.
     pub left: Vec<Difference>,
-    /// Settings that could not be undone, with the reason.
+    /// Texts about settings that could not be undone, with the reasons.
     pub complaints: Vec<String>,
-    /// Comparison of both sides.
+    /// Comparison of the records of both sides.
     pub comparison: Comparison,
 }

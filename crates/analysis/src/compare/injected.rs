@@ -1,4 +1,4 @@
-//! Compares injections to find whether a change made preemptions of a program cheaper.
+//! Compares records of injections: whether the cost of a preemption for a program has changed.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use crate::measurement::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM};
 use crate::statistics::Estimate;
 use crate::statistics::quantiles::student;
 
-/// Least number of records from which a spread is estimated.
+/// Least number of records on each side from which the spread between runs is estimated.
 const FEWEST: usize = 3;
 
-/// Compares new records of injections with base records, footprint by footprint.
+/// Compares new records of injections with base records, by footprint and period.
 pub fn compare_injections(
     base: &[&Injection],
     new: &[&Injection],
@@ -37,7 +37,8 @@ pub fn compare_injections(
     }
 }
 
-/// Returns the spread between runs to assume if the records do not show it.
+/// Returns the spread between runs if it was given or must be assumed; `None` if the records show
+/// it. `fewest` is the number of records on the smaller side.
 fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
     let (share, origin) = match request.run_spread {
         Some(share) => (share, Origin::Given),
@@ -49,13 +50,14 @@ fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
-    /// Period of preemption; `None` for the first or only one.
+    /// Time between preemptions; `None` to compare at the first period only.
     period: Option<Nanos>,
     footprint: Bytes,
     quantity: Quantity,
 }
 
-/// Returns the keys to compare: period by period if all records have several, and by ascending footprint.
+/// Returns the combinations to compare: each quantity at each footprint, ascending, and at each
+/// period if all records have several.
 fn keys(sides: &[Vec<Findings>; 2]) -> Vec<Key> {
     let all = || sides.iter().flatten();
     let periods = all().flat_map(|findings| &findings.periods);
@@ -105,7 +107,7 @@ fn candidate(key: Key, sides: &[Vec<Findings>; 2], request: Request<'_>) -> Cand
     }
 }
 
-/// Returns the cost of a side, or why there is none.
+/// Returns the cost on one side for a combination; the error says why there is none.
 fn cost(key: Key, name: &str, side: &[Findings], request: Request<'_>) -> Result<LogCost, String> {
     let of = |findings: &Findings| -> Option<Estimate> {
         let footprints = match key.period {
@@ -135,8 +137,8 @@ fn cost(key: Key, name: &str, side: &[Findings], request: Request<'_>) -> Result
     Ok(log_cost(&costs, request))
 }
 
-/// Returns the mean logarithm of costs above 0. Its variance comes from each cost's interval and,
-/// if the records do not show it, from the assumed spread between runs.
+/// Returns the mean logarithm of costs above 0, with its variance: from the records, or from each
+/// cost's interval and the assumed or given spread between runs.
 fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
     let errors = costs.iter().map(|cost| own_error(cost).powi(2));
@@ -155,7 +157,7 @@ fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     LogCost::new(&logs, single)
 }
 
-/// Returns the standard error of a cost's logarithm, from the cost's interval.
+/// Returns the standard error of the cost's logarithm, from the cost's confidence interval.
 fn own_error(cost: &Estimate) -> f64 {
     let quantile =
         student(cost.n.saturating_sub(1).max(1) as f64, cost.confidence).unwrap_or(f64::INFINITY);

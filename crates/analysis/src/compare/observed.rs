@@ -1,8 +1,8 @@
-//! Compares observations of live tasks to find whether a change lowered the cost of switching.
+//! Compares observations of running tasks: whether the cost of their switches has changed.
 //!
-//! A program never makes exactly the same number of switches twice, and the difference between two
-//! equal runs depends on the program. A verdict therefore needs several records of each side. Both
-//! sides are priced alike, so that costs differ only by counts and causes.
+//! The number of a program's switches varies from run to run, by an amount that depends on the
+//! program. Therefore a verdict needs several records on each side. Both sides use the same cost of
+//! a switch, so that only counts and causes make a difference.
 
 mod intervals;
 mod numbers;
@@ -51,8 +51,8 @@ pub fn compare_observations(
     }
 }
 
-/// Judges main numbers and parts with half of the allowed error each, so that many names do not
-/// hide a change of the whole.
+/// Computes verdicts on main numbers and on other numbers separately, each with half of the allowed
+/// error, so that many names do not hide a change of the whole.
 fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let (whole, parts): (Vec<_>, Vec<_>) = candidates
         .into_iter()
@@ -73,9 +73,9 @@ fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pai
     (pairs, of_whole + of_parts)
 }
 
-/// Returns a reason if records were counted in different ways. Each way of counting slows a switch
-/// by a different time, up to a third of a short switch, and so changes how often and how long
-/// tasks run.
+/// Returns a reason if the records were counted by different methods. Each method makes a switch
+/// longer by a different time, up to a third of a short switch, and so changes how often and how
+/// long tasks run.
 fn counted_differently(all: &[&Observation]) -> Option<String> {
     let ways = list_ways(all.iter().map(|record| record.source.to_string()))?;
     Some(format!(
@@ -83,8 +83,8 @@ fn counted_differently(all: &[&Observation]) -> Option<String> {
     ))
 }
 
-/// Whether cold caches were priced in different ways, which gives different costs even for the same
-/// program.
+/// Returns a reason if the costs of cold caches come from different methods, which give different
+/// costs for the same program.
 fn caches_priced_differently<'a>(all: impl Iterator<Item = &'a Record>) -> Option<String> {
     let ways = list_ways(all.filter_map(|record| record.caches_by.clone()))?;
     Some(format!(
@@ -92,7 +92,7 @@ fn caches_priced_differently<'a>(all: impl Iterator<Item = &'a Record>) -> Optio
     ))
 }
 
-/// Returns a list of the ways, if there are several.
+/// Returns a text with all distinct methods; `None` if there is at most one.
 fn list_ways(ways: impl Iterator<Item = String>) -> Option<String> {
     let ways: Vec<String> = ways.collect::<BTreeSet<String>>().into_iter().collect();
     (ways.len() > 1).then(|| ways.join(", "))
@@ -130,7 +130,8 @@ fn pricing(all: &[&Observation]) -> Pricing {
     }
 }
 
-/// Returns the newest calibration. All times have the same time zone, so they sort as text.
+/// Returns the newest calibration of all records. Dates sort as text, because all have the same
+/// time zone.
 fn newest<'a>(all: &[&'a Observation]) -> Option<&'a Calibration> {
     all.iter()
         .filter_map(|record| record.calibration.as_ref())
@@ -138,7 +139,7 @@ fn newest<'a>(all: &[&'a Observation]) -> Option<&'a Calibration> {
 }
 
 fn facts(record: &Observation) -> Facts {
-    // Process numbers and their count do not identify the programs.
+    // IDs and their number do not identify the programs.
     let observed = match &record.subject {
         Observed::Command(words) => words.join(" "),
         Observed::Processes(_) => "processes".to_owned(),

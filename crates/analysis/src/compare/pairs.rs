@@ -1,4 +1,4 @@
-//! Matches the cases of the two sides.
+//! Matches the cases of base and new measurement records.
 
 use switchcost_record::{Case, CostName, Mechanism};
 
@@ -11,29 +11,29 @@ use crate::measurement::findings::{CaseFinding, Findings, FlagName, Verdict};
 use crate::measurement::run_spread::assumed_spread;
 use crate::statistics::Estimate;
 
-/// A case with its finding in each record of both sides.
+/// A case, with its finding in each base, new and earlier record.
 #[derive(Debug)]
 pub(super) struct Matched<'a> {
     case: &'a Case,
-    /// Findings in the records of the base, and in the new ones.
+    /// Findings in the base records, and in the new records.
     sides: [Vec<Found<'a>>; 2],
-    /// Findings of earlier records of the machine, which show the spread between its runs.
+    /// Findings in earlier records of the same machine, which show the spread between its runs.
     earlier: Vec<Found<'a>>,
-    /// The case of the new records, if it differs from the base's.
+    /// The case of the new records, if it differs from that of the base records.
     new_case: Option<&'a Case>,
-    /// Number of equal cases on the other side, if there are several.
+    /// Number of possible partners on the other side, if several.
     alike: usize,
 }
 
-/// Finding of a case in one record.
+/// Finding for the case in one record.
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
     finding: &'a CaseFinding,
-    /// Factor that scales a cost from the record's core clock to the common clock.
+    /// Factor that scales a cost from the record's core clock to the common core clock.
     factor: f64,
 }
 
-/// Matches the cases of both sides, with costs scaled to a common core clock.
+/// Returns the cases of both sides, matched, with costs scaled to the core clock `hertz`.
 pub(super) fn matched<'a>(
     sides: [&[Analysed<'a>]; 2],
     earlier: &[Analysed<'a>],
@@ -66,14 +66,14 @@ fn factor(findings: &Findings, hertz: Option<f64>) -> f64 {
     own.zip(hertz).map_or(1.0, |(own, common)| own / common)
 }
 
-/// Returns the entry for a finding; a new one if there is none yet.
+/// Returns the entry for the finding's case. Adds an empty entry if there is none yet.
 fn place<'a, 'b>(
     all: &'b mut Vec<Matched<'a>>,
     finding: &'a CaseFinding,
     of_its_record: &[CaseFinding],
 ) -> &'b mut Matched<'a> {
     let alike = |other: &CaseFinding| is_same(&finding.case, &other.case);
-    // A record that has the same case on several CPUs distinguishes these CPUs.
+    // If a record has the same case on several CPUs, these are distinguished by CPU number.
     let names_its_cpus = of_its_record.iter().filter(|other| alike(other)).count() > 1;
     let fits = |matched: &Matched<'_>| {
         is_same(matched.case, &finding.case)
@@ -88,7 +88,7 @@ fn place<'a, 'b>(
     })
 }
 
-/// Whether two cases have the same conditions, apart from CPU numbers, which differ between
+/// Whether two cases have the same conditions. CPU numbers are ignored, because they differ between
 /// machines.
 pub(crate) fn is_same(a: &Case, b: &Case) -> bool {
     a.mechanism == b.mechanism
@@ -104,8 +104,8 @@ pub(crate) fn is_same(a: &Case, b: &Case) -> bool {
 }
 
 impl<'a> Found<'a> {
-    /// Returns the scaling factor for this case. A synthetic switch is defined by time, so it does
-    /// not follow the core's clock.
+    /// Returns the factor that scales this finding's cost to the common core clock. The factor is 1
+    /// for a synthetic switch, whose length is defined as time.
     fn factor(&self) -> f64 {
         if self.finding.case.mechanism == Mechanism::Synthetic {
             1.0
@@ -114,8 +114,8 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Returns the compared cost scaled to the common clock, except for its part that waits for
-    /// memory.
+    /// Returns the compared cost in nanoseconds. All of the cost except the wait for memory is
+    /// scaled to the common core clock.
     fn value(&self) -> Option<f64> {
         let (switch, handoff) = (
             self.finding.deciding()?.estimate,
@@ -131,8 +131,8 @@ impl<'a> Found<'a> {
         Some((handoff - reload) * self.factor() + reload)
     }
 
-    /// Whether the number is suspect. Other tasks that ran during the measurement do not count,
-    /// because they are no property of the compared subject.
+    /// Whether the finding is suspect, for a reason other than tasks that ran during the
+    /// measurement. Such tasks are no property of the compared machine.
     fn is_suspect(&self) -> bool {
         let is_beside_others = self
             .finding
@@ -142,7 +142,7 @@ impl<'a> Found<'a> {
         self.finding.verdict == Verdict::Suspect || is_beside_others
     }
 
-    /// Returns another quantity of the case, with its estimate.
+    /// Returns the value of another quantity, and the estimate from which it comes.
     fn number(&self, of: Quantity) -> Option<(f64, &'a Estimate)> {
         let scaled = |estimate: &'a Estimate, parts: f64| {
             Some((estimate.estimate / parts * self.factor(), estimate))
@@ -168,7 +168,7 @@ impl<'a> Matched<'a> {
         self.case
     }
 
-    /// Whether the case is on this side (0 is the base) and not on the other.
+    /// Whether the case is in records of this side (0 is base, 1 is new) and not of the other.
     pub(super) fn is_only_on(&self, side: usize) -> bool {
         !self.sides[side].is_empty() && self.sides[1 - side].is_empty()
     }
@@ -179,13 +179,13 @@ impl<'a> Matched<'a> {
 }
 
 impl Matched<'_> {
-    /// Returns the case of the base and that of the new side.
+    /// Returns the case in the base records, and the case in the new records.
     pub(super) fn sides_cases(&self) -> [&Case; 2] {
         [self.case, self.new_case.unwrap_or(self.case)]
     }
 
-    /// Returns the assumed spread between runs of a quantity: the wide one if either side hands
-    /// over across CPUs.
+    /// Returns the spread between runs to assume for a quantity. The larger constant is used if a
+    /// case on either side has hand-offs across CPUs.
     pub(super) fn assumed_spread(&self, of: Quantity) -> f64 {
         let cost = if of == Quantity::Calls {
             CostName::Baseline
@@ -198,22 +198,22 @@ impl Matched<'_> {
             .fold(0.0, f64::max)
     }
 
-    /// Returns the quantity by which the case is compared.
+    /// Returns the quantity that is compared for this case.
     pub(super) fn quantity(&self) -> Quantity {
         quantity(self.new_case.unwrap_or(self.case))
     }
 
-    /// Returns the numbers above 0 of both sides.
+    /// Returns the values above 0 of the quantity `of` in the records of each side.
     pub(super) fn sides(&self, of: Quantity) -> [Vec<Run>; 2] {
         [0, 1].map(|side| self.runs(&self.sides[side], of))
     }
 
-    /// Returns the numbers of earlier records.
+    /// Returns the values above 0 of the quantity `of` in earlier records.
     pub(super) fn earlier(&self, of: Quantity) -> Vec<Run> {
         self.runs(&self.earlier, of)
     }
 
-    /// Returns the switches per hand-off, if they differ between the sides.
+    /// Returns the numbers of switches per hand-off if they differ between the sides.
     pub(super) fn changed_switches(&self) -> Option<ChangedSwitches> {
         let counts = |side: &[Found<'_>]| -> Vec<f64> {
             side.iter()
@@ -230,8 +230,8 @@ impl Matched<'_> {
             .collect()
     }
 
-    /// Returns the findings of one kind: if any record of either side had the core to itself,
-    /// findings from a shared core are left out.
+    /// Returns the findings of one side that have a number. Findings from a shared core are left
+    /// out if any record of either side had an unshared core.
     fn chosen<'b>(&self, side: &'b [Found<'_>]) -> Vec<&'b Found<'b>> {
         let has_number = |found: &&Found<'_>| found.finding.deciding().is_some();
         let is_any_unshared = self
@@ -246,9 +246,9 @@ impl Matched<'_> {
             .collect()
     }
 
-    /// Returns the numbers of one side, or why there are none. A single number out of several
-    /// records does not count: it shows no spread, and because the other records failed, the usual
-    /// spread is no good guess.
+    /// Returns the values of one side, or the reason why there are none. A single value from
+    /// several records is not enough: it shows no spread, and the assumed spread may be wrong,
+    /// because the other records failed.
     fn side(&self, side: usize, of: Quantity) -> Result<Vec<Run>, String> {
         let (name, side) = (SIDES[side], &self.sides[side]);
         let chosen = self.chosen(side);
@@ -297,13 +297,13 @@ impl Matched<'_> {
     }
 }
 
-/// Moves the new side of one case to another.
+/// Moves the new side of the entry `from` to the entry `to`.
 pub(super) fn join(all: &mut [Matched<'_>], to: usize, from: usize) {
     all[to].sides[1] = std::mem::take(&mut all[from].sides[1]);
     all[to].new_case = Some(all[from].case);
 }
 
-/// Explains why one number out of several records is not enough.
+/// Returns the reason why a single value from several records is not enough.
 pub(super) fn only_one_of(records: usize, name: &str) -> String {
     format!("only 1 of {records} {name} records has a number, so their spread is unknown")
 }
@@ -316,7 +316,8 @@ fn reason(side: &[Found<'_>]) -> String {
     why.unwrap_or_default()
 }
 
-/// Returns the quantity by which a case is compared: what a program pays for one hand-off.
+/// Returns the quantity that is compared for a case: the cost of one hand-off, with the working set
+/// if there is one.
 fn quantity(case: &Case) -> Quantity {
     if case.working_set.is_empty() {
         Quantity::HandOff

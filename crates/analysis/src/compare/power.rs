@@ -1,4 +1,4 @@
-//! Computes which changes a comparison would have shown if they existed.
+//! Computes how large a change must have been for a comparison to show it.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -6,12 +6,12 @@ use super::{Comparison, Pair};
 use crate::statistics::quantiles::normal;
 
 impl Comparison {
-    /// Returns the smallest change, as a share such as 0.02, that would be shown with this power in
-    /// each requested number; `None` if a number has no interval.
+    /// Returns the smallest change that would be shown in every requested cost with the probability
+    /// `power`, as a share such as 0.02; `None` if a cost has no interval.
     ///
-    /// An interval of half-width *h* at confidence *C* leaves out 1 with probability *P* if the
-    /// true logarithm is *h* (1 + z(P) / z(C)) away, where z are quantiles of the normal
-    /// distribution. With few runs the true threshold is a little larger.
+    /// An interval with half-width *h* and confidence *C* excludes 1 with probability *P* if the
+    /// true logarithm of the ratio is *h* (1 + z(P) / z(C)), where z are quantiles of the normal
+    /// distribution. With few runs, the true threshold is slightly larger.
     pub fn detectable(&self, power: f64) -> Option<f64> {
         let each = 1.0 - (1.0 - self.confidence) / self.compared.max(1) as f64;
         let beyond = 1.0 + Normal::standard().inverse_cdf(power) / normal(each);

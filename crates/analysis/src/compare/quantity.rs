@@ -2,71 +2,72 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use strum::{Display, IntoStaticStr};
 
-/// Quantity of a subject that is compared.
+/// Quantity that is compared between base and new records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Quantity {
-    /// A hand-off of a case without a working set, however many switches it takes.
+    /// Time of a hand-off without a working set minus the baseline, however many switches the
+    /// hand-off takes.
     HandOff,
-    /// A hand-off of a case with a working set, the reload included.
+    /// Time of a hand-off with a working set minus the baseline, including the reload.
     Total,
-    /// Time of the system calls of a hand-off, measured on a task that hands the token to itself.
+    /// Time of a hand-off's system calls, measured with a task that hands the token to itself.
     Calls,
-    /// Time of a hand-off including its system calls, as a program sees it.
+    /// Time of a hand-off including its system calls.
     HandOffWithCalls,
-    /// Excess cycles of a simulated switch, up to the cut-off of the curve.
+    /// Excess cycles of a simulated switch up to the cut-off.
     AverageCost,
-    /// Average cost of a simulated switch times the number of switches, over all cycles.
+    /// Average cost of a simulated switch times the number of switches, as a share of all cycles.
     Overhead,
-    /// All cycles of a simulated trace over its instructions.
+    /// All cycles of a simulated trace divided by its instructions.
     CyclesPerInstruction,
     /// All cycles of a simulated trace.
     Cycles,
-    /// All cycles of a simulated trace converted to time, between the design's shortest and longest
-    /// cycle.
+    /// All cycles of a simulated trace in nanoseconds, with a cycle between the design's shortest
+    /// and longest one.
     Time,
-    /// Excess cycles per simulated switch of one program, to the end of each segment.
+    /// Excess cycles per simulated switch of one program, up to the end of each segment.
     ExcessPerSwitch,
-    /// Misses per instruction in one level of the simulated caches.
+    /// Misses in one simulated cache or TLB, per instruction.
     MissesPerInstruction,
-    /// Cycles that a simulated switch loses to other processes.
+    /// Cycles lost to other processes per simulated switch.
     LostToProcesses,
-    /// Cycles that a simulated switch loses to the kernel.
+    /// Cycles lost to the kernel per simulated switch.
     LostToKernel,
-    /// The kernel's instructions per simulated switch.
+    /// Instructions of the kernel per simulated switch.
     KernelInstructions,
-    /// The kernel's misses per switch in one level of the simulated caches.
+    /// Misses of the kernel in one simulated cache or TLB, per switch.
     KernelMisses,
-    /// Instructions of a traced system call that keeps the CPU.
+    /// Instructions per traced system call that keeps the CPU.
     CallInstructions,
-    /// Simulated cycles of a traced system call that keeps the CPU.
+    /// Simulated cycles per traced system call that keeps the CPU.
     CallCycles,
-    /// Switches per second of live tasks.
+    /// Switches of observed tasks per second.
     Switches,
-    /// Share of the live tasks' switches that are involuntary.
+    /// Involuntary switches of observed tasks, as a share of their switches.
     Involuntary,
-    /// Direct cost of switches as a share of the CPU time of live tasks.
+    /// Direct cost of switches as a share of the observed tasks' CPU time.
     DirectShare,
-    /// Likely direct and indirect cost as a share of the CPU time of live tasks.
+    /// Likely direct and indirect cost as a share of the observed tasks' CPU time.
     CostShare,
-    /// Indirect cost as a share of the CPU time of live tasks, between its lower and upper end.
+    /// Indirect cost as a share of the observed tasks' CPU time, between its lower and upper end.
     ColdShare,
-    /// Median wait of live tasks for a CPU.
+    /// Median wait of observed tasks for a CPU, in nanoseconds.
     WaitP50,
-    /// 99th percentile of the waits of live tasks for a CPU.
+    /// 99th percentile of the waits of observed tasks for a CPU, in nanoseconds.
     WaitP99,
     /// Time for which a quota kept control groups from running, as a share of the window.
     Throttled,
-    /// Preemptions per second by one other task.
+    /// Preemptions of observed tasks per second by one other program.
     Preemptions,
-    /// Cost of a preemption of a program.
+    /// Whole cost of a preemption of a program, in nanoseconds.
     Preemption,
-    /// Part of a preemption's cost that is due to cold caches.
+    /// Part of the cost of a preemption that is due to cold caches, in nanoseconds.
     PreemptionReload,
 }
 
-/// Unit of a quantity's numbers.
+/// Unit of a compared quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -75,7 +76,7 @@ pub enum Unit {
     Ns,
     /// Time in simulated cycles.
     Cycles,
-    /// Share of all cycles, or of live tasks' switches, CPU time or window.
+    /// Share of all cycles, of the observed tasks' switches or CPU time, or of the window.
     Share,
     /// Number of misses per instruction.
     PerInstruction,
@@ -83,15 +84,15 @@ pub enum Unit {
     CyclesPerInstruction,
     /// Number of events per second.
     PerSecond,
-    /// Instructions or misses per switch or system call.
+    /// Number of instructions or misses per switch or system call.
     Events,
 }
 
 #[derive(JsonSchema, Serialize)]
 pub(super) struct WithUnit {
-    /// The quantity that is compared.
+    /// Quantity that is compared.
     quantity: Quantity,
-    /// Unit of the numbers.
+    /// Unit of the quantity's numbers.
     unit: Unit,
 }
 
@@ -107,12 +108,13 @@ pub(super) fn with_unit<S: Serializer>(
 }
 
 impl Quantity {
-    /// Returns the name of the quantity in every format.
+    /// Returns the quantity's name, which is the same in all output formats.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Whether the ratio repeats that of cycles per instruction in other units, so that it needs no verdict.
+    /// Whether the quantity repeats cycles per instruction in another unit. Then its ratio needs no
+    /// verdict of its own.
     pub(super) fn is_cycles_in_all(self) -> bool {
         matches!(self, Quantity::Cycles | Quantity::Time)
     }

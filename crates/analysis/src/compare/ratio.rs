@@ -1,22 +1,22 @@
 //! Estimates the ratio of two costs from the logarithms of their values.
 //!
-//! The spread of costs is proportional to their size, so logarithms are averaged. The interval is
-//! that of Welch ("The generalization of Student's problem when several different population
-//! variances are involved", Biometrika 34, 1947) with Satterthwaite's degrees of freedom.
+//! Logarithms are averaged, because the spread of costs is proportional to their size. The interval
+//! is that of Welch ("The generalization of Student's problem when several different population
+//! variances are involved", Biometrika 34, 1947), with Satterthwaite's degrees of freedom.
 
 use super::{Change, Cost, Outcome, Ratio};
 use crate::statistics::estimate::mean_and_sd;
 use crate::statistics::quantiles::student;
 
-/// Degrees of freedom treated as infinite.
+/// Number of degrees of freedom that counts as infinite.
 const MANY: f64 = 1e6;
 
-/// Largest ratio of an interval's ends that is still useful to a reader.
+/// Largest ratio of an interval's upper to its lower end for which a verdict is given.
 const WIDEST: f64 = 100.0;
 const NOT_KNOWN: &str = "the records differ so much that the ratio may be anything within a factor of 100 and more; give more \
                          records of each side";
 
-/// A part of a variance, with the degrees of freedom of its estimate.
+/// A summand of a variance, with the degrees of freedom of its estimate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) variance: f64,
@@ -24,7 +24,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Returns the variance of one value that these values show.
+    /// Returns the variance of a single value, estimated from these values.
     pub(super) fn from_values(values: &[f64]) -> Part {
         let (_, sd) = mean_and_sd(values);
         Part {
@@ -33,7 +33,7 @@ impl Part {
         }
     }
 
-    /// Returns the variance of the mean of so many values, given the variance of one.
+    /// Returns the variance of the mean of `values` values, from the variance of a single one.
     fn average_over(self, values: usize) -> Part {
         Part {
             variance: self.variance / values as f64,
@@ -42,7 +42,7 @@ impl Part {
     }
 }
 
-/// Mean logarithm of a cost over records, with its variance.
+/// Mean logarithm of a cost over records, with the variance of that mean.
 #[derive(Clone, Debug)]
 pub(super) struct LogCost {
     mean: f64,
@@ -51,7 +51,7 @@ pub(super) struct LogCost {
 }
 
 impl LogCost {
-    /// Creates the mean of the records' logarithms, of which each has the variance `single`.
+    /// Returns the mean of the logarithms `logs`, one per record, each with the variance `single`.
     pub(super) fn new(logs: &[f64], single: Part) -> LogCost {
         LogCost {
             mean: mean_and_sd(logs).0,
@@ -60,15 +60,15 @@ impl LogCost {
         }
     }
 
-    /// Returns the logarithm of a cost from several independent values above 0, whose spread
-    /// includes all errors.
+    /// Returns the mean logarithm of independent values above 0, with a variance that is estimated
+    /// from these values alone.
     pub(super) fn cost_of_values(values: &[f64]) -> LogCost {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         LogCost::new(&logs, Part::from_values(&logs))
     }
 
-    /// Returns the logarithm of a cost from one value above 0, and from its values with each batch
-    /// left out once (jackknife).
+    /// Returns the logarithm of `value` with a variance from the jackknife. `without_one` has the
+    /// values that result if each batch is left out once; `None` if one is not above 0.
     pub(super) fn from_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
         Some(LogCost {
             mean: value.ln(),
@@ -87,12 +87,13 @@ impl LogCost {
     }
 }
 
-/// Logarithm of the ratio of new to base.
+/// Logarithm of the ratio of the new to the base cost, with its variance.
 #[derive(Clone, Debug)]
 pub(super) struct LogRatio {
     mean: f64,
     parts: Vec<Part>,
-    /// Resolution of the number, which more records do not improve.
+    /// Logarithm of the factor within which the compared numbers are known. More records do not
+    /// improve this resolution.
     resolution: f64,
 }
 
@@ -110,14 +111,14 @@ impl LogRatio {
         LogRatio::new(new.mean - base.mean, vec![base.part, new.part])
     }
 
-    /// Returns the ratio of two costs whose variances were estimated together, with these degrees
-    /// of freedom.
+    /// Returns the ratio of two costs whose variances were estimated together, with `freedom`
+    /// degrees of freedom.
     pub(super) fn pooled([base, new]: &[LogCost; 2], freedom: f64) -> LogRatio {
         let variance = base.part.variance + new.part.variance;
         LogRatio::new(new.mean - base.mean, vec![Part { variance, freedom }])
     }
 
-    /// Returns the ratio from at least two pairs of values above 0.
+    /// Returns the mean ratio of at least two pairs of base and new values above 0.
     pub(super) fn paired(pairs: &[(f64, f64)]) -> LogRatio {
         let logs: Vec<f64> = pairs
             .iter()
@@ -127,8 +128,9 @@ impl LogRatio {
         LogRatio::new(mean_and_sd(&logs).0, vec![part])
     }
 
-    /// Returns the ratio from one pair of values above 0, and from both values with each batch left
-    /// out once (jackknife).
+    /// Returns the ratio of one pair of values above 0, with a variance from the jackknife. Each
+    /// side has its value, and the values that result if each batch is left out once; `None` if one
+    /// is not above 0.
     pub(super) fn from_batches([base, new]: [(f64, &[f64]); 2]) -> Option<LogRatio> {
         let (of_base, of_new) = (logarithms(base.1)?, logarithms(new.1)?);
         let logs: Vec<f64> = of_base
@@ -140,8 +142,8 @@ impl LogRatio {
             .then(|| LogRatio::new(new.0.ln() - base.0.ln(), vec![jackknife(&logs)]))
     }
 
-    /// Widens the interval for numbers that are known only within a factor, which more records do
-    /// not improve.
+    /// Widens the interval by `factor` for numbers that are known only within that factor. More
+    /// records do not improve this resolution.
     pub(super) fn known_within(self, factor: f64) -> LogRatio {
         LogRatio {
             resolution: factor.ln(),
@@ -149,8 +151,8 @@ impl LogRatio {
         }
     }
 
-    /// Returns the ratio with its interval and the verdict, if the interval can be computed and is
-    /// narrow enough.
+    /// Returns the ratio with its interval and verdict, or a reason if the interval cannot be
+    /// computed or is too wide.
     pub(super) fn judge(&self, confidence: f64) -> Outcome {
         let Some(half) = half_width(&self.parts, confidence) else {
             return Outcome::incomparable("");
@@ -176,14 +178,15 @@ impl LogRatio {
     }
 }
 
-/// Returns the logarithms of the values; `None` if there are none, or if one is not above 0.
+/// Returns the logarithms of the values; `None` if there are fewer than two, or if one is not above
+/// 0.
 fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     let are_positive = values.len() > 1 && values.iter().all(|value| *value > 0.0);
     are_positive.then(|| values.iter().map(|value| value.ln()).collect())
 }
 
-/// Estimates the variance of a statistic from its values with each batch left out once (Miller
-/// 1974, "The jackknife: a review").
+/// Returns the variance of a statistic by the jackknife, from the values that result if each batch
+/// is left out once (Miller 1974, "The jackknife: a review").
 fn jackknife(without_one: &[f64]) -> Part {
     let (_, sd) = mean_and_sd(without_one);
     let count = without_one.len() as f64;
@@ -193,7 +196,8 @@ fn jackknife(without_one: &[f64]) -> Part {
     }
 }
 
-/// Returns the half-width of the interval of a sum whose variance has these parts.
+/// Returns the half-width of the confidence interval of a sum whose variance has these parts;
+/// `None` without degrees of freedom.
 fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
     let variance: f64 = parts.iter().map(|part| part.variance).sum();
     let squares: f64 = parts

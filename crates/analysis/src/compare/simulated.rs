@@ -1,8 +1,8 @@
 //! Compares simulations: designs of the same name, or the only design of each side.
 //!
-//! Records of the same traces on both sides are paired trace by trace; if there is one trace, its
-//! batches of switches are paired. Records of different traces are treated as independent, like
-//! runs of a measurement.
+//! If both sides have the same traces, their records are paired by trace. If this is only one
+//! trace, its batches of switches are paired. Records of different traces count as independent,
+//! like runs of a measurement.
 
 mod copies;
 mod designs;
@@ -21,19 +21,20 @@ pub use copies::{Copied, copied};
 use designs::Matched;
 use traces::Relation;
 
-/// A simulation record without its intervals, with the findings of its analysis.
+/// The head of a simulation record, with the findings of its analysis.
 pub type Simulated<'a> = (&'a Simulation, &'a Findings);
 
-/// Excess cycles after the switch, over all switches, up to the cut-off; one line for each record.
+/// Excess cycles against instructions since the switch, over all switches and up to the cut-off,
+/// for two compared designs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Name of the base's design.
+    /// Name of the design in the base records.
     pub base_design: String,
-    /// Name of the new side's design.
+    /// Name of the design in the new records.
     pub new_design: String,
-    /// Curves of the base, by record: instructions since the switch, and excess cycles up to there.
+    /// For each base record, pairs of instructions since the switch and excess cycles up to there.
     pub base: Vec<Vec<(u64, f64)>>,
-    /// Curves of the new side, by record: instructions since the switch, and excess cycles up to there.
+    /// For each new record, pairs of instructions since the switch and excess cycles up to there.
     pub new: Vec<Vec<(u64, f64)>>,
 }
 
@@ -50,7 +51,8 @@ pub fn compare_simulations(
         .iter()
         .flat_map(|pair| candidates(pair, request))
         .collect();
-    // The verdicts on functions hold together separately: many functions must not widen the intervals of the costs.
+    // Verdicts on functions have a separate joint confidence, so that many functions do not widen
+    // the intervals of the costs.
     let (functions, others) = candidates
         .into_iter()
         .partition(|candidate| candidate.subject.is_of_a_function());
@@ -68,7 +70,8 @@ pub fn compare_simulations(
     }
 }
 
-/// Returns every number of a pair of designs, or one number without a verdict if the designs cannot be paired at all.
+/// Returns all numbers of a pair of designs without verdicts, or a single number with the reason
+/// why the designs cannot be compared.
 fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
     match matched.relation() {
         Some(relation) => numbers::candidates(matched, &relation, request),

@@ -1,32 +1,32 @@
-//! Estimates the spread between runs of one machine beyond their own intervals, and compares costs
-//! with this spread taken into account.
+//! Estimates the spread between runs of one machine beyond the runs' own intervals, and compares
+//! costs with this spread.
 //!
-//! The interval of a record holds only for the half minute in which it was taken. Page placement,
-//! boot, CPU placement and other load add variance from run to run, in proportion to the cost. This
-//! variance is learned from all cases of repeated records together; if no side repeats, it comes
-//! from elsewhere ([`RunSpread`]). It is never 0.
+//! The interval of a record covers only the variation within its run of half a minute. Page
+//! placement, boot, CPU placement and other load add variance from run to run, in proportion to the
+//! cost. This variance is estimated from all cases of repeated records together. Without repeated
+//! records, another source is used ([`Origin`]). The spread is never 0.
 
 use super::ratio::{LogCost, LogRatio, Part};
 use super::{Origin, RunSpread};
 use crate::measurement::run_spread::FREEDOM;
 use crate::statistics::Estimate;
 
-/// Least spread, whether learned or not.
+/// Least spread between runs, as a share, whatever the records show.
 const LEAST: f64 = 0.005;
 
-/// Number of halvings of the spread's interval: enough to exhaust the precision of a float.
+/// Number of bisection steps for the spread: enough to exhaust the precision of a float.
 const HALVINGS: usize = 60;
 
-/// Number of one record for a case, above 0.
+/// Logarithm of a case's number in one record, with its variance within the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run {
     log: f64,
-    /// Variance of the number's logarithm within the run.
+    /// Variance of the logarithm within the run.
     within: f64,
 }
 
 impl Run {
-    /// Creates a run's number; returns `None` if the number is not above 0.
+    /// Returns the logarithm of `value`; `None` if the value is not above 0.
     pub(super) fn new(value: f64, estimate: &Estimate) -> Option<Run> {
         let within = estimate.log_variance_within_run()?;
         (value > 0.0).then(|| Run {
@@ -36,10 +36,11 @@ impl Run {
     }
 }
 
-/// Estimates the spread between runs from repeated records, over all cases: the value with which
-/// intervals and spread together explain the variances between records on average (Paule and
-/// Mandel, "Consensus values and weighting factors", Journal of Research of the NBS 87, 1982),
-/// pooled with the assumed spread. Returns `None` if no case repeats.
+/// Estimates the spread between runs from repeated records over all cases, by the method of Paule
+/// and Mandel ("Consensus values and weighting factors", Journal of Research of the NBS 87, 1982).
+/// The result is the spread that, together with the runs' own intervals, explains the variance
+/// between records on average. It is pooled with the assumed spread. `None` if no case has several
+/// records.
 pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Option<RunSpread> {
     let groups: Vec<Group> = sides.iter().filter_map(|side| Group::new(side)).collect();
     let freedom: f64 = groups.iter().map(|group| group.freedom).sum();
@@ -70,17 +71,18 @@ pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Optio
     })
 }
 
-/// Pools the spread that some runs show with the assumed spread, because a few successive runs may
-/// agree by chance.
+/// Returns the variance between runs, pooled from the shown variance and the assumed spread,
+/// because a few successive runs may agree by chance. `runs` is the number of degrees of freedom of
+/// `shown`.
 fn spread_with_assumed(shown: f64, runs: f64, assumed: f64) -> f64 {
     (FREEDOM * assumed.powi(2) + runs * shown) / (FREEDOM + runs)
 }
 
-/// A side of a case with several records.
+/// Variances of a case that has several records on one side.
 struct Group {
-    /// Variance of the logarithms between records.
+    /// Variance of the number's logarithm between records.
     between: f64,
-    /// Part of the variance between records that the records' own intervals explain.
+    /// Mean variance of the number's logarithm within a run.
     within: f64,
     freedom: f64,
 }
@@ -104,9 +106,9 @@ fn mean_within(runs: &[Run]) -> f64 {
     runs.iter().map(|run| run.within).sum::<f64>() / runs.len() as f64
 }
 
-/// Returns the variance of one record's number. The variance between a case's own records,
-/// including earlier ones of the machine, counts with its degrees of freedom; the variance from
-/// intervals and spread counts with [`FREEDOM`].
+/// Returns the variance of one record's number. It is pooled from the variance between the case's
+/// own records, including earlier ones of the machine, and from the expected variance with
+/// [`FREEDOM`] degrees of freedom.
 fn single_part(sides: &[Vec<Run>], earlier: &[Run], spread: RunSpread) -> Part {
     let expected = mean_within(&sides.concat()) + spread.share.max(LEAST).powi(2);
     let groups: Vec<Group> = sides
@@ -126,8 +128,8 @@ fn single_part(sides: &[Vec<Run>], earlier: &[Run], spread: RunSpread) -> Part {
     }
 }
 
-/// Compares both sides of a case: returns their costs and the ratio of new to base. Neither side
-/// may be empty.
+/// Returns the costs of both sides of a case, and the ratio of new to base. Both sides must have
+/// runs.
 pub(super) fn compared(
     sides: &[Vec<Run>; 2],
     earlier: &[Run],
@@ -141,7 +143,7 @@ pub(super) fn compared(
     (costs, ratio)
 }
 
-/// Returns the cost of a side without a partner.
+/// Returns the cost of a side whose other side has no number; `None` without runs.
 pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<LogCost> {
     let single = || single_part(&[side.to_vec()], earlier, spread);
     (!side.is_empty()).then(|| LogCost::new(&logs(side), single()))

@@ -7,33 +7,35 @@ use switchcost_units::{Bytes, Nanos};
 
 use crate::measurement::serialised::{Conditions, conditions};
 
-/// Subject of a comparison: a measured case, a number of two designs, or live tasks.
+/// Subject of a comparison: a measured case, a part of a simulation, observed tasks, or a preempted
+/// program.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum Subject {
-    /// A case of a measurement, with the conditions of the first record that has it.
+    /// A case of a measurement, with the conditions in the first record that has the case.
     Case(
         #[serde(serialize_with = "conditions")]
         #[schemars(with = "Conditions<'static>")]
         Case,
     ),
-    /// A part of a simulated machine.
+    /// A part of a simulation of two designs.
     Simulated(Place),
-    /// Live tasks, which were observed.
+    /// Observed tasks, or tasks that preempted them.
     Observed(#[schemars(with = "KindAndName<'static>")] Who),
-    /// A program that is preempted.
+    /// A program that was preempted by `inject`.
     Injected {
-        /// Bytes that the preempting task touches.
+        /// Number of bytes that the preempting task touches.
         footprint_bytes: Bytes,
-        /// Time that the program runs until it is preempted; `None` if a record has only one
-        /// period. Then the first period is compared.
+        /// Time between two preemptions in nanoseconds; `None` if a record has only one period.
+        /// Then the first periods are compared.
         #[serde(skip_serializing_if = "Option::is_none")]
         period_ns: Option<Nanos>,
     },
 }
 
 impl Subject {
-    /// Whether the subject is a main one: a case, a whole design, or all tasks.
+    /// Whether the subject is a main one: a case, a whole design, all observed tasks, or a
+    /// preempted program.
     pub(super) fn is_main(&self) -> bool {
         match self {
             Subject::Case(_) | Subject::Injected { .. } => true,
@@ -48,53 +50,54 @@ impl Subject {
     }
 }
 
-/// Tasks to which a number belongs: live tasks, or tasks that preempted live ones.
+/// Tasks to which a compared number belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// All observed tasks together.
     All,
-    /// Observed tasks of one name; hostile text until escaped.
+    /// Observed tasks of one name; untrusted text that must be escaped before it is shown.
     Name(String),
-    /// Tasks of one name that ran between time slices of the observed ones; hostile text until
-    /// escaped, empty for kernel threads.
+    /// Tasks of one name that ran between time slices of the observed tasks; untrusted text that
+    /// must be escaped before it is shown. Empty for kernel threads.
     Neighbour(String),
 }
 
-/// A part of a simulation.
+/// A part of a simulation, with the names of the compared designs.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Place {
-    /// Name of the design in the base records.
+    /// Name of the design in the base records; `None` if they have none.
     pub base_design: Option<String>,
-    /// Name of the design in the new records.
+    /// Name of the design in the new records; `None` if they have none.
     pub new_design: Option<String>,
-    /// The switches, level or function that the number belongs to.
+    /// The switches, level or function to which the number belongs.
     #[serde(flatten)]
     #[schemars(with = "KindAndName<'static>")]
     pub part: Part,
 }
 
-/// Switches, a level, or a part of the kernel in a simulation.
+/// Part of a simulation to which a compared number belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// All switches together.
+    /// All switches of the trace.
     All,
-    /// Switches of one class, as Mogul and Borg 1990 define classes.
+    /// Switches of one class, in the classes of Mogul and Borg 1990.
     Class(String),
-    /// Switches of one cause.
+    /// Switches with one cause.
     Cause(String),
-    /// Switches of processes of one name; hostile text until escaped.
+    /// Switches of processes with one name; untrusted text that must be escaped before it is shown.
     Program(String),
-    /// All references to one level of the caches or TLBs.
+    /// All references to one cache or TLB.
     Level(String),
-    /// All work of the kernel.
+    /// All instructions of the kernel.
     Kernel,
-    /// All code of one kernel function; hostile text until escaped.
+    /// All instructions of one kernel function; untrusted text that must be escaped before it is
+    /// shown.
     Function(String),
-    /// Misses of a kernel function in a level.
+    /// Misses of one kernel function in one cache or TLB.
     FunctionLevel {
-        /// Name of the function; hostile text until escaped.
+        /// Name of the kernel function; untrusted text that must be escaped before it is shown.
         function: String,
-        /// Name of the level.
+        /// Name of the cache or TLB.
         level: String,
     },
 }
@@ -103,16 +106,17 @@ pub enum Part {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct KindAndName<'a> {
     /// Kind of the part. In a simulation: `all` switches, those of a `class`, `cause` or `program`;
-    /// a `level` of the caches and TLBs; the `kernel`, a `function` of the kernel, or a function's
-    /// misses in a level (`function-level`: `function, level`). In an observation: `all` tasks,
-    /// those of a `name`, or a `neighbour` (another task that preempted them).
+    /// a `level` (cache or TLB); the `kernel`, a `function` of the kernel, or a function's misses
+    /// in a level (`function-level`, with the name `function, level`). In an observation: `all`
+    /// tasks, those of a `name`, or a `neighbour` (another program that preempted them).
     pub kind: &'static str,
-    /// Name of the class, cause, program, level or tasks; `None` for kernel threads.
+    /// Name of the class, cause, program, level or tasks; `None` if the kind has no name, and for
+    /// kernel threads.
     pub name: Option<Cow<'a, str>>,
 }
 
 impl Part {
-    /// Whether the part is a kernel function.
+    /// Whether the part belongs to a kernel function.
     pub fn is_of_a_function(&self) -> bool {
         matches!(self, Part::Function(_) | Part::FunctionLevel { .. })
     }

@@ -1,6 +1,6 @@
-//! Compares switches per hand-off on both sides. They are counted exactly, and need no interval. If
-//! a kernel makes two switches in place of one, the case has changed even if each switch takes as
-//! long as before.
+//! Compares the numbers of switches per hand-off on both sides. The numbers are exact counts
+//! without an interval. If a kernel makes two switches where it made one, the case has changed,
+//! even if each switch takes as long as before.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,9 +8,9 @@ use switchcost_record::Case;
 
 use crate::measurement::serialised::{Conditions, conditions};
 
-/// Least change of switches per hand-off that counts. Smaller changes may be chance: ordinary tasks
-/// woken while a lock is held give the CPU back once more or less, and if hardly any switches are
-/// counted (tasks in one thread), other activity of the threads dominates.
+/// Least relative change of switches per hand-off that is reported. Smaller changes may be chance:
+/// ordinary tasks that are woken while a lock is held may yield the CPU once more or less. If only
+/// few switches are counted (tasks in one thread), other activity of the threads dominates.
 const LEAST_CHANGE: f64 = 0.05;
 
 /// A case whose number of switches per hand-off differs between the sides.
@@ -21,13 +21,14 @@ pub struct ChangedSwitches {
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,
-    /// Switches per hand-off, the mean over the base records.
+    /// Mean number of switches per hand-off over the base records.
     pub base: f64,
-    /// Switches per hand-off, the mean over the new records.
+    /// Mean number of switches per hand-off over the new records.
     pub new: f64,
 }
 
-/// Returns the change if it exceeds both chance and the differences between the records of a side.
+/// Returns the numbers of switches per hand-off if their change exceeds both [`LEAST_CHANGE`] and
+/// the differences between the records of a side. `base` and `new` have one number per record.
 pub(super) fn changed(case: &Case, [base, new]: [Vec<f64>; 2]) -> Option<ChangedSwitches> {
     let (base_mean, new_mean) = (mean(&base)?, mean(&new)?);
     let is_apart = most(&base) < least(&new) || most(&new) < least(&base);

@@ -1,5 +1,5 @@
-//! Detects results that are impossible for a preemption, because the two copies did not do the same
-//! work.
+//! Detects results that a preemption cannot have, which show that the two copies did not do the
+//! same work.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,29 +9,30 @@ use super::{Findings, FootprintFinding};
 use crate::statistics::Estimate;
 use switchcost_record::SAME_CPU;
 
-/// The least possible cost of a preemption, in nanoseconds: two kernel switches of the least published cost.
+/// Least possible cost of a preemption in nanoseconds: two kernel switches, each of the least
+/// published cost.
 pub const LEAST_NS: f64 = 2.0 * SAME_CPU.low;
 
-/// A result that is impossible except by chance (5 % of intervals are wrong on one side).
+/// An impossible result. Chance alone gives one with a probability of 5 %.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Doubt {
-    /// Without touched memory, the cost is below that of any two switches.
+    /// The cost of a preemption that touches no memory is below that of two switches.
     BelowSwitches {
-        /// Cost of a preemption that touches no memory.
+        /// Measured cost of a preemption that touches no memory, in nanoseconds.
         cost_ns: Estimate,
-        /// Least possible cost of a preemption, in nanoseconds.
+        /// Least possible cost of a preemption in nanoseconds.
         least_ns: f64,
     },
-    /// With touched memory, the cost is lower than without.
+    /// The cost of a preemption that touches memory is below that of one that touches none.
     ColdCachesBelowZero {
-        /// Apparent cost of cold caches.
+        /// Measured cost of cold caches in nanoseconds, which is below 0.
         reload_ns: Estimate,
     },
 }
 
-/// Looks for an impossible result. Returns `None` if there is none, for a service (whose work is
-/// counted), and if no copy was preempted.
+/// Returns the first impossible result; `None` if there is none, if no copy was preempted, or for a
+/// service, whose work is counted.
 pub fn doubt(record: &Injection, findings: &Findings) -> Option<Doubt> {
     if record.header.service.is_some() || record.header.plan.preempts_nobody {
         return None;

@@ -1,24 +1,24 @@
-//! Estimates the precision of a run so far, and the additional time that the wanted precision
-//! needs.
+//! Estimates the precision that the runs of an injection have reached so far, and how many more
+//! runs the wanted precision needs.
 
 use switchcost_record::injection::{Group, Header, Injection, Run};
 
 use super::{Findings, analyse};
 
-/// Wanted precision: half the interval's length relative to its centre.
+/// Wanted precision: the half-width of an interval, as a share of the estimate.
 const WANTED: f64 = 0.1;
 
-/// Precision of an injection.
+/// Precision that the runs of an injection have reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// Half the interval of the least precise cost, relative to its centre.
+    /// Half-width of the interval of the least precise cost, as a share of the estimate.
     pub half_width: f64,
-    /// Factor by which the number of runs must grow until the relative half-width is a tenth.
+    /// Factor by which the number of runs must grow to reach the wanted precision [`WANTED`].
     pub times_as_many: f64,
 }
 
-/// Returns the precision of the runs so far; `None` while there is no interval, or while it covers
-/// 0.
+/// Returns the precision that the runs have reached so far; `None` if a cost has no interval yet,
+/// or an interval that contains 0.
 pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
     let half_widths = findings(header, runs, &[])
         .footprints
@@ -31,15 +31,17 @@ pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
         .collect::<Option<Vec<f64>>>()?
         .into_iter()
         .reduce(f64::max)?;
-    // An interval becomes half as long with four times as many runs.
+    // The half-width of an interval is inversely proportional to the square root of the number of
+    // runs.
     Some(Power {
         half_width,
         times_as_many: (half_width / WANTED).powi(2),
     })
 }
 
-/// Returns the half-width of the cold-cache cost's interval for a service at the first footprint,
-/// from the groups so far.
+/// Returns the half-width of the interval of a service's cost of cold caches in nanoseconds, from
+/// the groups so far, for the footprint that reports show first. `None` if there is no interval
+/// yet.
 pub fn half_width_ns(header: &Header, groups: &[Group]) -> Option<f64> {
     let findings = findings(header, &[], groups);
     let reload = findings.first()?.reload()?;

@@ -1,9 +1,9 @@
-//! Estimates the cost of cold caches to a service that is preempted on its own CPU.
+//! Estimates the cost of cold caches for a service that is preempted on its own CPU.
 //!
-//! Each group of four phases gives one value. It compares the core cycles that the thread used in
-//! phases in which the preemptor touched memory with the cycles for the same amount of work in
-//! phases in which the preemptor only spun for as long. The difference is divided by the number of
-//! time slices in which the thread ran.
+//! Each group of four phases gives one value. The core cycles per unit of work are compared between
+//! phases in which the preempting task touches memory and phases in which it only spins for the
+//! same time. The difference for the work done is divided by the number of time slices in which the
+//! thread ran.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,52 +13,53 @@ use switchcost_units::Bytes;
 use super::{Findings, FootprintFinding, chains, findings, judged, mean, mean_chain_ns};
 use crate::statistics::Estimate;
 
-/// Least number of pieces of work in a group: with fewer, one more or less matters too much.
+/// Least number of units of work in an arm of a group. With fewer, one unit more or less would
+/// matter too much.
 const LEAST_WORK: u64 = 10;
 
-/// Findings of a service besides cold caches.
+/// Findings for a service, besides the cost of cold caches.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "ServiceFound")]
 pub struct ServiceFindings {
-    /// The service that was preempted.
+    /// The service that was preempted, with its activity before the injection.
     pub preempted: Service,
-    /// Cost of a preemption that touches nothing and lasts as long as one of the first footprint,
-    /// compared with no preemption. It is below 0 if the service then handles more pieces of work
-    /// together.
+    /// Cost in nanoseconds of a preemption that touches no memory and lasts as long as one with the
+    /// first footprint, compared with no preemption. The cost is negative if the delay lets the
+    /// service handle several requests together.
     pub held_up_ns: Option<Estimate>,
-    /// Length of a preemption that touches nothing, in nanoseconds.
+    /// Mean length of a preemption that touches no memory, in nanoseconds.
     pub held_up_for_ns: Option<f64>,
-    /// CPU time per piece of work in phases in which nothing was touched, on one CPU and with
-    /// preemptions, in nanoseconds.
+    /// CPU time per unit of work during the injection, in phases in which no memory was touched, in
+    /// nanoseconds.
     pub cpu_per_work_ns: Option<f64>,
-    /// CPU time per piece of work before the injection, on the CPUs that the service chose, in
+    /// CPU time per unit of work before the injection, when the service could use all its CPUs, in
     /// nanoseconds.
     pub cpu_per_work_before_ns: Option<f64>,
-    /// Pieces of work per second before the service was preempted.
+    /// Number of units of work per second before the injection.
     pub work_per_second: f64,
-    /// Share of a CPU that the service used before the injection.
+    /// CPU time of the service before the injection, as a share of one CPU.
     pub cpu_share: f64,
-    /// Preemptions per second of wall time of the service before the injection, by the kernel's
-    /// count.
+    /// Number of preemptions of the service per second of wall time before the injection, by the
+    /// kernel's count.
     pub preemptions_per_second: f64,
-    /// Share of the service's CPU time that its natural preemptions cost in cold caches, at the
-    /// price of the footprint that is reported first.
+    /// Cost of cold caches due to the service's own preemptions before the injection, as a share of
+    /// its CPU time. Each preemption is assumed to cost as much as one with the footprint that
+    /// reports show first.
     pub share_of_own: Option<f64>,
-    /// Number of groups of phases that were left out because the thread did not run in one phase,
-    /// or did too little work in one arm.
+    /// Number of groups that were left out, because the thread did not run in one phase, or did too
+    /// little work in one arm.
     pub without_work: usize,
-    /// Number of groups of phases that compare a preemption that touches nothing with no
-    /// preemption.
+    /// Number of groups that compare preemptions that touch no memory with no preemption.
     pub held_up_groups: usize,
 }
 
-/// Largest factor by which the CPU time per piece of work may change; beyond it, the thread
-/// probably did different work. Chosen by judgement.
+/// Largest factor by which the CPU time per unit of work may differ from that before the injection.
+/// Beyond this factor, the thread probably did different work. The value was chosen by judgement.
 const CHANGED: f64 = 1.5;
 
 impl ServiceFindings {
-    /// Whether a piece of work took about as much CPU time as before the injection; `None` if one
-    /// of the two times is unknown.
+    /// Whether the CPU time per unit of work is within a factor of [`CHANGED`] of that before the
+    /// injection; `None` if one of the times is unknown.
     pub fn is_as_before(&self) -> Option<bool> {
         let ratio = self.cpu_per_work_ns? / self.cpu_per_work_before_ns?;
         Some((1.0 / CHANGED..=CHANGED).contains(&ratio))
@@ -146,7 +147,7 @@ fn service_findings(
     }
 }
 
-/// Returns the groups that compare touching with spinning.
+/// Returns the groups at this timing and footprint that compare touching memory with spinning.
 fn touching_groups(groups: &[Group], timing: usize, footprint: usize) -> Vec<&Group> {
     let is_of =
         |group: &&Group| group.timing as usize == timing && group.footprint as usize == footprint;
@@ -181,7 +182,8 @@ fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> Foo
     }
 }
 
-/// Returns the mean time for which the preemptor has the CPU, without the last time in each phase.
+/// Returns the mean length of a preemption in nanoseconds. The last preemption of each phase is
+/// left out, because the phase ends in it.
 fn away<'a>(phases: impl Iterator<Item = &'a Phase>) -> Option<f64> {
     mean(
         phases
@@ -197,9 +199,10 @@ fn has_work(group: &Group) -> bool {
     })
 }
 
-/// Returns the additional cost of a preemption in the touching arm compared with the same work in
-/// the spinning arm, or in the spinning arm compared with the idle one, in nanoseconds of a core
-/// whose chain takes `chain_ns`. `None` if the thread did not run in one of the phases.
+/// Returns the cost per time slice of the touching arm compared with the same work in the spinning
+/// arm, in nanoseconds at the core clock with which a chain takes `chain_ns`. For a group with idle
+/// phases, compares the spinning arm with the idle arm. `None` if the thread did not run or did too
+/// little work.
 fn cost(group: &Group, chain_ns: f64) -> Option<f64> {
     let (base, arm) = if group.is_against_idle() {
         (Arm::Idle, Arm::Spinning)
@@ -223,7 +226,8 @@ fn phase_chains(phase: &Phase) -> Option<f64> {
     chains(phase.cpu_ns, phase.chain_ps)
 }
 
-/// Returns the preemptions per second of wall time in these groups.
+/// Returns the number of preemptions per second of wall time in the groups with the timing
+/// `timing`; `None` if there are none.
 fn per_second(groups: &[Group], timing: usize) -> Option<f64> {
     let own = || {
         groups

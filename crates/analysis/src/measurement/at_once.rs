@@ -1,10 +1,10 @@
-//! Compares a cache that two tasks time-share on one CPU with one that they use concurrently on two
-//! CPUs.
+//! Compares two ways in which tasks share a cache: time-shared on one CPU, and concurrently from
+//! two CPUs.
 //!
-//! The same arrays are walked either way, and each time is compared with the time of a walk alone.
+//! The same arrays are walked over in both cases. Each time is compared with that of a walk alone.
 //! With time-sharing, the other task evicts lines between two walks; with concurrent use, during
-//! each walk. A time slice is one walk here: with n walks per time slice, time-sharing costs 1/n of
-//! this time per walk.
+//! each walk. A time slice has the length of one walk here. With n walks per time slice,
+//! time-sharing costs 1/n of this time per walk.
 
 use switchcost_record::{Case, HostManifest};
 
@@ -13,12 +13,12 @@ use crate::measurement::findings::{
     CaseFinding, Difference, Flag, FlagName, LosesMore, SharedCache, Verdict,
 };
 
-/// Largest slowdown by concurrent use that is accepted for arrays that fit twice into either
-/// first-level cache. If such arrays are slower by more, the CPUs share a core or its clock, and
-/// the effect of the caches cannot be separated.
+/// Largest slowdown by concurrent use, as a share, of arrays of which two fit into a first-level
+/// cache. If such arrays are slowed down more, the CPUs share a core or its clock, and the effect
+/// of caches cannot be separated.
 const WITHOUT_CACHES: f64 = 0.1;
 
-/// Returns the findings for every size at which tasks ran concurrently.
+/// Returns the comparison of both ways of sharing, for every size at which tasks ran concurrently.
 pub(crate) fn shared_cache(results: &[CaseFinding], host: &HostManifest) -> Vec<SharedCache> {
     let withheld = shares_more_than_a_cache(results, host);
     let at_once = results
@@ -82,8 +82,8 @@ fn unmeasured(finding: Option<&CaseFinding>, how: &str) -> Option<String> {
     }
 }
 
-/// Returns why the loss by concurrent use is not attributed to caches; `None` if a control shows
-/// that it can be.
+/// Returns the reason why the slowdown by concurrent use cannot be attributed to caches; `None` if
+/// a control case shows that it can.
 fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Option<String> {
     let nearest = data_caches(host).first().map(|cache| cache.size_bytes.0)?;
     let fits = |finding: &&CaseFinding| finding.case.working_set.size_bytes.0 * 2 <= nearest;
@@ -118,7 +118,8 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
     })
 }
 
-/// Returns a flag for a guest, in which only the hypervisor says which CPUs share a cache.
+/// Returns the flag that a guest knows only from its hypervisor which CPUs share a cache; `None` on
+/// a physical machine, or if `found` is empty.
 pub(crate) fn guest_flag(found: &[SharedCache], host: &HostManifest) -> Option<Flag> {
     let name = host
         .hypervisor

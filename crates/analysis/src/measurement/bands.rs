@@ -1,11 +1,11 @@
-//! Published ranges of costs, as a sanity check of a measured number.
+//! Published ranges of costs, which are a sanity check of measured costs.
 
 use switchcost_record::{Band, Case};
 
 use crate::measurement::deciding::prices_switches;
 
-/// Returns the published range of the cost of one switch, or of one hand-off across CPUs, in
-/// nanoseconds, with its source.
+/// Returns the published range for the case: of the cost of one switch, or of one hand-off across
+/// CPUs, in nanoseconds. `None` if nothing is published.
 pub(crate) fn sanity_band_ns(case: &Case) -> Option<Band> {
     let (same_cpu, across_cpus) = case.mechanism.traits().bands?;
     Some(match prices_switches(case) {

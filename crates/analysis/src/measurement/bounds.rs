@@ -1,26 +1,27 @@
-//! Computes the upper bound of the cost of reloading all lost lines.
+//! Computes an upper bound of the cost of reloading all lines that a task can lose at a switch.
 
 use switchcost_record::{Between, Cache, CacheKind, Case, HostManifest};
 use switchcost_workload::{Access, Pattern, Sharing, WorkingSet};
 
 use crate::measurement::latency;
 
-/// Returns the upper bound in nanoseconds per switch: every line that one task touches, times the
-/// latency of the level from which the line must be reloaded.
+/// Returns an upper bound of the reload cost in nanoseconds per switch: the number of lines that
+/// one task accesses, times the latency of the cache level (or memory) from which they must be
+/// reloaded.
 ///
 /// The idea is from Mogul and Borg (1990, WRL TN-16): 8 k lines of 15 cycles each make more than
-/// 120,000 cycles to reload a whole cache. Here, for a working set of `size` bytes,
+/// 120,000 cycles to reload a whole cache. Here the bound is
 ///
 /// ```text
 /// (lines + pages) x latency(footprint) x (2 if the lines are written: each is written back)
 /// ```
 ///
-/// `lines` are the lines touched, at most as many as the largest cache holds. `pages` adds one line
-/// of the page table for each page. `latency` is the load latency measured in this run by pointer
-/// chases. `footprint` is the memory that all tasks touch between two time slices of one of them;
-/// if the kernel makes the switch, the size of the nearest data cache is added, because the
-/// kernel's own path may displace that much. Returns `None` without a working set, caches or
-/// latencies.
+/// `lines` is the number of lines that the task accesses, at most as many as the largest cache
+/// holds. `pages` is the number of pages, each of which needs one more line of a page table.
+/// `latency` is the load latency at a memory size, as this run measured it with pointer chases.
+/// `footprint` is the memory that all tasks access between two time slices of one of them. If the
+/// kernel makes the switch, `footprint` also includes the size of the nearest data cache, because
+/// the kernel may evict that much. Returns `None` without a working set, caches or latencies.
 pub(crate) fn reload_bound_ns(
     case: &Case,
     host: &HostManifest,
@@ -51,7 +52,7 @@ pub(crate) fn reload_bound_ns(
     Some((lines + pages) as f64 * load_ns * transfers)
 }
 
-/// Returns the caches that hold data, nearest first.
+/// Returns the data and unified caches of the machine, nearest first.
 pub(crate) fn data_caches(host: &HostManifest) -> Vec<&Cache> {
     let mut caches: Vec<_> = host
         .caches
@@ -62,7 +63,7 @@ pub(crate) fn data_caches(host: &HostManifest) -> Vec<&Cache> {
     caches
 }
 
-/// Returns the memory that all tasks walk together, in bytes.
+/// Returns the total size of the memory that all tasks of the case walk over, in bytes.
 pub(crate) fn footprint_bytes(case: &Case) -> f64 {
     let others = if case.working_set.sharing == Sharing::Shared {
         0.0
@@ -72,8 +73,8 @@ pub(crate) fn footprint_bytes(case: &Case) -> f64 {
     case.working_set.size_bytes.0 as f64 + others * case.working_set_of(1).size_bytes.0 as f64
 }
 
-/// Returns the number of lines that a task touches. A strided walk touches every element in the
-/// end; a pointer chase touches one line of each node.
+/// Returns the number of lines that a task accesses. A strided walk accesses all lines of its
+/// array. A pointer chase accesses one line per node.
 fn touched_lines(set: &WorkingSet, line_bytes: u64) -> u64 {
     let all = set.size_bytes.0.div_ceil(line_bytes);
     match set.pattern {

@@ -1,4 +1,4 @@
-//! Analyses one case of a measurement.
+//! Computes the finding for one case of a measurement.
 
 use switchcost_record::{CostName, Header, Mechanism, Refusal, SelfTest};
 
@@ -18,22 +18,23 @@ use crate::measurement::tail::tail;
 use crate::measurement::verdict::missing_number;
 use crate::statistics::estimate::estimate;
 
-/// Facts that all cases of a record share.
+/// Facts about a run that the findings of all cases need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) header: &'a Header,
     pub(crate) self_tests: &'a [SelfTest],
     pub(crate) latencies_ns: &'a [(u64, f64)],
     pub(crate) speed: Option<&'a Speed>,
-    /// Largest ratio of a cost on a shared core to the cost on an unshared one.
+    /// Largest known ratio of a cost on a shared core to the same cost on an unshared core.
     pub(crate) most_of_sharing: f64,
 }
 
-/// Least share of cycles on an unshared core that gives the cost on such a core; fewer may be lucky probes.
+/// Least share of rounds on an unshared core from which the cost on an unshared core is computed. A
+/// smaller share may come from erroneous probes.
 const LEAST_UNSHARED: f64 = 0.05;
 
-/// Returns the finding of a case and the values of its numbers; the values are empty if there are
-/// none.
+/// Returns the finding for a case, and the values per repetition from which its costs were
+/// estimated. There are no values if the case was not measured.
 pub(crate) fn find(
     run: &Run<'_>,
     case: usize,
@@ -47,7 +48,7 @@ pub(crate) fn find(
     let mut found = empty_finding(run, judged);
     if let Some(none) = missing_number(judged, refusals, decisive) {
         found.flags.extend(none.flag);
-        // If another reason comes first, the missing repetitions are reported all the same.
+        // Missing repetitions are also reported if the case has no number for another reason.
         found.flags.extend(refused(refusals).filter(|_| {
             refusals
                 .iter()
@@ -61,7 +62,8 @@ pub(crate) fn find(
         .as_ref()
         .filter(|shared| !shared.is_left_out);
     let shared = shared.map(|shared| 1.0 + shared.share * (run.most_of_sharing - 1.0));
-    // Runs on unshared cores do not show the effect of neighbours on a core that was shared throughout.
+    // The spread between runs on unshared cores does not apply to a core that was shared
+    // throughout.
     let runs_differ = |cost| match shared {
         None => RunsDiffer::known(run.header, case, cost),
         Some(_) => RunsDiffer::assumed(judged.case, cost),
@@ -85,7 +87,7 @@ pub(crate) fn find(
     (found, quantities)
 }
 
-/// Values of a case, with the evidence of core sharing.
+/// Values of a case per repetition, with statistics of core sharing and of rounds.
 #[derive(Default)]
 struct Measured {
     quantities: Quantities,
@@ -94,8 +96,8 @@ struct Measured {
 }
 
 impl Measured {
-    /// Returns the values from cycles on an unshared core if there are enough, else from all
-    /// cycles.
+    /// Computes the values from rounds on an unshared core if there are enough, else from all
+    /// rounds.
     fn new(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
         let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
             return Measured::default();
@@ -105,7 +107,7 @@ impl Measured {
         let of = |choice| paired::quantities(case, windows, speed, switches, choice);
         let unshared_share = paired::unshared_share(windows, speed).unwrap_or(0.0);
         let unshared = of(Choice::Unshared);
-        // A synthetic switch consists of time, which no neighbour lengthens.
+        // A synthetic switch has a defined length in time, which sharing the core does not change.
         let may_be_shared = case.mechanism != Mechanism::Synthetic;
         let is_enough = may_be_shared
             && unshared_share >= LEAST_UNSHARED
@@ -132,7 +134,7 @@ impl Measured {
     }
 }
 
-/// Returns the part of a finding that does not depend on estimates.
+/// Returns a finding for the case with the counts, bounds and counters, without costs.
 fn empty_finding(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
     CaseFinding {
         switches_per_handoff: judged.switches_per_handoff(),

@@ -1,4 +1,4 @@
-//! Finds the cache or TLB at whose size a knee lies, and the level of memory that holds the arrays
+//! Finds the cache or TLB whose capacity explains a knee, and the cache level that holds the arrays
 //! of a region.
 
 use switchcost_record::{Case, HostManifest, TlbKind};
@@ -7,22 +7,23 @@ use switchcost_workload::{Pages, Sharing};
 
 use crate::measurement::bounds::{data_caches, footprint_bytes};
 
-/// Largest distance of a knee from a size that may be its cause, in powers of two: a factor of 1.7.
+/// Largest distance between a knee and a capacity that may explain it, in powers of two: 0.75 is a
+/// factor of 1.7.
 const FARTHEST: f64 = 0.75;
 
-/// A size of data beyond which a cache or TLB no longer holds all of it.
+/// A size of one task's array at which a cache or TLB stops holding the data of all tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     /// Size of one task's array in bytes.
     pub size_bytes: f64,
-    /// Short name of the cache and how many arrays share it, such as `L2/2`.
+    /// Short name of the cache or TLB, with the number of arrays that share it, such as `L2/2`.
     pub label: String,
-    /// The cache or TLB and its arrays, such as `L2: one array fits, two do not`.
+    /// Phrase for reports, such as `L2: one array fits, two do not`.
     pub cause: String,
 }
 
-/// Returns the cause of a knee: the capacity between two adjacent sizes of one task's array, or
-/// nearest to them.
+/// Returns a phrase for the cause of a knee between two adjacent array sizes: the capacity between
+/// these sizes, or else the nearest one; `None` if none is near.
 pub(crate) fn cause(
     host: &HostManifest,
     case: &Case,
@@ -36,21 +37,22 @@ pub(crate) fn cause(
     (nearest.0 <= FARTHEST).then_some(nearest.1.cause)
 }
 
-/// Returns the distance of a capacity from a knee in powers of two; 0 if its size lies between
-/// `after` and `before`.
+/// Returns the distance between a capacity and a knee in powers of two; 0 if the capacity is
+/// between `after_bytes` and `before_bytes`.
 fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
     let (after, before) = (after_bytes as f64, before_bytes as f64);
     match candidate.size_bytes {
         size if size < after => (after / size).log2(),
         size if size < before => 0.0,
-        // A size that fits exactly fits badly, so the knee may come one step earlier: the smallest distance above 0.
+        // An array as large as a cache no longer fits well, so the knee may be one step earlier.
+        // The distance is then the smallest number above 0.
         size => f64::EPSILON + (size / before).log2(),
     }
 }
 
-/// Returns the sizes of one task's array at which the machine's caches and TLBs stop holding the
-/// data of a case's tasks. Caches come before TLBs, nearest first, so the first of equal sizes is
-/// the likeliest.
+/// Returns the sizes of one task's array at which each cache and TLB of the machine stops holding
+/// the data of the case's tasks. Caches come before TLBs, and nearer ones first, so that the first
+/// of several equal sizes is the likeliest cause.
 pub fn capacities(host: &HostManifest, case: &Case) -> Vec<Capacity> {
     let caches = data_caches(host)
         .into_iter()
@@ -91,11 +93,12 @@ fn cache_name(level: u32, kind: switchcost_record::CacheKind) -> String {
     }
 }
 
-/// Returns the reach of the TLBs that hold the pages in use.
+/// Returns the name and reach of each TLB for the pages in use, for data.
 fn tlbs(host: &HostManifest, pages: Pages) -> Vec<(String, Bytes)> {
     let is_in_use = |page: Bytes| match pages {
         Pages::Base => page == host.page_bytes,
-        // Of all larger pages, x86-64 and AArch64 map 2 MiB by themselves; 1 GiB must be requested.
+        // Of the page sizes above the base size, x86-64 and AArch64 use only 2 MiB transparently.
+        // Pages of 1 GiB must be requested.
         Pages::Huge => page > host.page_bytes && page < Bytes(1 << 30),
     };
     let mut reaches: Vec<_> = host
@@ -123,8 +126,8 @@ fn tlb_name(level: u32, kind: TlbKind) -> String {
     }
 }
 
-/// Returns the name of the levels that hold all tasks' arrays from the first to the last size of a
-/// region: `L1d`, or `L2 to memory`.
+/// Returns the name of the levels that hold the arrays of all tasks, from the first to the last
+/// size of a region: `L1d`, or `L2 to memory`.
 pub(crate) fn region_name(
     host: &HostManifest,
     case: &Case,

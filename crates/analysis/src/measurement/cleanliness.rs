@@ -1,36 +1,38 @@
-//! Decides which windows of cycles are clean, with one small rule for each kind of disturbance.
+//! Judges which windows of rounds are clean, with one rule for each kind of disturbance.
 //!
-//! The input is a window with its case; the output is the list of reasons to leave the window out,
-//! empty for a clean window. A window with a reason enters no estimate and is counted, but stays in
-//! the record.
+//! The result for a window is a list of reasons to leave it out of the estimates, which is empty
+//! for a clean window. A window that is left out is counted, and stays in the record.
 
 use switchcost_record::{Between, Case, Cycles, Evidence};
 use switchcost_units::Nanos;
 
-/// Largest share of the time that may go to other tasks, as a divisor: the trimmed mean leaves out
-/// single time slices of other tasks, but not a tenth of the time.
+/// Divisor of a window's length for the largest time that may go to other tasks. The trimmed mean
+/// excludes single time slices of other tasks, but not a tenth of the time.
 const FOREIGN_SHARE: u64 = 10;
-/// Step of the kernel's stolen time: USER_HZ is 100 on every Linux.
+/// Granularity of the kernel's stolen time: USER_HZ is 100 on every Linux.
 const STEAL_STEP: Nanos = Nanos::millis(10);
-/// Shortest pause that is recognised: the kernel's accounts may be late by less.
+/// Shortest pause that is detected. The kernel's counts of CPU time may be late by less than this.
 const LEAST_PAUSE: Nanos = Nanos::millis(20);
-/// Tolerated minor page faults per task: a warm process has none but for a stack page or a copied
-/// page now and then.
+/// Number of minor page faults per task and window that are tolerated. A warm process has only an
+/// occasional fault for a stack page or a copied page.
 const FAULTS_PER_TASK: u64 = 4;
 const FAULT_SLACK: u64 = 16;
-/// Batches per tolerated page fault: the trimmed mean leaves out the batches in which the allocator
-/// returns memory and takes it again.
+/// Number of batches for each further page fault that is tolerated. The trimmed mean excludes
+/// batches in which the allocator returns memory and requests it again.
 const BATCHES_PER_FAULT: u64 = 20;
-/// Tolerated share of additional switches, by a kernel thread or a tick: one in 200 hand-offs.
+/// Number of additional switches that are tolerated, as a share of the hand-offs: one in 200, for
+/// kernel threads and ticks.
 const STRAY_SHARE: f64 = 0.005;
-/// Tolerated difference of switches per task at the two ends of a window.
+/// Number of additional or missing switches per task that are tolerated at the two ends of a
+/// window.
 const EDGE_PER_TASK: f64 = 2.0;
 const EDGE_SLACK: f64 = 4.0;
-/// Tolerated switches of a single thread that hands over in user space and has no reason to switch.
+/// Number of switches that are tolerated for a thread whose hand-offs are in user space, and which
+/// has no reason to switch.
 const USER_SLACK: f64 = 8.0;
 
-/// Largest wait for a CPU across CPUs, as a divisor of the window: a longer wait is more than
-/// wake-ups.
+/// Divisor of a window's length for the longest wait for a CPU in cases across CPUs. Wake-ups
+/// explain only shorter waits.
 const WAIT_SHARE: u64 = 5;
 
 pub(crate) const FOREIGN_TIME: &str = "foreign-time";
@@ -41,10 +43,10 @@ pub(crate) const CLOCK_BACKWARDS: &str = "clock-backwards";
 pub(crate) const SWITCH_COUNT: &str = "switch-count";
 pub(crate) const NO_HANDOFFS: &str = "no-handoffs";
 
-/// Returns the time of a window in which no task ran or waited for a CPU and no other machine had
-/// the CPU: a signal had stopped the tasks, their control group was frozen, or the machine was
-/// suspended. On one CPU there is no other such time, except for reading a page; across CPUs the
-/// time is not known.
+/// Returns the length of the pauses in a window: no task ran or waited for a CPU, and no other
+/// guest had the CPU. Reasons are a signal that stopped the tasks, a frozen control group, or a
+/// suspended machine. The result is 0 if the length is unknown: across CPUs, for language runtimes,
+/// and after a major page fault.
 pub(crate) fn pause(case: &Case, evidence: &Evidence) -> Nanos {
     let Some(run_delay) = evidence.run_delay_ns.filter(|_| {
         case.placement.cpus.len() == 1 && case.runtime.is_none() && evidence.major_faults == 0
@@ -60,18 +62,17 @@ pub(crate) fn pause(case: &Case, evidence: &Evidence) -> Nanos {
     }
 }
 
-/// Returns the stolen time that counts. The kernel counts it in steps, and may show it in the next
-/// window only.
+/// Returns the largest time that may have been stolen in a window. The kernel counts stolen time in
+/// steps, and may count a step only in the next window.
 fn stolen(evidence: &Evidence) -> Nanos {
     evidence
         .steal_ns
         .map_or(Nanos(0), |steal| steal + STEAL_STEP)
 }
 
-/// Returns the time of a window that went to other tasks. On one CPU the measured tasks leave no
-/// time unused, so other tasks had the time that is missing. On CPUs of their own the tasks never
-/// wait for each other, so other tasks had the time for which they waited for a CPU. Without
-/// pinning the time is not known.
+/// Returns the time of a window in which other tasks ran. If all tasks are on one CPU, this is the
+/// time that the measured tasks did not use. If each task has its own CPU, this is the time for
+/// which they waited for a CPU. `None` in other cases.
 pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> {
     match (case.placement.cpus.len(), case.tasks) {
         (1, _) => {
@@ -83,7 +84,9 @@ pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> 
     }
 }
 
-/// Whether a window has too many page faults. Faults of a runtime's allocator and collector belong to its work.
+/// Whether a window has too many page faults. `more` is the number of tolerated minor faults due to
+/// batches. For language runtimes only major faults count, because the minor faults of their
+/// allocators belong to the measured work.
 fn has_faults(evidence: &Evidence, case: &Case, more: u64) -> bool {
     if case.runtime.is_some() {
         return evidence.major_faults > 0;
@@ -92,8 +95,8 @@ fn has_faults(evidence: &Evidence, case: &Case, more: u64) -> bool {
     evidence.major_faults > 0 || evidence.minor_faults > limit
 }
 
-/// Whether a task migrated. The first task sits on the first CPU of the placement. If nothing is
-/// pinned, migration is part of what is measured.
+/// Whether the first task was not on the first CPU of the placement. Always false for tasks that
+/// are not pinned, whose migrations are a part of what is measured.
 fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
     let seen = [evidence.cpu_before, evidence.cpu_after];
     case.placement
@@ -102,10 +105,10 @@ fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
         .is_some_and(|home| seen.into_iter().flatten().any(|cpu| cpu != *home))
 }
 
-/// Returns all reasons to leave out a whole window. Time that ordinary tasks lose to others between
-/// two cycles is reported as a share; a cycle in which they lost time is left out by itself.
-/// Changes of the clock, a shared core, an interrupt or stolen time are no reason here, because the
-/// probes and the trimmed mean handle them cycle by cycle.
+/// Returns all reasons to leave out a window. Four kinds of disturbance are no reason, because
+/// probes and the trimmed mean handle them round by round: a change of the core clock, a shared
+/// core, an interrupt, and stolen time. Time that ordinary tasks lose to others is also no reason:
+/// it is reported as a share, and the rounds in which it was lost are left out.
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
     let pause = pause(case, evidence);
@@ -136,7 +139,7 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
             FAULTS,
         ),
         (has_migrated(evidence, case), MIGRATION),
-        // Another task that runs in between adds its own switches.
+        // Another task that runs in between adds switches of its own.
         (
             !is_foreign && pause.0 == 0 && has_other_switch_count(window, case),
             SWITCH_COUNT,
@@ -149,8 +152,9 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
         .collect()
 }
 
-/// Whether the number of switches differs from the plan. The tasks' own count between commands is
-/// used if there is one, else the count over the whole window, commands included.
+/// Whether the number of switches in a window differs from the plan. The tasks' own count between
+/// commands is used if there is one. Otherwise the kernel's count over the window is used, which
+/// includes commands.
 fn has_other_switch_count(window: &Cycles, case: &Case) -> bool {
     let Some(plan) = case.switches else {
         return false;

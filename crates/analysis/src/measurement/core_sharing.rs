@@ -1,5 +1,5 @@
-//! Extracts the evidence of core sharing in a run, for later runs of the machine: a run whose core
-//! is shared throughout can neither detect the sharing nor measure its cost.
+//! Computes facts about core sharing that later runs on the machine need. A run whose core is
+//! shared throughout can neither detect the sharing nor measure its cost.
 
 use switchcost_record::{MeasureRecord, SharedCost};
 
@@ -8,19 +8,20 @@ use crate::measurement::paired;
 use crate::measurement::run::group_by_case;
 use crate::measurement::speed::Speed;
 
-/// Least share of shared, and of unshared, cycles of a run that shows what sharing costs.
+/// Least share of rounds on a shared core, and of rounds on an unshared core, in a run from which
+/// the cost of sharing is computed.
 const LEAST_SHARE: f64 = 0.05;
 
-/// Evidence of core sharing in one run.
+/// Facts about core sharing from one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreSharing {
-    /// Least ratio of the additions' time to the chain's time, in thousandths.
+    /// Least ratio of the time of the additions to that of the multiplications, in thousandths.
     pub least_per_mille: u32,
-    /// Cost of core sharing, by case; empty if the core was never shared, or always.
+    /// Cost of core sharing for each case. Empty if the core was never shared, or always.
     pub shared_costs: Vec<SharedCost>,
 }
 
-/// Returns the evidence of core sharing in a record; `None` if the record has too few probes.
+/// Returns the facts about core sharing from a record; `None` if the record has too few probes.
 pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreSharing> {
     let speed = Speed::new(record)?;
     let windows = group_by_case(record, &record.cycles, |window| window.case);

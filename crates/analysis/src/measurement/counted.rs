@@ -1,4 +1,4 @@
-//! Counted switches of each repetition, for their interval.
+//! Numbers of switches per hand-off for each repetition, from which an interval can be computed.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use switchcost_record::{Cycles, MeasureRecord};
 
 use crate::measurement::judged::Judged;
 
-/// Returns the counted switches per hand-off in each repetition of a case, over undisturbed
-/// windows; empty if there are none.
+/// Returns the number of switches per hand-off in each repetition of a case, from clean windows.
+/// Empty if there are none.
 pub fn switches_of_repetitions(record: &MeasureRecord, case_index: usize) -> Vec<f64> {
     let Some(case) = record.header.plan.cases.get(case_index) else {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! Estimates hardware and kernel counters from the batches that were run with counters.
+//! Computes the counter readings per hand-off, from batches that were run with hardware and kernel
+//! counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +10,15 @@ use crate::measurement::findings::CounterFinding;
 use crate::measurement::judged::Judged;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Largest share of a batch's time that other tasks may have, as a divisor: interrupts take a
-/// hundredth, an equal competitor a half.
+/// Divisor of a batch's length for the largest time that may go to other tasks. Interrupts take
+/// about a hundredth of the time, and an equal competitor takes half.
 const OTHERS_SHARE: u64 = 10;
 
-/// Returns the events per hand-off in both arms, by counter; in the arms that walk if the case has
-/// a working set.
+/// Returns the mean number of events per hand-off in both arms, for each counter. If the case has a
+/// working set, the arms are those with walks.
 ///
-/// A counter that failed its known-answer test is left out even if samples have it. A batch during
-/// which other tasks ran is left out too, because a CPU's counter counts their events.
+/// A counter that failed its known-answer test is left out. A batch during which other tasks ran is
+/// also left out, because the counter of a CPU includes their events.
 pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<CounterFinding> {
     let (baseline, switching) = match judged.case.working_set.is_empty() {
         true => (Arm::BaselineDirect, Arm::SwitchDirect),
@@ -51,7 +52,7 @@ pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<Coun
 struct Rate {
     events: f64,
     handoffs: f64,
-    /// Value of each batch, in events per hand-off.
+    /// Number of events per hand-off, for each batch.
     each: Vec<f64>,
 }
 
@@ -60,7 +61,7 @@ impl Rate {
         self.events / self.handoffs
     }
 
-    /// Returns the standard error over the batches.
+    /// Returns the standard error of the mean over batches; `None` with fewer than two batches.
     fn error(&self) -> Option<f64> {
         let (_, sd) = mean_and_sd(&self.each);
         (self.each.len() > 1).then(|| sd / (self.each.len() as f64).sqrt())
@@ -83,8 +84,8 @@ fn rates<'a>(judged: &Judged<'a>, arm: Arm) -> BTreeMap<&'a str, Rate> {
     rates
 }
 
-/// Whether other tasks had too much of a batch's time. Stolen time counts too, because the two
-/// cannot be distinguished in so short a batch.
+/// Whether other tasks ran during a notable part of a batch. Stolen time counts as well, because
+/// the two cannot be distinguished in a short batch.
 fn is_shared_with_others(sample: &Sample, case: &Case) -> bool {
     let others = time_of_others(case, &sample.evidence).unwrap_or_default();
     others.0 > sample.evidence.wall_ns.0 / OTHERS_SHARE
@@ -98,7 +99,8 @@ fn readings(sample: &Sample) -> impl Iterator<Item = (&Sample, &str, f64)> {
         .map(move |(name, events)| (sample, name.as_str(), *events as f64))
 }
 
-/// Whether this counter, or its user-level half (`:u`), passed its known-answer test.
+/// Whether the counter `name` passed its known-answer test. A counter of user mode (`:u`) passes
+/// with the whole counter.
 fn is_admitted(self_tests: &[SelfTest], name: &str) -> bool {
     let event = name.strip_suffix(":u").unwrap_or(name);
     self_tests

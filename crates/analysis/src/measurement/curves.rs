@@ -1,4 +1,5 @@
-//! Builds curves from cases that differ only in size, with knees and regions.
+//! Computes curves of cost against size, from cases that differ only in size, with knees and
+//! regions.
 
 use switchcost_record::{Case, HostManifest, Policy, Relation};
 use switchcost_units::{Bytes, format_cpu_list};
@@ -11,10 +12,10 @@ use crate::measurement::knees::{KneePosition, Measured, places};
 use crate::measurement::repetition::Quantities;
 use crate::statistics::quantiles::normal;
 
-/// Least number of sizes of a curve.
+/// Least number of sizes for which a curve is computed.
 const FEWEST_SIZES: usize = 4;
 
-/// Returns one curve for each set of results that differ only in size, in the order of the plan.
+/// Returns one curve for each group of cases that differ only in size, in the order of the plan.
 pub(crate) fn curves(
     results: &[CaseFinding],
     quantities: &[Quantities],
@@ -56,8 +57,8 @@ fn point(result: usize, found: &CaseFinding) -> Option<CurvePoint> {
     })
 }
 
-/// Groups results with a total cost by the case without its size; each group by ascending size,
-/// each size once.
+/// Groups results by case without size. Only results with a total cost are used. Each group is
+/// sorted by size and has each size once.
 fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
     let mut groups: Vec<(Case, Vec<usize>)> = Vec::new();
     for (index, result) in results.iter().enumerate() {
@@ -89,8 +90,8 @@ fn case_of_curve(case: &Case) -> Case {
     }
 }
 
-/// Returns a size with its total cost; `None` if the total cannot be distinguished from 0. The
-/// width of the interval gives the standard error.
+/// Returns a size with its total cost, relative standard error and repetitions; `None` if the total
+/// is not distinguishable from 0.
 fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<'a>> {
     let total = found.total_ns.as_ref().filter(|total| total.low > 0.0)?;
     Some(Measured {
@@ -152,7 +153,8 @@ fn has_several_placements(results: &[CaseFinding]) -> bool {
         .any(|pair| pair[0].case.placement != pair[1].case.placement)
 }
 
-/// Returns the conditions common to all points, without defaults.
+/// Returns a text with the conditions that all points of a curve share, without those that have
+/// their default.
 fn title(case: &Case, names_placement: bool) -> String {
     let set = &case.working_set;
     let mut parts = vec![

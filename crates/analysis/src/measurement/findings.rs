@@ -10,35 +10,36 @@ use crate::measurement::deciding::{deciding, prices_switches};
 use crate::measurement::serialised::{Conditions, conditions};
 use crate::statistics::Estimate;
 
-/// Distribution of single hand-off times, in nanoseconds, including system calls and clock reading.
+/// Distribution of the times of single hand-offs in nanoseconds. Each time includes system calls
+/// and a clock reading.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Tail {
-    /// Median of single hand-off times, in nanoseconds.
+    /// Median time of a hand-off in nanoseconds.
     pub p50: f64,
-    /// 99th percentile of single hand-off times, in nanoseconds.
+    /// 99th percentile of the time of a hand-off in nanoseconds.
     pub p99: f64,
-    /// Longest single hand-off, in nanoseconds.
+    /// Longest time of a hand-off in nanoseconds.
     pub max: f64,
-    /// Number of hand-offs timed.
+    /// Number of hand-offs that were timed one by one.
     pub n: usize,
 }
 
-/// Verdict on a case.
+/// Verdict on the costs of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The numbers are valid.
+    /// The costs are valid.
     Measured,
-    /// The numbers are suspect, for the reasons in the case's flags.
+    /// The costs are suspect, for the reasons that the case's flags give.
     Suspect,
-    /// The case has no number, for the reason in `why`.
+    /// The case has no costs.
     NotMeasured {
-        /// Why there is no number, and what to do, in one sentence.
+        /// Reason why there are no costs, and the remedy, as one sentence.
         why: String,
     },
 }
 
 impl Verdict {
-    /// Returns the name of the verdict in every format for programs.
+    /// Returns the name of the verdict, as in all machine-readable formats.
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::Measured => "measured",
@@ -47,7 +48,7 @@ impl Verdict {
         }
     }
 
-    /// Returns why there is no number; `None` if there is one.
+    /// Returns the reason why there are no costs; `None` if there are.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Verdict::NotMeasured { why } => Some(why),
@@ -56,135 +57,137 @@ impl Verdict {
     }
 }
 
-/// Stable names of notes (flags) on a number.
+/// Stable names of flags: remarks on the findings of a case, a run or a simulation.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, Serialize,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum FlagName {
-    /// The indirect cost exceeds that of reloading everything.
+    /// The indirect cost exceeds the bound of the cost of reloading everything.
     AboveReloadBound,
-    /// The system calls are part of the direct cost.
+    /// The direct cost includes system calls, because the baseline makes none.
     BaselineWithoutSystemCalls,
-    /// Time slices of other tasks interrupted the hand-offs.
+    /// Other tasks ran on the CPU between the measured hand-offs.
     BesideOthers,
-    /// The rate of the clock differs from its calibration.
+    /// The clock's rate has changed since its calibration.
     ClockDrift,
-    /// The simulation covers many designs in one pass, so the record has only sums.
+    /// Many designs were simulated in a single pass, so the record has only sums over segments.
     CountersOnly,
-    /// Segments continue after the last recorded interval.
+    /// Some segments are longer than the recorded intervals.
     CutEarly,
-    /// The record ends inside a line.
+    /// The record ends with an incomplete line.
     CutLine,
-    /// The record has no end.
+    /// The record has no last line, because the run was killed.
     CutOff,
-    /// The record's intervals are out of order.
+    /// The intervals of the record are not in order.
     Disorder,
-    /// Too many samples were left out.
+    /// Too many windows were disturbed.
     Disturbed,
-    /// The costs are those of hand-offs across CPUs, not of switches.
+    /// The costs are those of hand-offs between CPUs, not of switches.
     HandoffAcrossCpus,
-    /// The plain mean is far from the cost.
+    /// The mean without trimming differs much from the cost.
     HeavyTail,
-    /// The simulation covers only a part of the trace.
+    /// A part of the trace is missing.
     Incomplete,
-    /// A signal ended the run early.
+    /// A signal ended the run before its plan was complete.
     Interrupted,
-    /// Many switches were involuntary.
+    /// More switches than usual were involuntary.
     InvoluntarySwitches,
-    /// The record has too many intervals, so some were added up.
+    /// The record has so many intervals that some were summed.
     ManyIntervals,
-    /// A confidence interval lies below 0, which is impossible for a cost.
+    /// The confidence interval is below 0, which is impossible for a cost.
     Negative,
-    /// The confidence interval covers 0.
+    /// The confidence interval contains 0.
     #[serde(rename = "not-distinguishable-from-0")]
     #[strum(serialize = "not-distinguishable-from-0")]
     NotDistinguishableFrom0,
-    /// The last walk after a switch still reloads lines.
+    /// The reload continues beyond the walks that were measured after a switch.
     NotSettled,
-    /// The confidence interval lies outside the published range.
+    /// The confidence interval does not overlap the published range.
     OutsideSanityBand,
-    /// Some instructions belong to no segment.
+    /// Some instructions of the trace belong to no segment.
     OutsideSegments,
-    /// Only a part of a trace was simulated.
+    /// A part of the trace was selected for simulation.
     Part,
-    /// A partition names no process of the trace.
+    /// A cache partition has the name of a program that is not in the trace.
     PartitionWithoutProcess,
-    /// Some samples were left out.
+    /// Some windows were disturbed.
     PartlyDisturbed,
-    /// The run was stopped, frozen or suspended for a time.
+    /// The run was stopped, frozen or suspended for some time.
     Paused,
-    /// Each task has a private hierarchy.
+    /// Private hierarchies are per task, not per process.
     PrivateByTask,
     /// Some repetitions could not be run.
     RefusedRepetitions,
-    /// Few cycles ran on an unshared core.
+    /// The core was shared during most rounds.
     SharedCore,
-    /// The source of the trace omitted something.
+    /// The source of the trace lacks something.
     Source,
-    /// The kernel did not count the planned number of switches.
+    /// The number of switches differs from the plan.
     SwitchCount,
     /// The case has too few repetitions for an interval.
     TooFewRepetitions,
-    /// The hypervisor says which CPUs share a cache.
+    /// Which CPUs share a cache is known only from the hypervisor.
     TopologyOfAGuest,
-    /// Caches were emptied, or the task slept, before each batch.
+    /// Before each batch, caches were flushed or the task slept.
     UnusualRounds,
-    /// The confidence interval is wider than requested.
+    /// The confidence interval is wider than the user requested.
     WideInterval,
 }
 
-/// A note on a number.
+/// A remark on the findings of a case, a run or a simulation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub struct Flag {
-    /// Stable name in kebab-case: `disturbed`, `switch-count`, `wide-interval`, ...
+    /// Stable name of the flag in kebab-case, such as `disturbed` or `wide-interval`.
     #[schemars(with = "&'static str")]
     pub name: FlagName,
-    /// Observed fact with its meaning, in one sentence.
+    /// Text with the fact and its meaning.
     pub detail: String,
 }
 
-/// Samples left out of the estimates, by reason.
+/// Number of windows that were left out of the estimates, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Excluded {
-    /// Windows of cycles left out of the estimates.
+    /// Number of windows that were left out.
     #[serde(rename = "excluded_samples")]
     pub total: usize,
-    /// Number of all windows of cycles, left out or not.
+    /// Number of all windows of the case.
     #[serde(rename = "total_samples")]
     pub of: usize,
-    /// Windows left out, by [reason](../method/contamination.md); a window with two reasons counts
-    /// under each.
+    /// Number of windows that were left out, by [reason](../method/contamination.md). A window with
+    /// two reasons counts under each.
     #[serde(rename = "excluded_by_reason")]
     pub by_reason: BTreeMap<&'static str, usize>,
 }
 
-/// Events of one counter per hand-off, in the switching and the baseline arm.
+/// Mean number of events of one counter per hand-off, in both arms.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CounterFinding {
-    /// Name of the counter.
+    /// Name of the counter, as in perf.
     pub name: String,
-    /// Events per hand-off in the baseline arm with the working set (or without, if there is none).
+    /// Mean number of events per hand-off in the baseline arm, with the working set if the case has
+    /// one.
     pub baseline: f64,
-    /// Events per hand-off in the switching arm.
+    /// Mean number of events per hand-off in the switching arm, with the working set if the case
+    /// has one.
     pub switching: f64,
-    /// Number of batches over which the two means are taken.
+    /// Number of batches of both arms over which the means were taken.
     pub n: usize,
-    /// Standard error of the difference of the arms, over batches; `None` if an arm has fewer than two.
+    /// Standard error of the difference between the arms, in events per hand-off; `None` if an arm
+    /// has fewer than two batches.
     pub difference_error: Option<f64>,
 }
 
 #[derive(JsonSchema, Serialize)]
 struct Status<'a> {
-    /// Status of the case: `measured`; `suspect` (the flags say why); or `not-measured` (no
-    /// number).
+    /// Verdict on the costs: `measured`; `suspect`, if a flag gives a reason; or `not-measured`.
     status: &'static str,
-    /// Why there is no number, and what to do, if `not-measured`.
+    /// Reason why there are no costs, and the remedy, if the status is `not-measured`.
     why: Option<&'a str>,
 }
 
-/// Serialises a verdict as two fields that are always present.
+/// Serializes a verdict as two fields, which are always present.
 fn status<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
     Status {
         status: verdict.name(),
@@ -195,13 +198,13 @@ fn status<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::E
 
 #[derive(JsonSchema, Serialize)]
 struct FlagsByName {
-    /// Names of the flags.
+    /// Names of the flags, each once.
     flags: Vec<&'static str>,
-    /// Sentence for each flag, with the observed fact and its meaning.
+    /// Text of each flag by name: the fact and its meaning.
     flag_details: BTreeMap<&'static str, String>,
 }
 
-/// Joins the sentences of flags that have the same name.
+/// Serializes flags by name. The texts of flags with the same name are joined.
 fn flags_by_name<S: Serializer>(flags: &[Flag], serializer: S) -> Result<S::Ok, S::Error> {
     let mut flag_details: BTreeMap<&str, String> = BTreeMap::new();
     for flag in flags {
@@ -218,7 +221,7 @@ fn flags_by_name<S: Serializer>(flags: &[Flag], serializer: S) -> Result<S::Ok, 
     .serialize(serializer)
 }
 
-/// Findings of one case.
+/// Findings for one case of a measurement.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Result")]
 pub struct CaseFinding {
@@ -226,70 +229,82 @@ pub struct CaseFinding {
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,
-    /// Verdict on the case.
+    /// Verdict on the costs of the case.
     #[serde(flatten, serialize_with = "status")]
     #[schemars(with = "Status<'static>")]
     pub verdict: Verdict,
-    /// Direct cost of one switch; `None` across CPUs and unpinned, where a switch cannot be priced by itself.
+    /// Direct cost of one switch in nanoseconds; `None` across CPUs and for tasks that are not
+    /// pinned, for which only the cost of a hand-off is known.
     pub direct_ns: Option<Estimate>,
-    /// Cost of one switch with the working set (across CPUs: of one hand-off); `None` without a working set.
+    /// Cost of one switch with the working set in nanoseconds (across CPUs, of one hand-off);
+    /// `None` without a working set.
     pub total_ns: Option<Estimate>,
-    /// Total minus direct cost, estimated on the difference within each repetition.
+    /// Total cost minus direct cost in nanoseconds, estimated from the differences within
+    /// repetitions.
     pub indirect_ns: Option<Estimate>,
-    /// Part of `indirect_ns` by which the hand-off itself is slower, because the walks evicted the kernel's lines.
+    /// Part of `indirect_ns` by which the hand-off itself is longer, because the walks over working
+    /// sets evict lines of the kernel.
     pub indirect_kernel_ns: Option<Estimate>,
-    /// Part of `indirect_ns` by which the walk is slower: the reload of the task's own lines.
+    /// Part of `indirect_ns` by which the walk over the working set is longer: the reload of the
+    /// task's own lines.
     pub indirect_reload_ns: Option<Estimate>,
-    /// `direct_ns` in [core cycles](../method/core-clock.md); `None` if the cycles of a multiplication are not known for this core.
+    /// `direct_ns` in [core cycles](../method/core-clock.md); `None` if the number of cycles of a
+    /// multiplication on this core is unknown.
     pub direct_cycles: Option<Estimate>,
-    /// [Reload](../method/reload.md), if the case measures it. Then `total_ns` is the cost of one
-    /// absence, `handoff_ns` that of the switch, and `indirect_reload_ns` the sum of the walks.
+    /// Times of the [reload](../method/reload.md), if the case measures them. Then `total_ns` is
+    /// the cost of losing the CPU once, `handoff_ns` that of the switch, and `indirect_reload_ns`
+    /// the sum over the walks.
     pub reload: Option<Reload>,
-    /// Contribution of differences between runs to the interval of the deciding cost; `None` if there is no number.
+    /// Effect of differences between runs on the interval of the deciding cost; `None` if there are
+    /// no costs.
     pub between_runs: Option<BetweenRuns>,
-    /// Effect of a shared core; `None` for the synthetic switch, and if there is no number.
+    /// Effect of core sharing; `None` for the synthetic switch, and if there are no costs.
     pub shared: Option<Shared>,
-    /// Statistics of the [rounds](../method/cycles.md) that give the deciding cost; `None` if there is no number.
+    /// Statistics of the [rounds](../method/cycles.md) from which the deciding cost was computed;
+    /// `None` if there are no costs.
     pub cycles: Option<CycleFinding>,
-    /// Hand-off time beyond the baseline: the direct cost times the switches that a hand-off takes.
+    /// Time of a hand-off minus the baseline, in nanoseconds: the direct cost times the switches
+    /// per hand-off.
     pub handoff_ns: Option<Estimate>,
-    /// Time of one round trip through all tasks, including system calls, without a walk: what an
-    /// application sees.
+    /// Time of one round trip through all tasks without working set, including system calls, in
+    /// nanoseconds.
     pub round_trip_ns: Option<Estimate>,
-    /// Time for a task to hand the token to itself once, without a walk.
+    /// Time in which a task hands the token to itself once without working set, in nanoseconds.
     pub baseline_ns: Option<Estimate>,
-    /// Time of a walk of the working set without a switch (in a `concurrent` case: alone), the
-    /// baseline for the walks of the switching arm; `None` without a working set, and for the
-    /// reload.
+    /// Time of a walk over the working set without a switch (in a `concurrent` case: alone), in
+    /// nanoseconds. This is the baseline of the switching arm's walks. `None` without a working
+    /// set, and for cases that measure the reload.
     pub walk_ns: Option<Estimate>,
-    /// Switches per hand-off in the switching arm without a walk, counted by the kernel or by a
-    /// user-level mechanism.
+    /// Number of switches per hand-off in the switching arm without walks, as counted by the kernel
+    /// or by a user-level mechanism.
     pub switches_per_handoff: Option<f64>,
-    /// Share of the kernel's switches that were involuntary; `None` for user-level mechanisms.
+    /// Number of involuntary switches as a share of the kernel's switches; `None` for user-level
+    /// mechanisms.
     pub involuntary_share: Option<f64>,
-    /// The deciding cost of each repetition, from which its interval is computed: the total with a
-    /// working set, else the direct cost, else (across CPUs) that of a hand-off.
+    /// Deciding cost of each repetition in nanoseconds, from which the interval is computed: the
+    /// total with a working set, else the direct cost, else (across CPUs) the cost of a hand-off.
     pub repetitions_ns: Vec<f64>,
-    /// Distribution of single hand-off times, including system calls and clock reading.
+    /// Distribution of the times of single hand-offs in nanoseconds, including system calls and
+    /// clock readings; `None` if not measured.
     pub tail_ns: Option<Tail>,
-    /// Hardware and kernel counters.
+    /// Readings of hardware and kernel counters; empty if not requested.
     pub counters: Vec<CounterFinding>,
-    /// Upper bound on the cost of reloading all lost lines ([how](../method/knees-and-bounds.md)),
-    /// from latencies measured in this run.
+    /// Upper bound of the cost of reloading all lost lines in nanoseconds
+    /// ([computation](../method/knees-and-bounds.md)), from load latencies of this run.
     pub reload_bound_ns: Option<f64>,
-    /// Published range of the cost.
+    /// Published range of the cost in nanoseconds; `None` if nothing is published.
     pub sanity_band_ns: Option<Band>,
-    /// Samples left out of the estimates.
+    /// Number of windows that were left out of the estimates, by reason.
     #[serde(flatten)]
     pub excluded: Excluded,
-    /// Notes on the numbers.
+    /// Remarks on the costs of the case.
     #[serde(flatten, serialize_with = "flags_by_name")]
     #[schemars(with = "FlagsByName")]
     pub flags: Vec<Flag>,
 }
 
 impl CaseFinding {
-    /// Creates a finding without numbers.
+    /// Returns a finding for the case without any costs.
     pub fn bare(case: Case) -> CaseFinding {
         CaseFinding {
             case,
@@ -320,20 +335,21 @@ impl CaseFinding {
         }
     }
 
-    /// Returns the deciding cost: the total with a working set; without one the cost of a switch,
-    /// or across CPUs of a hand-off.
+    /// Returns the deciding cost: the total with a working set; otherwise the cost of a switch, or
+    /// across CPUs of a hand-off.
     pub fn deciding(&self) -> Option<&Estimate> {
         self.cost(deciding(&self.case))
     }
 
-    /// Whether the costs include cycles on a shared core, because there were too few others.
+    /// Whether the costs include rounds on a shared core, because too few rounds were on an
+    /// unshared one.
     pub(crate) fn is_of_shared_core(&self) -> bool {
         self.shared
             .as_ref()
             .is_some_and(|shared| !shared.is_left_out)
     }
 
-    /// Returns a cost of the case by its name.
+    /// Returns the cost with this name; `None` if not measured.
     pub(crate) fn cost(&self, name: CostName) -> Option<&Estimate> {
         match name {
             CostName::Direct => self.direct_ns.as_ref(),
@@ -348,8 +364,8 @@ impl CaseFinding {
         }
     }
 
-    /// Returns the cost of a hand-off as lmbench defines it: the cost of a switch times the
-    /// switches per hand-off.
+    /// Returns the cost of a hand-off as lmbench defines it, in nanoseconds: the cost of a switch
+    /// times the switches per hand-off.
     pub fn handoff_cost(&self) -> Option<Estimate> {
         let switches = self
             .switches_per_handoff
@@ -357,8 +373,8 @@ impl CaseFinding {
         Some(self.deciding()?.scaled(switches.unwrap_or(1.0)))
     }
 
-    /// Returns the larger part of the indirect cost; `None` if the intervals of the parts leave it
-    /// open.
+    /// Returns the larger part of the indirect cost; `None` if the intervals of the two parts do
+    /// not decide.
     pub fn larger_part(&self) -> Option<Part> {
         let (kernel, reload) = (
             self.indirect_kernel_ns.as_ref()?,
@@ -371,9 +387,9 @@ impl CaseFinding {
         }
     }
 
-    /// Returns the shares of direct, kernel and reload cost in their sum; a part that noise has put
-    /// below 0 counts as 0. `None` if the parts are not known, or if the total may be 0, because
-    /// the shares would then be noise.
+    /// Returns direct, kernel and reload cost as shares of their sum. A part below 0, which is due
+    /// to noise, counts as 0. `None` if a part is unknown, or if the interval of the total contains
+    /// 0, because the shares would be noise.
     pub fn shares_of_parts(&self) -> Option<[f64; 3]> {
         self.total_ns.as_ref().filter(|total| total.low > 0.0)?;
         let parts = [
@@ -387,148 +403,151 @@ impl CaseFinding {
     }
 }
 
-/// Differences between runs in a case's deciding cost, relative to it.
+/// Differences of a case's deciding cost between runs, as shares of the cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BetweenRuns {
-    /// Source of the spread.
+    /// Source of the spread between runs.
     pub source: Source,
-    /// Number of earlier runs that count for the case; with too few of them the source is not
+    /// Number of earlier runs that count for the case. With too few, the source is not
     /// `earlier-records`.
     pub earlier_runs: u32,
-    /// Start of the first of the earlier runs (RFC 3339, UTC).
+    /// Start of the first of these earlier runs (RFC 3339, UTC); `None` without earlier runs.
     pub since: Option<String>,
-    /// Start of the last of the earlier runs (RFC 3339, UTC).
+    /// Start of the last of these earlier runs (RFC 3339, UTC); `None` without earlier runs.
     pub until: Option<String>,
-    /// Standard deviation between runs, relative to the cost.
+    /// Standard deviation of the cost between runs, as a share of the cost.
     pub share: f64,
-    /// Smallest half-width of the interval that even a very long run can reach.
+    /// Half-width of the interval that remains however long a run is, as a share of the cost.
     pub least_half_width: f64,
 }
 
-/// Source of the spread between runs of a measurement.
+/// Source of the spread of a cost between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// Earlier records of this machine, named with `--history`.
+    /// Earlier records of this machine, which were named with `--history`.
     EarlierRecords,
-    /// A constant calibrated on other machines.
+    /// A constant that was calibrated on other machines.
     Assumed,
 }
 
-/// Times of the walks of a working set after a switch.
+/// Times of successive walks over a working set after a switch.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reload {
-    /// Time of the 1st, 2nd, ... walk minus that of a settled walk, in nanoseconds.
+    /// Time of the first, second, ... walk after a switch minus the time of a settled walk, in
+    /// nanoseconds.
     pub walks_ns: Vec<Estimate>,
-    /// Time of a settled walk: the mean of the last three after each switch.
+    /// Time of a settled walk in nanoseconds: the mean of the last three walks after each switch.
     pub settled_ns: Estimate,
 }
 
-/// A point of a curve of cost over size: the cost at one size of the arrays.
+/// One point of a curve of cost against size.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CurvePoint {
     /// Size of one task's array in bytes.
     pub size_bytes: u64,
-    /// Index of the case among the findings' results.
+    /// Index of the case in [`Findings::results`].
     pub result: usize,
-    /// Total cost in nanoseconds.
+    /// Total cost of one switch in nanoseconds.
     pub total_ns: f64,
 }
 
-/// A size at which the cost curve changes its slope.
+/// A size of the arrays at which a cost curve changes its slope.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Knee {
-    /// The measured size before the knee.
+    /// Measured size immediately below the knee, in bytes.
     pub after_bytes: u64,
-    /// The measured size after the knee.
+    /// Measured size immediately above the knee, in bytes.
     pub before_bytes: u64,
-    /// Share of bootstrap resamples that put a knee at the same place or one grid step beside it.
+    /// Share of bootstrap resamples whose knee is at the same place or at an adjacent size.
     pub confidence: f64,
-    /// Cache or TLB of about that size, such as `L2: one array fits, two do not`; `None` if none is near.
+    /// Phrase for the cache or TLB of about that size, such as `L2: one array fits, two do not`;
+    /// `None` if none is near.
     pub cause: Option<String>,
 }
 
-/// Range of sizes of a curve between two knees.
+/// Range of array sizes between two knees of a curve.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Region {
-    /// First size of the region.
+    /// Smallest measured size in the region, in bytes.
     pub from_bytes: u64,
-    /// Last size of the region.
+    /// Largest measured size in the region, in bytes.
     pub to_bytes: u64,
-    /// Smallest total cost in the region, in nanoseconds.
+    /// Smallest total cost of a switch in the region, in nanoseconds.
     pub low_ns: f64,
-    /// Largest total cost in the region, in nanoseconds.
+    /// Largest total cost of a switch in the region, in nanoseconds.
     pub high_ns: f64,
-    /// Cache that holds the arrays of this region: `L1d`, `L2`, `L3`, or `memory`.
+    /// Name of the cache that holds the arrays: `L1d`, `L2`, `L3`, or `memory`.
     pub name: String,
 }
 
-/// Cost over size under otherwise equal conditions.
+/// Curve of total cost against array size, for cases that differ only in size.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Curve {
-    /// Conditions that the points have in common: `pipe, process, 2 tasks, stride 8 B, rmw`.
+    /// Conditions that all points share: `pipe, process, 2 tasks, stride 8 B, rmw`.
     pub title: String,
-    /// Points by ascending size.
+    /// Points of the curve by ascending size.
     pub points: Vec<CurvePoint>,
-    /// Knees between the regions.
+    /// Knees of the curve by ascending size.
     pub knees: Vec<Knee>,
-    /// Regions by ascending size.
+    /// Regions of the curve by ascending size.
     pub regions: Vec<Region>,
 }
 
-/// Statistics of a case's cycles, in addition to the trimmed means that give its cost.
+/// Statistics of a case's rounds, in addition to the trimmed means that give the cost.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CycleFinding {
-    /// Number of cycles that enter the cost.
+    /// Number of rounds from which the cost was computed.
     pub n: usize,
-    /// Plain mean of the deciding cost, which includes the tail that the trimmed mean leaves out.
+    /// Mean of the deciding cost without trimming, in nanoseconds.
     pub mean_ns: f64,
-    /// Correlation of each cycle with the one before, from -1 to 1. If it is far from 0, cycles are
-    /// not independent; the independent values are therefore the repetitions. `None` if nothing
-    /// varies.
+    /// Correlation of the deciding cost of each round with that of the round before, from -1 to 1.
+    /// Rounds are not independent if it is far from 0; therefore the cost's interval is computed
+    /// from repetitions. `None` if the cost does not vary.
     pub autocorrelation: Option<f64>,
 }
 
-/// Share of cycles on a shared core, and the cost on it.
+/// Share of rounds on a shared core, and the cost in these rounds.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Shared {
-    /// Share of the cycles in which the core was shared.
+    /// Number of rounds in which the core was shared, as a share of all rounds.
     pub share: f64,
-    /// Whether the case's costs are from cycles on an unshared core only, because there were enough
-    /// such cycles.
+    /// Whether the case's costs were computed without these rounds, because there were enough
+    /// others.
     pub is_left_out: bool,
-    /// Deciding cost of the case on a shared core, in nanoseconds at the same clock; `None` if there were too few such cycles.
+    /// Deciding cost of the case in rounds on a shared core, in nanoseconds at the same core clock;
+    /// `None` if there were too few.
     pub cost_ns: Option<Estimate>,
 }
 
-/// A part of the indirect cost.
+/// One of the two parts of the indirect cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The switch itself, which is slower because the walks evicted its cache lines.
+    /// The additional time of the switch itself, whose cache lines the walks have evicted.
     ColdSwitch,
-    /// The task's own data, which must be loaded again.
+    /// The additional time of reloading the task's own data.
     Reload,
 }
 
-/// The core's clock over a run.
+/// Core clock in a run.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CoreFinding {
-    /// Core cycles per second at which all costs are given: the median over the run, the core's
-    /// usual speed. `None` if the cycles of a multiplication are not known for this core.
+    /// Core clock in hertz at which all costs are given: the median over the run. `None` if the
+    /// number of cycles of a multiplication on this core is unknown.
     pub hertz: Option<f64>,
-    /// Core cycles per second at the fastest steady speed seen.
+    /// Fastest steady core clock in the run, in hertz; `None` if unknown.
     pub fastest_hertz: Option<f64>,
 }
 
-/// Precision that the run was asked to reach.
+/// Precision that the user requested for a run.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Plan")]
 pub struct Wanted {
-    /// Wanted relative half-width: 0.01 is 1 %.
+    /// Requested half-width of intervals, as a share of the estimate: 0.01 is 1 %.
     pub precision: f64,
-    /// Wanted confidence: 0.9 is 90 %.
+    /// Requested confidence of intervals: 0.9 is 90 %.
     pub confidence: f64,
-    /// Name of the preset, a list of cases.
+    /// Name of the preset from which the cases come.
     pub preset: String,
 }
 
@@ -544,33 +563,33 @@ impl From<&Plan> for Wanted {
     }
 }
 
-/// The way of sharing a cache that loses more.
+/// Which way of sharing a cache makes a walk slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LosesMore {
-    /// Time-sharing on one CPU.
+    /// Time-sharing on one CPU makes the walk slower.
     InTurn,
-    /// Concurrent use from two CPUs.
+    /// Concurrent use from two CPUs makes the walk slower.
     AtOnce,
-    /// Undecided, because the confidence intervals allow both.
+    /// The confidence intervals do not decide.
     #[serde(rename = "not-told")]
     Undecided,
 }
 
-/// A difference of two costs with its interval.
+/// Difference of two costs, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Difference {
-    /// Centre of the difference.
+    /// Estimate of the difference in nanoseconds.
     pub estimate: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval in nanoseconds.
     pub low: f64,
-    /// Upper end of the interval.
+    /// Upper end of the interval in nanoseconds.
     pub high: f64,
 }
 
 impl Difference {
-    /// Returns the difference, with an interval that holds for any values of both within their
-    /// intervals.
+    /// Returns `a` minus `b`. The interval contains every difference of two values within the
+    /// intervals of `a` and `b`.
     pub(crate) fn new(a: &Estimate, b: &Estimate) -> Difference {
         Difference {
             estimate: a.estimate - b.estimate,
@@ -588,58 +607,61 @@ impl Difference {
     }
 }
 
-/// A cache that two tasks share, time-shared and concurrently, at one size; times are in
-/// nanoseconds per walk.
+/// Comparison of two ways in which two tasks share a cache, at one array size: time-shared and
+/// concurrently. Times are in nanoseconds per walk.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SharedCache {
     /// Memory that each task walks over.
     pub working_set: WorkingSet,
-    /// Index of the time-sharing case among the results; `None` if there is none.
+    /// Index of the time-sharing case in [`Findings::results`]; `None` if there is none.
     #[serde(skip)]
     pub in_turn: Option<usize>,
-    /// Index of the concurrent case among the results.
+    /// Index of the concurrent case in [`Findings::results`].
     #[serde(skip)]
     pub at_once: usize,
-    /// Time of a walk of one task alone.
+    /// Time of a walk of one task alone, in nanoseconds; `None` if not measured.
     pub alone_ns: Option<Estimate>,
-    /// Additional time of a walk after a switch, with time-sharing.
+    /// Additional time of a walk after a switch with time-sharing, in nanoseconds; `None` if not
+    /// measured.
     pub in_turn_ns: Option<Estimate>,
-    /// Additional time of a walk during the other task's walk, with concurrent use.
+    /// Additional time of a walk during the other task's walks, in nanoseconds; `None` if not
+    /// measured.
     pub at_once_ns: Option<Estimate>,
-    /// Loss by time-sharing minus loss by concurrent use; `None` if withheld.
+    /// `in_turn_ns` minus `at_once_ns`; `None` if the two are not compared.
     pub in_turn_less_at_once_ns: Option<Difference>,
-    /// The way of sharing that loses more.
+    /// Which way of sharing makes a walk slower.
     pub loses_more: LosesMore,
-    /// Why the two ways of sharing are not compared; null if they are.
+    /// Reason why the two ways of sharing are not compared; null if they are.
     pub why: Option<String>,
 }
 
-/// Load latency at one size of memory.
+/// Load latency at one memory size.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Latency")]
 pub struct LoadLatency {
-    /// Size of the memory, in bytes.
+    /// Size of the memory in bytes.
     pub size_bytes: u64,
-    /// Time of a load, in nanoseconds.
+    /// Time of one load in nanoseconds.
     pub load_ns: f64,
 }
 
-/// All findings of a record.
+/// Findings from the record of a measurement.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
-    /// Requirements of the run.
+    /// Precision that the user requested.
     pub plan: Wanted,
-    /// One finding for each case of the plan, in order.
+    /// One finding for each case of the plan, in the plan's order.
     pub results: Vec<CaseFinding>,
-    /// One curve for each set of results that differ only in size and have at least four sizes.
+    /// Curves of cost against size, one for each group of cases that differ only in size and have
+    /// at least four sizes.
     pub curves: Vec<Curve>,
-    /// One entry for each size at which two tasks walked [concurrently](../method/shared-cache.md);
-    /// empty without `--concurrent`.
+    /// One entry for each size at which two tasks used a cache
+    /// [concurrently](../method/shared-cache.md). Empty without `--concurrent`.
     pub shared_cache: Vec<SharedCache>,
-    /// Load latency by size, measured in this run.
+    /// Load latencies measured in this run, by ascending memory size.
     pub latencies_ns: Vec<LoadLatency>,
-    /// The core's clock; `None` if it was not sampled.
+    /// Core clock in the run; `None` if it was not probed.
     pub core: Option<CoreFinding>,
-    /// Notes on the whole run, such as: cut off, interrupted, clock drifted.
+    /// Remarks on the whole run, such as that it was interrupted.
     pub flags: Vec<Flag>,
 }

@@ -1,4 +1,4 @@
-//! Flags on the numbers of a case.
+//! Computes the flags of a case: remarks on its costs.
 
 use switchcost_record::{Band, Case, Plan, Refusal};
 
@@ -10,7 +10,7 @@ use crate::measurement::stop::precision;
 use crate::measurement::verdict::{LEFT_OUT_USUAL, disturbance, other_tasks};
 use crate::statistics::Estimate;
 
-/// Flags that make a number suspect; other flags only qualify it.
+/// Flags that make a cost suspect. All other flags only qualify a cost.
 const SUSPICIOUS: [FlagName; 4] = [
     FlagName::PartlyDisturbed,
     FlagName::Negative,
@@ -18,24 +18,25 @@ const SUSPICIOUS: [FlagName; 4] = [
     FlagName::AboveReloadBound,
 ];
 
-/// Share of involuntary switches per hand-off that the timer alone may cause under the default
-/// policy.
+/// Largest number of involuntary switches, as a share of switches, that is usual under the default
+/// policy because of the timer alone.
 const INVOLUNTARY_USUAL: f64 = 0.05;
 
-/// Largest relative distance of the plain mean from the trimmed one without a flag.
+/// Largest difference between the means with and without trimming, as a share, without a flag.
 const HEAVY_TAIL: f64 = 0.05;
 
-/// Largest share of shared cycles that moves no cost by more than its interval.
+/// Largest share of rounds on a shared core that is negligible, because these rounds change no cost
+/// by more than its interval.
 const SHARED_USUAL: f64 = 0.05;
 
-/// Whether a number with these flags is suspect.
+/// Whether these flags make a cost suspect.
 pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
     flags.iter().any(|flag| SUSPICIOUS.contains(&flag.name))
 }
 
 impl CaseFinding {
-    /// Returns the names of the flags that make the cost of the bare switch or hand-off suspect,
-    /// not only that of its data.
+    /// Returns the names of the flags that make the cost of the switch or hand-off itself suspect,
+    /// not only that of its working set.
     pub fn doubts_of_switch(&self) -> Vec<&'static str> {
         let cost = self.direct_ns.as_ref().or(self.handoff_ns.as_ref());
         let is_of_it = |flag: &&Flag| match flag.name {
@@ -51,7 +52,7 @@ impl CaseFinding {
     }
 }
 
-/// Returns all flags of a case that has numbers.
+/// Returns all flags of a case that has costs.
 pub(crate) fn flags(
     found: &CaseFinding,
     judged: &Judged<'_>,
@@ -83,8 +84,8 @@ fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// Returns the flag for shared CPUs: time slices of other tasks are left out, but not their effect
-/// on caches and run queue.
+/// Returns the flag that other tasks ran on the CPU. Their time slices are left out of the cost,
+/// but not their effect on caches and run queue.
 fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
     let (whose, why) = judged.is_beside_others().then(|| other_tasks(judged))?;
     let detail = format!(
@@ -96,7 +97,8 @@ fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// Returns the flag for missing repetitions, with the reason for the last one.
+/// Returns the flag that repetitions could not be run, with the reason for the last one; `None` if
+/// `refusals` is empty.
 pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     let last = refusals.last()?;
     let detail = format!(
@@ -110,7 +112,8 @@ pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     })
 }
 
-/// Returns the costs of a case by name; the hand-off only if it differs from the switch.
+/// Returns the costs of a case by name. The cost of a hand-off is `None` if it equals that of a
+/// switch.
 fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
     let handoff = found
         .handoff_ns
@@ -163,8 +166,8 @@ fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
     })
 }
 
-/// Returns the flag for a reload above the bound, which covers the task's own lines, not the
-/// kernel's.
+/// Returns the flag that the reload cost exceeds its bound; `None` if it does not. The bound is for
+/// the task's own lines, not for those of the kernel.
 fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
     let (indirect, bound) = (found.indirect_ns.as_ref()?, found.reload_bound_ns?);
     let cost = found.indirect_reload_ns.as_ref().unwrap_or(indirect);
@@ -191,7 +194,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         cost.relative_half_width_within_run()
     };
     let wanted = precision(plan);
-    // On a shared core more time would not help.
+    // On a shared core a longer run would not narrow the interval.
     let is_wide =
         reached > wanted && cost.is_distinguishable_from_zero() && !found.is_of_shared_core();
     let remedy = match own {
@@ -202,7 +205,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         ),
         _ => "give the run more time".to_owned(),
     };
-    // The printed interval holds for other runs, too, and may be wider.
+    // The reported interval also covers the spread between runs, so it may be wider.
     let of = if own.is_some() {
         ""
     } else {
@@ -219,7 +222,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     })
 }
 
-/// Returns the flag for too few cycles on an unshared core.
+/// Returns the flag that too few rounds were on an unshared core; `None` if there were enough.
 fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     let shared = found
         .shared
@@ -240,8 +243,8 @@ fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// Returns the flag for a heavy tail, which programs pay although it is trimmed. The flag is not
-/// used if other tasks ran, because their time slices are trimmed.
+/// Returns the flag that the mean without trimming is much larger than the cost, because programs
+/// also pay for this tail. `None` if other tasks ran, whose time slices are the tail.
 fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
     let (mean, cost) = (found.cycles?.mean_ns, found.deciding()?);
     let apart = (mean - cost.estimate).abs();
@@ -281,8 +284,9 @@ fn missing_calls_flag(case: &Case) -> Option<Flag> {
     })
 }
 
-/// Returns the flag for involuntary switches. Under the default policy a wake-up may preempt the
-/// waker. A mechanism that never blocks has no other switches.
+/// Returns the flag that many switches were involuntary. Under the default policy, a woken task may
+/// preempt the task that woke it. `None` for a mechanism that never blocks, whose switches are all
+/// involuntary.
 fn involuntary(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     let remedy = if judged.remedies.allows_real_time {
         "; real-time priority prevents it"
@@ -306,7 +310,7 @@ fn interval(estimate: &Estimate) -> String {
     format!("{} to {}", time(estimate.low), time(estimate.high))
 }
 
-/// Formats a time in a sentence with about three digits.
+/// Formats a time for a sentence, with about three digits and a unit.
 fn time(ns: f64) -> String {
     match ns.abs() {
         size if size >= 1e6 => format!("{:.2} ms", ns / 1e6),

@@ -1,5 +1,5 @@
-//! Windows of one case, sorted into clean and left out, and batches that were run for counters or
-//! single hand-offs.
+//! The windows of one case, judged clean or disturbed, and the batches that were run for counters
+//! or for single hand-offs.
 
 use switchcost_record::{
     Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample,
@@ -9,29 +9,30 @@ use switchcost_units::TickRate;
 use crate::measurement::cleanliness::{pause, reasons_of_window, time_of_others};
 use crate::measurement::findings::Excluded;
 
-/// Largest share of disturbed samples; beyond it, even clean-looking samples are not trusted.
+/// Largest share of disturbed windows. If more are disturbed, the clean ones are not trusted
+/// either.
 const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
 
-/// Largest share of the time that other tasks may have: interrupts and the like take a hundredth,
-/// an equal competitor a half.
+/// Largest share of the time that may go to other tasks. Interrupts take about a hundredth, and an
+/// equal competitor takes half.
 const FOREIGN_LIMIT: f64 = 0.1;
 
-/// Least reported share of other tasks: smaller ones come from interrupts and the kernel's own
-/// work.
+/// Least share of the time for other tasks that is reported. Smaller shares come from interrupts
+/// and the kernel's own work.
 const SHARE_REPORTED: f64 = 0.05;
 
-/// Advice that still applies to the user's command: advice that the command line or the case
-/// already follows is left out.
+/// Which remedies may be advised. A remedy that the user's command line or the case already
+/// contains is not advised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Remedies {
-    /// Whether real-time priority may be advised: it was requested but refused.
+    /// Whether real-time priority may be advised, because it was requested and refused.
     pub(crate) allows_real_time: bool,
-    /// Whether a CPU may be advised: the CPU is not left to the scheduler.
+    /// Whether another CPU may be advised, because tasks are pinned.
     pub(crate) names_cpu: bool,
 }
 
 impl Remedies {
-    /// Creates the advice for a case under these controls.
+    /// Returns the remedies that may be advised for a case under these controls.
     pub(crate) fn new(case: &Case, controls: &[Control]) -> Remedies {
         let is_refused =
             |control: &Control| matches!(control.outcome, ControlOutcome::Refused { .. });
@@ -44,7 +45,7 @@ impl Remedies {
         }
     }
 
-    /// Returns the remedy for another load on the measured CPU.
+    /// Returns the remedy against other load on the measured CPU.
     pub(crate) fn against_load(self) -> String {
         let mut ways = vec!["stop the other load"];
         ways.extend(self.allows_real_time.then_some("allow real-time priority"));
@@ -57,32 +58,33 @@ impl Remedies {
         }
     }
 
-    /// Returns `advice` about the CPU if a CPU may be advised.
+    /// Returns `advice` if another CPU may be advised, else an empty text.
     pub(crate) fn advise_cpu(self, advice: &'static str) -> &'static str {
         if self.names_cpu { advice } else { "" }
     }
 }
 
-/// Windows of one case, sorted into clean and left out.
+/// The windows and batches of one case, judged clean or disturbed.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged<'a> {
     pub(crate) case: &'a Case,
     pub(crate) rate: TickRate,
-    /// Batches with counters or single hand-offs.
+    /// Batches that were run for counters or for single hand-offs.
     pub(crate) instrumented: Vec<&'a Sample>,
-    /// Windows of cycles that were not disturbed.
+    /// Clean windows.
     pub(crate) windows: Vec<&'a Cycles>,
-    /// All windows of cycles.
+    /// All windows, clean or disturbed.
     pub(crate) all_windows: Vec<&'a Cycles>,
     pub(crate) excluded: Excluded,
-    /// CPU quota of the run's control group.
+    /// CPU quota of the run's control group; `None` without a quota.
     pub(crate) quota: Option<&'a CpuQuota>,
-    /// Advice that the command line leaves open.
+    /// Remedies that may be advised.
     pub(crate) remedies: Remedies,
 }
 
 impl<'a> Judged<'a> {
-    /// Judges whole windows; shorter disturbances are judged by the probes of each cycle.
+    /// Judges each window as a whole. Shorter disturbances are later judged by the probes of each
+    /// round.
     pub(crate) fn new(
         case: &'a Case,
         rate: TickRate,
@@ -122,22 +124,23 @@ impl<'a> Judged<'a> {
         self.quota.filter(|_| !self.case.policy.is_real_time())
     }
 
-    /// Whether no undisturbed window is left from which a cost could be estimated.
+    /// Whether the case has no clean window.
     pub(crate) fn is_empty(&self) -> bool {
         self.all_windows.is_empty()
     }
 
-    /// Returns the share of the windows that were left out.
+    /// Returns the number of disturbed windows as a share of all windows.
     pub(crate) fn excluded_share(&self) -> f64 {
         self.excluded.total as f64 / (self.excluded.of as f64).max(1.0)
     }
 
-    /// Returns the share of the time of all samples, clean or not, that went to other tasks; 0 if
-    /// not known.
+    /// Returns the share of the time in which other tasks ran, over all windows and batches; 0 if
+    /// unknown.
     ///
-    /// A load on the same CPU lets short batches pass between its time slices. Such batches look
-    /// clean one by one, but find caches and run queue as the load left them. Time stolen by other
-    /// machines does not count for cycles, because the trimmed mean leaves out the lengthened ones.
+    /// A load on the same CPU leaves time for short batches between its time slices. Each of these
+    /// batches looks clean, but the load has changed caches and run queue. Time that other guests
+    /// took is not counted in windows, because the trimmed mean excludes the rounds that were
+    /// lengthened.
     pub(crate) fn foreign_share(&self) -> f64 {
         let of_samples = self.instrumented.iter().map(|sample| &sample.evidence);
         let of_windows = || self.all_windows.iter().map(|window| &window.evidence);
@@ -162,28 +165,29 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// Whether other tasks had more of the time than interrupts and the like take.
+    /// Whether other tasks ran for more of the time than interrupts and kernel work explain.
     pub(crate) fn has_competitor(&self) -> bool {
         self.foreign_share() > FOREIGN_LIMIT
     }
 
-    /// Whether other tasks had a reportable share of the time, in a case of ordinary tasks.
+    /// Whether other tasks ran for a reportable share of the time, in a case of ordinary tasks.
     pub(crate) fn is_beside_others(&self) -> bool {
         self.is_measured_beside_others() && self.foreign_share() > SHARE_REPORTED
     }
 
-    /// Whether the case has ordinary tasks, which are measured in cycles between the time slices of others.
+    /// Whether the case has windows of ordinary tasks. Their rounds are measured between the time
+    /// slices of other tasks.
     fn is_measured_beside_others(&self) -> bool {
         !self.case.policy.is_real_time() && !self.all_windows.is_empty()
     }
 
-    /// Whether so much was disturbed that clean-looking samples are not trusted either.
+    /// Whether the case was disturbed so much that its clean windows are not trusted either.
     pub(crate) fn is_too_disturbed(&self) -> bool {
         self.excluded_share() > LEFT_OUT_LIMIT
             || self.has_competitor() && !self.is_measured_beside_others()
     }
 
-    /// Returns the counted switches per hand-off in the switching arms.
+    /// Returns the number of switches per hand-off in the switching arms; `None` if unknown.
     pub(crate) fn switches_per_handoff(&self) -> Option<f64> {
         switches_per_handoff(self.case, self.counted_windows())
     }
@@ -197,12 +201,14 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// Returns the kernel switches per hand-off over all windows, disturbed or not.
+    /// Returns the number of kernel switches per hand-off over all windows, clean or disturbed;
+    /// `None` if unknown.
     pub(crate) fn kernel_switches_per_handoff(&self) -> Option<f64> {
         kernel_switches_per_handoff(self.case, &self.all_windows)
     }
 
-    /// Returns the share of the kernel's switches in the switching arms that were involuntary.
+    /// Returns the number of involuntary switches as a share of the kernel's switches; `None` for
+    /// user-level mechanisms, or without switches.
     pub(crate) fn involuntary_share(&self) -> Option<f64> {
         if self.case.between == Between::User {
             return None;
@@ -219,8 +225,8 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Returns switches per hand-off: the kernel's count, or the mechanism's own if the kernel sees
-/// none.
+/// Returns the number of switches per hand-off: by the mechanism's own count for user-level
+/// mechanisms, and by the kernel's count for others.
 fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if case.between != Between::User || case.runtime.is_some() {
         return kernel_switches_per_handoff(case, windows);
@@ -228,9 +234,10 @@ fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     per_handoff(windows, |window| window.user_switches as f64)
 }
 
-/// Returns the kernel switches per hand-off, by the tasks' own count if there is one. Otherwise the
-/// switches of commands are subtracted: on one CPU every command takes its switches; across CPUs a
-/// task may find a command without having slept.
+/// Returns the number of kernel switches per hand-off, from the tasks' own counts if all windows
+/// have them. Otherwise, switches due to commands are subtracted if all tasks are on one CPU, where
+/// each command causes its planned switches. Across CPUs, a task may get a command without having
+/// slept.
 fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if let Some(counted) = counted(windows) {
         return Some(counted.switches.total() as f64 / counted.handoffs as f64);
@@ -247,7 +254,7 @@ fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> 
     })
 }
 
-/// Returns the total count of the tasks in all windows; `None` if a window has no count.
+/// Returns the sum of the tasks' own counts over all windows; `None` if a window has none.
 fn counted(windows: &[&Cycles]) -> Option<CountedHandoffs> {
     let mut sum = CountedHandoffs::default();
     for window in windows {

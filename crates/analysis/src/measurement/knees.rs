@@ -1,5 +1,4 @@
-//! Finds the sizes at which a cost curve changes its slope, with their confidence and likely cache
-//! or TLB.
+//! Finds the sizes at which a cost curve changes its slope, with their confidence.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -7,34 +6,36 @@ use rand_chacha::ChaCha8Rng;
 use crate::measurement::segments::{Point, cuts};
 use crate::statistics::order_statistics::median;
 
-/// Number of resamples for the confidence of a knee; the standard error is then at most 3.5 %.
+/// Number of bootstrap resamples for the confidence of a knee. The standard error of the confidence
+/// is then at most 3.5 %.
 const RESAMPLES: usize = 200;
-/// Smallest step that counts as a knee, as a share: within a region the placement of pages makes a
-/// real curve uneven.
+/// Least step of the cost that counts as a knee, as a share. Within a region, page placement makes
+/// real curves uneven.
 const ROUGHNESS: f64 = 0.05;
 
-/// A size of a curve, with its measurements.
+/// One size of a curve, with the measured costs.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured<'a> {
     pub(crate) size_bytes: u64,
     pub(crate) total_ns: f64,
-    /// Standard error of the total cost, relative to the total cost.
+    /// Standard error of the total cost, as a share of the total cost.
     pub(crate) relative_error: f64,
-    /// Total cost of each repetition.
+    /// Total cost of each repetition in nanoseconds.
     pub(crate) repetitions: &'a [f64],
 }
 
-/// Point of a curve after which a knee lies.
+/// Position of a knee in a curve: the index of the last point before the knee, and the confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KneePosition {
     pub(crate) after: usize,
-    /// Share of resamples that put a knee here or one step away, by the rule of succession.
+    /// Share of bootstrap resamples with a knee at this position or an adjacent one, by the rule of
+    /// succession.
     pub(crate) confidence: f64,
 }
 
-/// Returns the knees of a curve of positive totals, in order of size: the cuts between straight
-/// pieces of the logarithm of the total over the logarithm of the size. The confidence comes from
-/// the bootstrap (Efron 1979) over the repetitions of each size.
+/// Returns the knees of a curve whose totals are above 0, by ascending size. A knee is a cut
+/// between straight pieces of the logarithm of the total against the logarithm of the size.
+/// Confidences come from the bootstrap (Efron 1979) over the repetitions of each size.
 pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<KneePosition> {
     let points: Vec<Point> = curve
         .iter()
@@ -60,12 +61,12 @@ pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<KneePosition> {
 fn share_near(resamples: &[Vec<usize>], after: usize) -> f64 {
     let is_near = |cuts: &&Vec<usize>| cuts.iter().any(|cut| cut.abs_diff(after) <= 1);
     let near = resamples.iter().filter(is_near).count();
-    // Laplace's rule of succession: agreement of all resamples is not certainty.
+    // Laplace's rule of succession, because agreement of all resamples is no certainty.
     (near + 1) as f64 / (resamples.len() + 2) as f64
 }
 
-/// Converts a size to a point on logarithmic scales; the error of a logarithm is the relative
-/// error.
+/// Returns a size and a total cost as a point on logarithmic scales. The error of a logarithm is
+/// the relative error.
 fn point(measured: &Measured<'_>, total_ns: f64) -> Point {
     let sigma = measured.relative_error.hypot(ROUGHNESS);
     Point {
@@ -75,8 +76,8 @@ fn point(measured: &Measured<'_>, total_ns: f64) -> Point {
     }
 }
 
-/// Draws as many repetitions with replacement and returns their median; the original point if the
-/// median is not above 0.
+/// Returns a curve whose points are medians of repetitions that were drawn with replacement. A
+/// point whose median is not above 0 stays as in `points`.
 fn resample(curve: &[Measured<'_>], points: &[Point], random: &mut ChaCha8Rng) -> Vec<Point> {
     let redraw = |(measured, original): (&Measured<'_>, &Point)| {
         let repetitions = measured.repetitions;

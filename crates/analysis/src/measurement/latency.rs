@@ -1,12 +1,12 @@
-//! Load latency by size, from the pointer chases of the record.
+//! Load latencies by memory size, from the pointer chases in a record.
 
 use switchcost_record::Latency;
 use switchcost_units::TickRate;
 
 use crate::statistics::order_statistics::median;
 
-/// Returns the nanoseconds per load by size in bytes, smallest first. Sizes without a usable walk
-/// are left out.
+/// Returns pairs of memory size in bytes and time per load in nanoseconds, smallest size first.
+/// Sizes without a usable walk are left out.
 pub(crate) fn sort_by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> {
     let mut curve: Vec<_> = latencies
         .iter()
@@ -17,8 +17,8 @@ pub(crate) fn sort_by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f
     curve
 }
 
-/// Returns the load latency by the median walk; the minimum would favour the walk with the luckiest
-/// pages.
+/// Returns the time per load of the median walk in nanoseconds. The minimum would be that of the
+/// walk with the most favourable pages.
 fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
     let mut ticks: Vec<f64> = latency
         .walk_ticks
@@ -29,8 +29,9 @@ fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
     (ns.is_finite() && latency.size_bytes.0 > 0).then_some(ns)
 }
 
-/// Returns the latency at a size, interpolated over the logarithm of the size between measured
-/// sizes, and constant outside. Returns `None` if nothing was measured. `curve` is sorted by size.
+/// Returns the latency at `size` bytes in nanoseconds, interpolated between measured sizes over the
+/// logarithm of the size, and constant outside of them. `curve` is sorted by size. `None` if
+/// `curve` is empty.
 pub(crate) fn interpolate(curve: &[(u64, f64)], size: f64) -> Option<f64> {
     let above = curve.partition_point(|(measured, _)| (*measured as f64) < size);
     let (Some(high), Some(low)) = (

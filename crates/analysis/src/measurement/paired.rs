@@ -1,5 +1,5 @@
-//! Computes one value of each quantity per repetition: the trimmed mean, over the repetition's
-//! cycles, of the difference of the two arms.
+//! Computes one value per quantity and repetition: the trimmed mean over the repetition's rounds of
+//! the difference between the two arms. (The code's name for a round is *cycle*.)
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use crate::measurement::speed::{Sharing, Speed};
 use crate::measurement::turns::Turns;
 use crate::statistics::order_statistics::trimmed_mean;
 
-/// Least number of cycles of the chosen kind in a repetition, unless the repetition has fewer
-/// cycles in all. Fewer cycles may be of that kind by a chance probe result.
+/// Least number of rounds of the chosen kind in a repetition, unless the repetition has fewer
+/// rounds in total. Fewer rounds may be of that kind by an erroneous probe.
 const FEWEST: usize = 5;
 
-/// Times of one cycle, in nanoseconds at the reference speed.
+/// Times of one round in nanoseconds at the reference core clock.
 #[derive(Clone, Debug, PartialEq)]
 enum Cycle {
-    /// A switching arm and its baseline.
+    /// Times of a switching arm and of its baseline, without and with working set.
     Arms { direct: Level, total: Option<Level> },
-    /// A switch and the walks after it.
+    /// Times of a switch and of the walks after the switch.
     Visit(Visit),
 }
 
@@ -34,7 +34,7 @@ impl Cycle {
         let level = |arms| level(batches, speed, case, arms);
         let total = level([Arm::BaselineTotal, Arm::SwitchTotal]);
         if !case.mechanism.hands_over() {
-            // In this case no token is handed on.
+            // A concurrent case hands over no token.
             return Some(Cycle::Arms {
                 direct: Level::default(),
                 total: Some(total?),
@@ -46,7 +46,8 @@ impl Cycle {
         })
     }
 
-    /// Returns the deciding cost of the case, which has a working set or not.
+    /// Returns the deciding cost of the round in nanoseconds; `None` if it has no batches with the
+    /// working set. `is_without_set` says that the case has no working set.
     fn deciding(&self, is_without_set: bool) -> Option<f64> {
         match self {
             Cycle::Visit(visit) => Some(visit.total()),
@@ -56,16 +57,16 @@ impl Cycle {
     }
 }
 
-/// Times of the two arms of a cycle, with or without walks.
+/// Times of the two arms of a round, either without or with working set, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Level {
     /// Time of a hand-off in the switching arm.
     switching: f64,
     baseline: f64,
-    /// Additional time of a walk in the switching arm, in unscaled nanoseconds, because memory does
-    /// not follow the core's clock.
+    /// Time of a walk in the switching arm minus that in the baseline, not scaled to the reference
+    /// clock, because memory does not follow the core's clock.
     reload: f64,
-    /// Time of a walk of the baseline, in unscaled nanoseconds.
+    /// Time of a walk in the baseline, not scaled to the reference clock.
     walk: f64,
 }
 
@@ -75,18 +76,19 @@ impl Level {
     }
 }
 
-/// Cycles that a value is computed from.
+/// Kind of rounds from which a value is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// Cycles on an unshared core.
+    /// Rounds on an unshared core.
     Unshared,
-    /// Cycles on a shared core.
+    /// Rounds on a shared core.
     Shared,
-    /// All cycles, shared or not.
+    /// All rounds.
     Every,
 }
 
-/// Returns the quantities of a case by repetition.
+/// Returns the values of all quantities of a case, one per repetition, from rounds of the kind
+/// `choice`.
 pub(crate) fn quantities(
     case: &Case,
     windows: &[&Cycles],
@@ -102,7 +104,8 @@ pub(crate) fn quantities(
     quantities
 }
 
-/// Returns statistics of a case's cycles, in addition to the trimmed means that give its cost.
+/// Returns statistics of a case's rounds, in addition to the trimmed means that give the cost;
+/// `None` without rounds.
 pub(crate) fn cycles_seen(
     case: &Case,
     windows: &[&Cycles],
@@ -133,8 +136,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Returns the correlation of each cycle with the one before, about the mean of each repetition
-/// (Box and Jenkins, "Time series analysis", 1970); `None` if nothing varies.
+/// Returns the correlation of each value with the one before, about the mean of each repetition
+/// (Box and Jenkins, "Time series analysis", 1970); `None` if the values do not vary.
 fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     let (mut products, mut squares) = (0.0, 0.0);
     for costs in repetitions {
@@ -148,8 +151,8 @@ fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     (squares > 0.0).then(|| products / squares)
 }
 
-/// Returns the cycles of the chosen kind without other tasks, by repetition, for repetitions that
-/// have enough.
+/// Returns, for each repetition that has enough of them, the rounds of the chosen kind in which no
+/// other task ran.
 fn cycles_by_repetition(
     case: &Case,
     windows: &[&Cycles],
@@ -176,8 +179,8 @@ fn cycles_by_repetition(
         .collect()
 }
 
-/// Returns the share of cycles on an unshared core among those of steady speed; `None` if there are
-/// none.
+/// Returns the number of rounds on an unshared core as a share of the rounds at steady core clock;
+/// `None` if there are none.
 pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
     let (mut unshared, mut steady) = (0.0, 0.0);
     for sharing in windows
@@ -191,8 +194,8 @@ pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> 
     (steady > 0.0).then(|| unshared / steady)
 }
 
-/// Returns the mean time of the additions divided by that of the chain, in the cycles on a shared
-/// core; `None` if there are no such cycles.
+/// Returns the mean time of the additions over that of the multiplications, in rounds on a shared
+/// core; `None` if there are none.
 pub(crate) fn shared_ratio(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
     let cycles = windows.iter().flat_map(|window| cycles_of(window));
     let shared = cycles.filter(|batches| speed.sharing(batches) == Sharing::Shared);
@@ -211,7 +214,7 @@ fn is_chosen(sharing: Sharing, choice: Choice) -> bool {
     }
 }
 
-/// Returns the batches of each complete cycle.
+/// Returns the batches of each complete round of a window.
 fn cycles_of(window: &Cycles) -> impl Iterator<Item = Vec<Batch>> {
     let batches: Vec<Batch> = window.batches.iter().collect();
     let length = window.batches_per_cycle.max(1) as usize;
@@ -236,7 +239,7 @@ fn level(
             .then(|| sum / handoffs)
             .filter(|mean| mean.is_finite())
     };
-    // A synthetic switch consists of time, and does not follow the core's clock.
+    // A synthetic switch has a defined length in time, which does not scale with the core clock.
     let handoff: fn(&Speed, &Batch) -> f64 = match case.mechanism {
         Mechanism::Synthetic => |speed, batch| speed.ns(batch.handoff_ticks),
         _ => |speed, batch| speed.scaled_ns(batch.handoff_ticks, batch),
@@ -307,8 +310,8 @@ fn add(quantities: &mut Quantities, case: &Case, cycles: &[Cycle], switches_per_
         .extend(total(|level| level.reload));
 }
 
-/// Adds the quantities of visits. A visit has one switch, whatever the mechanism: the return to the
-/// task.
+/// Adds the values of a repetition that measures the reload. Such a round (visit) has a single
+/// switch, the return to the task, whatever the mechanism.
 fn add_visits(quantities: &mut Quantities, cycles: &[Cycle]) {
     let visits = cycles.iter().filter_map(|cycle| match cycle {
         Cycle::Visit(visit) => Some(visit.clone()),

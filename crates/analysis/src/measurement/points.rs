@@ -1,5 +1,5 @@
-//! All measured times, each at its time in the run, with the reasons for leaving some out: for
-//! drawing, not for estimates.
+//! Mean times of all windows of a record for plots, each with its time in the run and the reasons
+//! to leave it out.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use switchcost_units::TickRate;
 
 use crate::measurement::cleanliness::reasons_of_window;
 
-/// Mean of one arm over one window of cycles.
+/// Mean time of one arm in one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Index into the plan's cases.
+    /// Index of the case in the plan.
     pub case: u32,
-    /// Arm of the batch.
+    /// Arm of the batches.
     pub arm: Arm,
-    /// Time of the window, in seconds since the start of the run.
+    /// Start of the window in seconds since the start of the run.
     pub at_seconds: f64,
-    /// Time of a hand-off with its walk, in seconds.
+    /// Mean time of a hand-off with its walk over the working set, in seconds.
     pub handoff_seconds: f64,
-    /// Names of the reasons for which the window enters no estimate; empty if it was undisturbed.
+    /// Names of the reasons why the window is left out of the estimates; empty for a clean window.
     pub left_out: Vec<&'static str>,
 }
 
-/// Returns all points of a record, in order.
+/// Returns the points of a record, in the order of the record.
 pub fn points(record: &MeasureRecord) -> Vec<Point> {
     let rate = record.header.clock.ticks_per_second;
     record

@@ -1,5 +1,5 @@
-//! Measures the reload of a working set after a switch: the time of each of the first walks above
-//! settled walks.
+//! Computes the reload of a working set after a switch: the additional time of each of the first
+//! walks, compared with settled walks.
 
 use switchcost_record::{Arm, Batch};
 
@@ -9,27 +9,30 @@ use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 use crate::statistics::order_statistics::trimmed_mean;
 
-/// Number of last walks of a visit that are taken as settled.
+/// Number of walks at the end of a visit that count as settled.
 const SETTLED: usize = 3;
 
-/// Least share of the sum in the last counted walk that shows that the reload continues after it.
+/// Least share of the reload in the last walk before the settled ones which shows that the reload
+/// continues beyond it.
 const NOT_SETTLED: f64 = 0.05;
 
-/// Times of one switch away and back, and of the walks after it.
+/// Times of one visit: a switch away and back, and the walks after the return.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Visit {
-    /// Time of the hand-off from the other task minus that of a settled hand-off to the task itself, in nanoseconds at the reference speed.
+    /// Time of the hand-off from the other task minus `settled_handoff`, in nanoseconds at the
+    /// reference core clock.
     pub(crate) handoff: f64,
-    /// Time of a settled hand-off of the task to itself.
+    /// Time of a hand-off of the task to itself after the reload, in nanoseconds at the reference
+    /// core clock.
     pub(crate) settled_handoff: f64,
-    /// Time of each walk above the settled walks, in unscaled nanoseconds, because memory does not
-    /// follow the core's clock.
+    /// Time of each walk minus the time of a settled walk, in nanoseconds, not scaled to the
+    /// reference clock, because memory does not follow the core's clock.
     walks: Vec<f64>,
     settled_walk: f64,
 }
 
 impl Visit {
-    /// Makes a visit; `None` if the batches are not those of a visit.
+    /// Returns the times of a visit; `None` if the batches are not those of a visit.
     pub(crate) fn new(batches: &[Batch], speed: &Speed) -> Option<Visit> {
         let (first, rest) = batches.split_first()?;
         let is_visit = first.arm == Arm::SwitchTotal
@@ -56,18 +59,18 @@ impl Visit {
         })
     }
 
-    /// Returns by how much the walks after the switch together take longer than settled walks.
+    /// Returns the additional time of all walks after the switch together, in nanoseconds.
     pub(crate) fn reload(&self) -> f64 {
         self.walks.iter().sum()
     }
 
-    /// Returns the whole cost of losing the CPU once: the hand-off and the reload.
+    /// Returns the whole cost of losing the CPU once in nanoseconds: the hand-off and the reload.
     pub(crate) fn total(&self) -> f64 {
         self.handoff + self.reload()
     }
 }
 
-/// Reload values of a case by repetition.
+/// Times of the walks after a switch, one value per repetition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reloads {
     walks: Vec<Vec<f64>>,
@@ -75,7 +78,7 @@ pub(crate) struct Reloads {
 }
 
 impl Reloads {
-    /// Adds the visits of a repetition.
+    /// Adds the trimmed means over the visits of a repetition.
     pub(crate) fn add(&mut self, visits: &[Visit]) {
         let reported = visits
             .iter()
@@ -94,7 +97,8 @@ impl Reloads {
         ));
     }
 
-    /// Returns the reload; `None` if there are no values, or too few.
+    /// Returns the estimates for each walk and for settled walks; `None` without values, or with
+    /// too few for an interval.
     pub(crate) fn finding(&self, confidence: f64) -> Option<Reload> {
         let walks: Option<Vec<_>> = self
             .walks
@@ -109,8 +113,8 @@ impl Reloads {
     }
 }
 
-/// Returns the flag for a working set whose reload continues into the last walk before the settled
-/// ones.
+/// Returns the flag that the reload continues beyond the walks that were measured; `None` if it
+/// does not.
 pub(crate) fn unsettled_flag(reload: &Reload) -> Option<Flag> {
     let last = reload.walks_ns.last()?;
     let sum: f64 = reload

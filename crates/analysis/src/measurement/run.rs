@@ -1,4 +1,4 @@
-//! Computes the findings of a whole record.
+//! Computes the findings from the whole record of a measurement.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,12 @@ use crate::measurement::judged::{Judged, Remedies};
 use crate::measurement::latency;
 use crate::measurement::speed::Speed;
 
-/// Largest accepted drift of the clock. Crystals differ by 20 to 50 parts in a million and are stable; a larger difference means
-/// another clock, or an unsteady one.
+/// Largest accepted drift of the clock, as a share. The rates of crystals differ by 20 to 50 parts
+/// per million and are stable. A larger drift means another clock, or an unstable one.
 const DRIFT_LIMIT: f64 = 50e-6;
 
-/// Analyses a record. The result is deterministic, and independent of the order of samples.
+/// Returns the findings from a record. The result is deterministic, and does not depend on the
+/// order of samples.
 pub fn analyse(record: &MeasureRecord) -> Findings {
     let header = &record.header;
     let rate = header.clock.ticks_per_second;
@@ -76,7 +77,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     }
 }
 
-/// Groups items by case of the plan; items of no case are left out.
+/// Groups items by the index of their case in the plan. Items with an invalid index are left out.
 pub(crate) fn group_by_case<'a, T>(
     record: &MeasureRecord,
     items: &'a [T],
@@ -91,7 +92,7 @@ pub(crate) fn group_by_case<'a, T>(
     lists
 }
 
-/// Returns notes on the run as a whole.
+/// Returns the flags for the whole run.
 fn flags(record: &MeasureRecord) -> Vec<Flag> {
     let mut flags = Vec::new();
     match record.end {
@@ -114,7 +115,8 @@ fn flags(record: &MeasureRecord) -> Vec<Flag> {
     flags
 }
 
-/// Returns the flag for pauses, during which samples are left out.
+/// Returns the flag that the run was paused; `None` if it was not. Windows with pauses are left
+/// out.
 fn paused(record: &MeasureRecord) -> Option<Flag> {
     let cases = &record.header.plan.cases;
     let pauses: Vec<Nanos> = record
@@ -138,8 +140,8 @@ fn paused(record: &MeasureRecord) -> Option<Flag> {
     })
 }
 
-/// Returns the flag for emptied caches and for cores that slept before a batch, which change the
-/// costs.
+/// Returns the flag that caches were flushed or tasks slept before each batch, which changes the
+/// costs; `None` if neither.
 fn unusual_rounds(rounds: &Rounds) -> Option<Flag> {
     let is_unusual = rounds.flush_bytes.is_some() || rounds.pause_ns.is_some();
     is_unusual.then(|| Flag {

@@ -1,4 +1,5 @@
-//! Widens an interval so that it holds for the machine, not only for the half minute of the run.
+//! Widens an interval so that it covers other runs on the machine, not only the variation within a
+//! run of half a minute.
 
 use switchcost_record::{Case, CostName, EarlierCase, Header};
 
@@ -7,16 +8,17 @@ use crate::measurement::findings::{BetweenRuns, Source};
 use crate::statistics::Estimate;
 use crate::statistics::quantiles::{normal, student};
 
-/// Assumed standard deviation between runs of one machine, relative to the cost, if no records show it. Calibrated on shared virtual
-/// machines, where it was 0.5 to 2.6 % (`docs/method/statistics.md`).
+/// Standard deviation between runs on one machine, as a share of the cost, that is assumed if no
+/// records show it. It was 0.5 to 2.6 % on shared virtual machines (`docs/method/statistics.md`).
 pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
 
-/// Assumed standard deviation between runs for hand-offs across CPUs, which stay in one state of the idle CPU or another for tens of
-/// seconds. Calibrated on 24 records of one case on one shared virtual machine, taken within an hour, where it was 0.13.
+/// Standard deviation between runs that is assumed for hand-offs across CPUs, as a share of the
+/// cost. The idle CPU stays in one of several states for tens of seconds. The value is from 24
+/// records of one case on one shared virtual machine within an hour, where the deviation was 0.13.
 pub const ASSUMED_ACROSS_CPUS: f64 = 0.15;
 
-/// Returns the assumed spread between runs for a cost of a case. The work of a task alone, before
-/// any hand-off, is on one CPU, wherever the other tasks are.
+/// Returns the standard deviation between runs that is assumed for a cost of a case. Baseline and
+/// walk have the value for one CPU in every case, because a single task runs in them.
 pub(crate) fn assumed_spread(case: &Case, cost: CostName) -> f64 {
     let is_alone = matches!(cost, CostName::Baseline | CostName::Walk);
     if hands_over_across_cpus(case) && !is_alone {
@@ -26,19 +28,19 @@ pub(crate) fn assumed_spread(case: &Case, cost: CostName) -> f64 {
     }
 }
 
-/// Degrees of freedom of the assumed spread. With this calibrated value, runs recorded on a shared
-/// virtual machine differ no more often than allowed (`docs/method/comparison.md`).
+/// Degrees of freedom of the assumed spread. The value was chosen so that runs on a shared virtual
+/// machine differ no more often than the confidence allows (`docs/method/comparison.md`).
 pub(crate) const FREEDOM: f64 = 6.0;
 
-/// Maximum number of repetitions that count as independent: repetitions of one run share its time
-/// and load, so more of them show nothing about other runs. Calibrated
+/// Largest number of repetitions that count as independent. Repetitions of one run share its time
+/// and load, so more of them show nothing about other runs. The value was calibrated
 /// (`docs/method/statistics.md`).
 const INDEPENDENT: f64 = 8.0;
 
 impl Estimate {
-    /// Returns the deciding cost with an interval for ratios to other cases of the same run. The
-    /// other cases must have the same mechanism and number of tasks, because then differences
-    /// between runs cancel (`docs/method/statistics.md`).
+    /// Returns this estimate with an interval that is valid for ratios to other cases of the same
+    /// run with the same mechanism and number of tasks. Differences between runs cancel in such
+    /// ratios (`docs/method/statistics.md`).
     pub fn estimate_within_run(&self) -> Estimate {
         let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
         Estimate {
@@ -48,18 +50,19 @@ impl Estimate {
         }
     }
 
-    /// Returns the factor by which an interval widens because repetitions beyond [`INDEPENDENT`]
-    /// add no information.
+    /// Returns the factor by which an interval must be wider because repetitions beyond
+    /// [`INDEPENDENT`] add no information.
     fn repetitions_shared(&self) -> f64 {
         (self.n as f64 / INDEPENDENT).max(1.0).sqrt()
     }
 
-    /// Widens the interval to hold for other runs of the machine, by the assumed spread of a case on one CPU.
+    /// Widens the interval so that it covers other runs on the machine, with the spread that is
+    /// assumed for a case on one CPU.
     pub(crate) fn across_runs(self) -> Estimate {
         self.across(&RunsDiffer::new(ASSUMED_RUN_SPREAD))
     }
 
-    /// Widens the interval by a known spread between runs.
+    /// Widens the interval so that it covers other runs on the machine, with the spread `runs`.
     pub(crate) fn across(self, runs: &RunsDiffer) -> Estimate {
         let repetitions = if runs.is_own() {
             1.0
@@ -76,22 +79,22 @@ impl Estimate {
     }
 }
 
-/// Spread between runs in one cost: assumed, or known from the host's own records.
+/// Spread of one cost between runs: assumed, or known from earlier records of this machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RunsDiffer {
-    /// Number of the host's own runs that count.
+    /// Number of earlier runs on this machine that count.
     runs: f64,
-    /// Number of repetitions of one earlier run.
+    /// Mean number of repetitions of an earlier run.
     repetitions: f64,
-    /// Standard deviations of the cost between runs and within one, relative to it.
+    /// Standard deviation of the cost between runs, as a share of the cost.
     between: f64,
     within: f64,
-    /// Standard deviation that is assumed without earlier runs.
+    /// Standard deviation that is assumed without enough earlier runs, as a share of the cost.
     assumed: f64,
 }
 
 impl RunsDiffer {
-    /// Creates the assumed spread without earlier runs.
+    /// Returns the spread `assumed`, without earlier runs.
     pub(crate) const fn new(assumed: f64) -> RunsDiffer {
         RunsDiffer {
             runs: 0.0,
@@ -102,12 +105,13 @@ impl RunsDiffer {
         }
     }
 
-    /// Returns the assumed spread for a cost of a case.
+    /// Returns the spread that is assumed for a cost of a case.
     pub(crate) fn assumed(case: &Case, cost: CostName) -> RunsDiffer {
         RunsDiffer::new(assumed_spread(case, cost))
     }
 
-    /// Returns the spread of a cost of a case, from the header of a record.
+    /// Returns the spread of a cost of a case from the earlier runs in a record's header, or else
+    /// the assumed spread.
     pub(crate) fn known(header: &Header, case: usize, cost: CostName) -> RunsDiffer {
         let of_case = header.plan.cases.get(case);
         let assumed = of_case.map_or(ASSUMED_RUN_SPREAD, |case| assumed_spread(case, cost));
@@ -126,12 +130,13 @@ impl RunsDiffer {
         }
     }
 
-    /// Whether the host's own records are enough to replace the assumed spread.
+    /// Whether there are enough earlier runs on this machine to replace the assumed spread.
     pub(crate) fn is_own(&self) -> bool {
         self.runs - 1.0 >= FREEDOM
     }
 
-    /// Returns the half-width that differences between runs cause, relative to the cost: a longer run does not reduce it.
+    /// Returns the half-width of an interval due to differences between runs, as a share of the
+    /// cost. A longer run does not reduce this half-width.
     pub(crate) fn least_half_width(&self, confidence: f64) -> f64 {
         if !self.is_own() {
             return student(FREEDOM, confidence).unwrap_or(0.0) * self.assumed_ratio();
@@ -143,8 +148,9 @@ impl RunsDiffer {
             .sqrt()
     }
 
-    /// Returns the half-width for a run with this number of repetitions, which may have seen less
-    /// variation than earlier runs.
+    /// Returns the half-width due to differences between runs, for a run with this number of
+    /// repetitions. With fewer repetitions than the earlier runs, the half-width is larger, because
+    /// the run contains less of the variation.
     fn half_width(&self, confidence: f64, repetitions: usize) -> f64 {
         let fewer = if self.is_own() {
             (self.repetitions / repetitions.max(1) as f64).max(1.0)
@@ -154,7 +160,7 @@ impl RunsDiffer {
         self.least_half_width(confidence) * fewer.sqrt()
     }
 
-    /// Returns the assumed standard deviation, or a larger one if too few runs show it.
+    /// Returns the assumed standard deviation, or a larger one if the few earlier runs show it.
     fn assumed_ratio(&self) -> f64 {
         let own = (self.runs - 1.0).max(0.0);
         let shown = (self.between.powi(2) - self.within.powi(2)).max(0.0);
@@ -162,7 +168,7 @@ impl RunsDiffer {
         pooled.sqrt().max(self.assumed)
     }
 
-    /// Converts the spread to the form of the findings.
+    /// Returns the spread in the form that findings report.
     pub(crate) fn finding(&self, earlier: Option<&EarlierCase>, confidence: f64) -> BetweenRuns {
         let least_half_width = self.least_half_width(confidence);
         let freedom = if self.is_own() {
@@ -185,7 +191,7 @@ impl RunsDiffer {
     }
 }
 
-/// Returns the earlier runs of a case, from the header of a record.
+/// Returns the earlier runs of a case from the header of a record; `None` if there are none.
 pub(crate) fn earlier_of(header: &Header, case: usize) -> Option<&EarlierCase> {
     header
         .earlier

@@ -1,4 +1,5 @@
-//! Interval of the ratio of two sides, from the spread of the records on each side.
+//! The ratio of the new to the base side of compared observations, with an interval from the spread
+//! of the records on each side.
 
 use super::numbers::{Key, Number};
 use crate::compare::candidate::{SIDES, require_both};
@@ -7,20 +8,21 @@ use crate::compare::{Cost, Outcome, Quantity, Request, Who};
 use crate::measurement::run_spread::FREEDOM;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Least number of records that show a spread: two records may agree by chance.
+/// Least number of records from which a spread is estimated. Two records may agree by chance.
 const FEWEST: usize = 3;
 const NO_SPREAD: &str = "no spread known; run each at least 3 times";
 
-/// Least spread of records: closer agreement is taken as chance.
+/// Least spread of a record's number, as a share. Closer agreement is regarded as chance.
 const LEAST: f64 = 0.005;
 
-/// Largest ratio of the ends of a histogram bucket.
+/// Largest ratio of the upper to the lower end of a histogram bucket.
 const BUCKET: f64 = 1.5;
 
-/// Numbers of one side, one for each record.
+/// Numbers of one side, one per record; `None` for a record without the number.
 type Side = [Option<Number>];
 
-/// Returns the ratio of new to base, or why there is none.
+/// Returns the ratio of new to base; the outcome without a verdict if there is no interval. `given`
+/// is the spread between runs that the user gave.
 pub(super) fn ratio(
     key: &Key,
     sides: &[Vec<Option<Number>>; 2],
@@ -43,8 +45,8 @@ pub(super) fn ratio(
     Ok(LogRatio::between(&[base, new]).known_within(factor))
 }
 
-/// Returns the number of a side for display: the geometric mean, or the plain mean if some number
-/// is 0.
+/// Returns the number of one side for display: the geometric mean over records, or the arithmetic
+/// mean without an interval if a number is 0.
 pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost> {
     let known: Vec<Option<Number>> = side.iter().copied().filter(Option::is_some).collect();
     let values: Vec<f64> = known.iter().flatten().map(|number| number.value).collect();
@@ -76,7 +78,7 @@ fn is_end_of_bucket(quantity: Quantity) -> bool {
     matches!(quantity, Quantity::WaitP50 | Quantity::WaitP99)
 }
 
-/// Returns the factor within which the numbers of a side are known: the geometric mean over its
+/// Returns the factor within which the numbers of a side are known, as the geometric mean over the
 /// records.
 fn within(side: &Side) -> f64 {
     let logs: Vec<f64> = side
@@ -94,7 +96,8 @@ fn logs(side: &Side) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the mean of numbers above 0 with its variance; `None` if nothing shows the variance.
+/// Returns the mean logarithm of numbers above 0 with its variance; `None` if there are too few
+/// records for a variance and none is given.
 fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     let logs = logs(side);
     let single = match given {
@@ -109,7 +112,8 @@ fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     Some(LogCost::new(&logs, Part { variance, ..single }))
 }
 
-/// Returns the least variance of a record's number: that of events at random times.
+/// Returns the least variance of the logarithm of a record's number: that of a count of events at
+/// random times.
 fn chance_variance(side: &Side) -> f64 {
     let numbers = side.iter().flatten();
     let of_events: f64 = numbers
@@ -119,7 +123,7 @@ fn chance_variance(side: &Side) -> f64 {
     (of_events / side.len().max(1) as f64).max(LEAST * LEAST)
 }
 
-/// Checks that a side has a number above 0 in each record.
+/// Checks that every record of a side has a number above 0.
 fn complete(key: &Key, side: &Side, name: &str) -> Result<(), String> {
     let known: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
     let zeros = known.iter().filter(|value| **value <= 0.0).count();

@@ -1,4 +1,5 @@
-//! The numbers of one record, and the choice of those that are compared.
+//! Selects the numbers of observations that are compared, and gets them from the findings of a
+//! record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,7 @@ use crate::compare::{Quantity, Who};
 use crate::lists::saturating_sum;
 use crate::observation::{Findings, ProcessFinding, Range, analyse};
 
-/// Quantities of all observed tasks.
+/// Quantities that are compared for all observed tasks together.
 const OF_ALL: [Quantity; 8] = [
     Quantity::Switches,
     Quantity::Involuntary,
@@ -20,7 +21,7 @@ const OF_ALL: [Quantity; 8] = [
     Quantity::Throttled,
 ];
 
-/// Quantities of the tasks of one name.
+/// Quantities that are compared for the tasks of one name.
 const OF_NAME: [Quantity; 5] = [
     Quantity::Switches,
     Quantity::Involuntary,
@@ -29,15 +30,15 @@ const OF_NAME: [Quantity; 5] = [
     Quantity::WaitP99,
 ];
 
-/// Maximum number of names, and of other tasks, that are compared: each one widens all intervals of
-/// its half.
+/// Largest number of task names, and of other programs, that are compared. More names would widen
+/// all intervals.
 const MOST_NAMES: usize = 10;
 const MOST_NEIGHBOURS: usize = 5;
 
-/// Least share of the switches that a compared name must have.
+/// Least share of all switches that the tasks of a compared name must have.
 const LEAST_SHARE: f64 = 0.01;
 
-/// Identity of a compared number: its quantity and tasks.
+/// Key of a compared number: tasks and quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
     pub(super) who: Who,
@@ -45,20 +46,20 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Whether the number includes the cost of cold caches.
+    /// Whether the quantity includes the cost of cold caches.
     pub(super) fn has_caches(&self) -> bool {
         matches!(self.quantity, Quantity::CostShare | Quantity::ColdShare)
     }
 }
 
-/// A compared number of one record.
+/// A number from one record, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
-    /// Number of counted events; `None` if the number is not a count.
+    /// Number of counted events from which the number was computed; `None` if it is no count.
     pub(super) events: Option<u64>,
-    /// Factor within which the number is known, downwards and upwards; 1 if only the spread of
-    /// records shows its error.
+    /// Factor within which the number is known, in both directions; 1 if the number has no
+    /// uncertainty within a record.
     pub(super) within: f64,
 }
 
@@ -71,7 +72,8 @@ impl Number {
         }
     }
 
-    /// Returns the geometric mean of a range whose ends are above 0, known within the range.
+    /// Returns the geometric mean of the range's ends, with the range as uncertainty; `None` unless
+    /// both ends are above 0 and finite.
     pub(super) fn between(range: Range) -> Option<Number> {
         let has_ends = range.low > 0.0 && range.is_bounded();
         has_ends.then(|| Number {
@@ -81,19 +83,20 @@ impl Number {
     }
 }
 
-/// An observation record with its findings.
+/// Findings from one observation record, for comparison.
 pub(super) struct Record {
     findings: Findings,
     source: Source,
     throttled: Number,
-    /// Whether so many events were lost that the numbers are affected.
+    /// Whether so many events were lost that the numbers are unreliable.
     pub(super) has_lost: bool,
-    /// Source of the cost of cold caches.
+    /// Method by which the cost of cold caches was estimated; `None` if unknown.
     pub(super) caches_by: Option<String>,
 }
 
 impl Record {
-    /// Analyses an observation with another calibration of the same machine.
+    /// Analyses an observation. `calibration`, if given, replaces the observation's own
+    /// calibration.
     pub(super) fn new(observation: &Observation, calibration: Option<&Calibration>) -> Record {
         let findings = match calibration {
             None => analyse(observation),
@@ -111,7 +114,7 @@ impl Record {
         }
     }
 
-    /// Returns the number, if it was counted.
+    /// Returns the number for this key; `None` if it was not counted.
     pub(super) fn number(&self, key: &Key) -> Option<Number> {
         match &key.who {
             Who::All if key.quantity == Quantity::Throttled => Some(self.throttled),
@@ -124,12 +127,13 @@ impl Record {
         }
     }
 
-    /// Returns the findings by name, without kernel threads.
+    /// Returns the findings by process name, without kernel threads.
     fn names(&self) -> impl Iterator<Item = &ProcessFinding> {
         self.findings.names.iter().filter(|found| !found.is_kernel)
     }
 
-    /// Returns the preemptions by tasks of a name; 0 if there are none.
+    /// Returns the number of preemptions per second by other tasks with this name; 0 if there are
+    /// none.
     fn preemptions(&self, name: &str) -> Number {
         let of_name = self
             .findings
@@ -144,14 +148,15 @@ impl Record {
     }
 }
 
-/// Whether so many events were lost for lack of buffer space that results are affected: an unknown
-/// task, or a notable share of the switches.
+/// Whether so many events were lost for lack of memory that the numbers are unreliable: a task was
+/// not observed, or a notable share of the switches was lost.
 fn has_lost(lost: &Lost, switches: u64) -> bool {
     lost.tasks > 0
         || lost.causes.max(lost.pairs).max(lost.records) as f64 > LEAST_SHARE * switches as f64
 }
 
-/// Returns the source of the cost of cold caches; for `inject` and profiles, with their files.
+/// Returns the method by which the cost of cold caches was estimated, with the files of `inject` or
+/// profiles; `None` if unknown.
 fn caches_by(observation: &Observation, findings: &Findings) -> Option<String> {
     let by = findings.all.likely_by?;
     let known = observation.known.iter();
@@ -188,13 +193,13 @@ fn task_number(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
     }
 }
 
-/// Returns the keys of all numbers that are above 0 in any record: of all tasks, of the names with
-/// most switches, and of the tasks that preempted most.
+/// Returns the keys of all numbers that are above 0 in any record: for all tasks, for the names
+/// with most switches, and for the tasks that preempted most often.
 pub(super) fn keys(sides: &[Vec<Record>; 2]) -> Vec<Key> {
     let key = |who: Who, quantity: Quantity| Key { who, quantity };
     let mut keys: Vec<Key> = OF_ALL.map(|quantity| key(Who::All, quantity)).to_vec();
     for (name, is_on_both) in names(sides) {
-        // A name that only one side has is reported once.
+        // For a name that only one side has, a single quantity is enough.
         let quantities = if is_on_both {
             &OF_NAME[..]
         } else {
@@ -215,7 +220,7 @@ pub(super) fn keys(sides: &[Vec<Record>; 2]) -> Vec<Key> {
     keys
 }
 
-/// Returns the names, those with most switches first, and whether every record has the name.
+/// Returns the names with most switches, each with whether every record has the name.
 fn names(sides: &[Vec<Record>; 2]) -> Vec<(String, bool)> {
     let mut names: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
     for side in sides {
@@ -242,7 +247,7 @@ fn names(sides: &[Vec<Record>; 2]) -> Vec<(String, bool)> {
         .collect()
 }
 
-/// Returns the names of the tasks that preempted most.
+/// Returns the names of the other tasks that preempted observed ones most often.
 fn neighbours(sides: &[Vec<Record>; 2]) -> Vec<String> {
     let mut names: BTreeMap<&str, f64> = BTreeMap::new();
     for record in sides.iter().flatten() {

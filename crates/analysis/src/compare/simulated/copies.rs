@@ -1,24 +1,25 @@
-//! Finds records that are copies of other records.
+//! Finds simulation records that repeat another record and so must not be compared as independent.
 
 use switchcost_design::result::Simulation;
 
 use super::designs::is_same;
 use super::traces::TraceKey;
 
-/// Indices of two records of which one is a copy of the other.
+/// Two records of the same trace, as indices on their sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
-    /// Two base records have the same trace.
+    /// Two base records, of which one is a copy of the other.
     InBase(usize, usize),
-    /// Two new records have the same trace.
+    /// Two new records, of which one is a copy of the other.
     InNew(usize, usize),
-    /// A base record and a new record have the same trace.
+    /// A base record and a new record, of which one is a copy of the other.
     OnBothSides(usize, usize),
 }
 
-/// Finds the first record that occurs twice. A simulation is deterministic, so on one side the same
-/// design on the same trace is a copy, whenever it was made. Between the sides, only the same
-/// record is a copy, because a new version of the simulator may count differently.
+/// Finds the first pair of records of which one is a copy of the other; `None` if there is none.
+/// Two records on one side are copies if they simulate the same design on the same trace, because a
+/// simulation is deterministic. Two records on different sides are copies only if they are the same
+/// record, because a new version of the simulator may give other numbers.
 pub fn copied(base: &[&Simulation], new: &[&Simulation]) -> Option<Copied> {
     let among = |side: &[&Simulation]| {
         pairs(side.len(), side.len()).find(|(a, b)| a < b && repeats(side[*a], side[*b]))

@@ -1,5 +1,5 @@
-//! Matches the designs of the two sides, and finds the differences between them and between their
-//! environments.
+//! Matches the simulated designs of base and new records, and finds the differences between the
+//! designs and between the environments.
 
 use serde_json::Value;
 use switchcost_design::Design;
@@ -13,27 +13,28 @@ use crate::compare::{Difference, Part, Place, Subject};
 use crate::simulation::{DesignFinding, Group};
 use itertools::Itertools;
 
-/// Finding of one design in one record.
+/// Finding for one design in one record.
 #[derive(Clone, Debug)]
 pub(super) struct Record<'a> {
-    /// Index of the record on its side.
+    /// Index of the record among those of its side.
     pub(super) place: usize,
     pub(super) trace: TraceKey<'a>,
     pub(super) design: &'a Design,
     pub(super) finding: &'a DesignFinding,
     pub(super) is_whole: bool,
-    /// Whether the trace has notes: its source omitted or invented something.
+    /// Whether the trace has notes, because its source lacks or assumes something.
     pub(super) has_notes: bool,
 }
 
-/// A design on both sides; `None` on a side without it.
+/// A design with its findings in the records of both sides. A side may lack the design.
 #[derive(Debug)]
 pub(super) struct Matched<'a> {
     names: [Option<&'a str>; 2],
     pub(super) sides: [Vec<Record<'a>>; 2],
 }
 
-/// Matches all designs of either side by name, or the only design of each side whatever its name.
+/// Returns the designs of both sides, matched by name. If each side has only one design, the two
+/// are matched whatever their names.
 pub(super) fn matched<'a>(sides: [&[Simulated<'a>]; 2]) -> Vec<Matched<'a>> {
     let pair = |names: [Option<&'a str>; 2]| Matched {
         names,
@@ -80,7 +81,7 @@ fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
 }
 
 impl<'a> Matched<'a> {
-    /// Returns the subject of a number of this design.
+    /// Returns the subject for a part of this design's simulation.
     pub(super) fn subject(&self, part: Part) -> Subject {
         let [base_design, new_design] = self.names.map(|name| name.map(str::to_owned));
         Subject::Simulated(Place {
@@ -94,7 +95,8 @@ impl<'a> Matched<'a> {
         self.sides.each_ref().map(Vec::as_slice)
     }
 
-    /// Returns the relation of the two sides' traces; `None` if the designs cannot be paired.
+    /// Returns the relation between the traces of the two sides; `None` if a side lacks the design
+    /// or has different designs under its name.
     pub(super) fn relation(&self) -> Option<Relation> {
         let are_there = self.sides.iter().all(|side| !side.is_empty());
         (are_there && self.mixed_side().is_none()).then(|| {
@@ -112,8 +114,8 @@ impl<'a> Matched<'a> {
         format!("the {} side has no such design", SIDES[side])
     }
 
-    /// Returns the side whose records have different designs under one name, which are no
-    /// repetitions of each other.
+    /// Returns the name of a side whose records have different designs under this name; `None` if
+    /// there is none. Such records are no repetitions.
     fn mixed_side(&self) -> Option<&'static str> {
         let is_mixed = |side: &[Record<'a>]| {
             side.iter()
@@ -123,7 +125,7 @@ impl<'a> Matched<'a> {
         Some(SIDES[mixed])
     }
 
-    /// Returns the differences of the designs: the name first, then every field.
+    /// Returns the fields in which the two designs differ, the name first.
     pub(super) fn differences(&self) -> Vec<Difference> {
         let [Some(base), Some(new)] = self.names else {
             return Vec::new();
@@ -137,7 +139,8 @@ impl<'a> Matched<'a> {
         })
     }
 
-    /// Returns a difference if first touches are included in the costs of one side only.
+    /// Returns a difference if the savings of first touches are included in the costs of one side
+    /// only; otherwise an empty list.
     pub(super) fn first_touches(&self) -> Vec<Difference> {
         let [Some(name), Some(_)] = self.names else {
             return Vec::new();
@@ -164,7 +167,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// Returns the points of the curve up to the first at or after the cut-off.
+/// Returns the points of the curve of excess cycles, up to the first point at or after the cut-off.
 fn line(finding: &DesignFinding) -> Vec<(u64, f64)> {
     let Some(all) = finding
         .groups
@@ -193,12 +196,12 @@ fn line(finding: &DesignFinding) -> Vec<(u64, f64)> {
         .collect()
 }
 
-/// Whether two designs are the same memory system, whatever their names and sources.
+/// Whether two designs describe the same memory system, regardless of name, title and source.
 pub(super) fn is_same(a: &Design, b: &Design) -> bool {
     fields(a, "") == fields(b, "")
 }
 
-/// Returns every field of a design by its path, with the names of levels and TLBs.
+/// Returns all fields of a design by path, with the names of levels and TLBs in the paths.
 fn fields(design: &Design, title: &str) -> Facts {
     let mut fields = Vec::new();
     if let Ok(Value::Object(all)) = serde_json::to_value(design) {
@@ -244,8 +247,8 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// Returns the facts of a simulation's environment. The simulating machine is left out, because a
-/// trace gives the same numbers on any machine.
+/// Returns the facts about a simulation's environment. The machine that simulated is left out,
+/// because a trace gives the same numbers on every machine.
 pub(super) fn facts(head: &Simulation) -> Facts {
     let trace = &head.trace;
     let commands: Vec<String> = trace.commands.iter().map(|words| words.join(" ")).collect();
@@ -278,8 +281,8 @@ pub(super) fn facts(head: &Simulation) -> Facts {
     [facts, guest.unwrap_or_default()].concat()
 }
 
-/// Returns the facts of a guest. If words on the kernel command line contradict each other
-/// (`pti=off pti=on`), the last one counts.
+/// Returns the facts about a guest. Of contradictory words on the kernel's command line (`pti=off
+/// pti=on`), the last counts.
 fn guest_facts(guest: &GuestFacts) -> Facts {
     let slice = guest
         .slice_ns

@@ -1,9 +1,9 @@
-//! Matches functions of two kernels by their name in the source.
+//! Matches functions of two kernels by their names in the source code.
 
 use crate::simulation::FunctionFinding;
 
-/// Adds up parts and copies of a function (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`) under the
-/// function's own name, because compilers split functions differently.
+/// Returns the findings with parts and copies of a function (`.constprop.0`, `.isra.0`, `.part.0`,
+/// `.cold`) added to the function itself, because compilers split functions differently.
 pub(super) fn functions_by_source(functions: &[FunctionFinding]) -> Vec<FunctionFinding> {
     let mut all: Vec<FunctionFinding> = Vec::with_capacity(functions.len());
     for function in functions {

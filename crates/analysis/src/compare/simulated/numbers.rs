@@ -1,4 +1,4 @@
-//! Matches the numbers of two designs.
+//! Compares the numbers of two matched designs.
 
 use std::collections::HashSet;
 
@@ -13,37 +13,38 @@ use crate::compare::{Cost, Outcome, Part, Quantity, Request};
 use crate::simulation::{self, FunctionFinding, Group, KernelFinding};
 use itertools::Itertools;
 
-/// Reason for a missing interval of misses, which are counted over the whole trace.
+/// Reason why misses have no interval: they are counted over the whole trace.
 const NO_MISSES_BY_SWITCH: &str =
     "counted exactly over one trace; for a verdict give records of several traces on each side";
 
-/// Reason for a missing interval in a record that has only sums over segments.
+/// Reason why costs have no interval in a record with sums over segments only.
 const NO_CYCLES_BY_SWITCH: &str = "counted exactly over one trace; for a verdict simulate fewer designs together, or use --in-full";
 
-/// Reason for no comparison of all cycles, or of their time, between different traces.
+/// Reason why total cycles, or their time, are not compared between different traces.
 const OTHER_WORK: &str = "the sides have different traces, so their totals are of different work";
 
 const AS_CPI: &str = "the verdict on the CPI covers them";
 
 const NO_FUNCTIONS_BY_SWITCH: &str = "no interval: a record counts functions over all switches together; give three traces or more on each side";
 
-/// Least share of the kernel's instructions of a compared function: each verdict widens all
-/// intervals.
+/// Least share of the kernel's instructions that a compared function must execute. More functions
+/// would widen all intervals.
 const LEAST_SHARE: f64 = 0.01;
 
 const NOT_IN_EACH_BATCH: &str =
     "no interval: without some of the switches the cost is not above 0; trace for longer";
 
-/// Flags of a design that make its numbers suspect.
+/// Flags of a design's finding that make its numbers suspect.
 const SUSPECT: [FlagName; 2] = [FlagName::CutEarly, FlagName::Disorder];
 
-/// A cost of one record, with its part and quantity.
+/// A cost from one record, with the part of the simulation and the quantity.
 type Number = (Part, Quantity, simulation::Cost);
 
-/// Numbers of one side, by record.
+/// Numbers of one side, one per record; `None` for a record without the number.
 type Numbers<'a> = Vec<Option<&'a simulation::Cost>>;
 
-/// Returns every number that either side has, in the order of the base and then of the new side.
+/// Returns the numbers of a design that either side has, without verdicts: first those of the base
+/// records.
 pub(super) fn candidates(
     matched: &Matched<'_>,
     relation: &Relation,
@@ -77,8 +78,8 @@ pub(super) fn candidates(
     keys.into_iter().map(candidate).collect()
 }
 
-/// Returns the records in which the number is suspect. A part of a trace has its own misses and
-/// cycles, but not all of the trace's switches.
+/// Returns the indices of the records in which the number is suspect. If only a part of a trace was
+/// simulated, misses and cycles are valid for that part, but costs per switch are suspect.
 fn suspects(matched: &Matched<'_>, quantity: Quantity) -> [Vec<usize>; 2] {
     let is_one =
         |record: &&Record<'_>| record.has_notes || is_suspect(record) && !is_counted(quantity);
@@ -171,8 +172,8 @@ fn kernel_numbers(kernel: &KernelFinding) -> Vec<Number> {
     numbers
 }
 
-/// Returns the functions that execute a certain share of the kernel's instructions in some record
-/// of either side.
+/// Returns the functions that execute at least [`LEAST_SHARE`] of the kernel's instructions in some
+/// record of either side.
 fn large_functions(matched: &Matched<'_>) -> HashSet<String> {
     let mut large = HashSet::new();
     for record in matched.sides.iter().flatten() {
@@ -198,7 +199,8 @@ fn select<'a>(side: &'a [Vec<Number>], part: &Part, quantity: Quantity) -> Numbe
     side.iter().map(of_record).collect()
 }
 
-/// Checks that a side has a number, and that all its numbers are above 0.
+/// Checks that a side has the number, and that its values are above 0 in all records. The error
+/// says why not.
 fn positive(numbers: &Numbers<'_>, name: &str, part: &Part) -> Result<(), String> {
     let what = match part {
         Part::All => "number",
@@ -231,12 +233,13 @@ fn estimates(numbers: &Numbers<'_>) -> Vec<f64> {
     known.filter_map(|cost| cost.estimate).collect()
 }
 
-/// Whether a number is counted over the whole trace, whatever its switches.
+/// Whether a quantity is counted over the whole trace, not per switch.
 fn is_counted(quantity: Quantity) -> bool {
     quantity == Quantity::MissesPerInstruction || quantity.is_cycles_in_all()
 }
 
-/// Returns why the ratio of an exact number, counted over a whole trace, has no interval.
+/// Returns the reason why a quantity that is counted exactly over a whole trace has no interval;
+/// `None` for other quantities.
 fn exactness_reason(quantity: Quantity) -> Option<&'static str> {
     match quantity {
         Quantity::MissesPerInstruction => Some(NO_MISSES_BY_SWITCH),
@@ -246,7 +249,8 @@ fn exactness_reason(quantity: Quantity) -> Option<&'static str> {
     }
 }
 
-/// Returns the ratio of numbers counted on the same traces; `None` if a side counted nothing.
+/// Returns the geometric mean of the ratios of new to base over equal traces; `None` if the traces
+/// differ or a value is not above 0.
 fn counted([base, new]: &[Numbers<'_>; 2], relation: &Relation) -> Option<f64> {
     let Relation::Same(partners) = relation else {
         return None;
@@ -259,7 +263,7 @@ fn counted([base, new]: &[Numbers<'_>; 2], relation: &Relation) -> Option<f64> {
     Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
 
-/// Returns the ratio of new to base, or why it has no interval.
+/// Returns the ratio of new to base; the outcome without a verdict if there is no interval.
 fn judge(
     part: &Part,
     quantity: Quantity,
@@ -297,7 +301,8 @@ fn ratio(sides: &[Numbers<'_>; 2], relation: &Relation) -> Result<LogRatio, Stri
     }
 }
 
-/// Returns the ratio by pairs of traces, in which chance common to both sides cancels.
+/// Returns the mean ratio over pairs of records of the same trace. Random differences between
+/// traces then cancel. `partners` has the index of the new record for each base record.
 fn paired_ratio([base, new]: &[Numbers<'_>; 2], partners: &[usize]) -> Result<LogRatio, String> {
     let traces = base.iter().zip(partners);
     let both: Vec<_> = traces
@@ -334,13 +339,14 @@ fn side_cost(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
     }
 }
 
-/// Returns the numbers that have an estimate.
+/// Returns the costs that have an estimate.
 fn known<'a>(numbers: &Numbers<'a>) -> Vec<&'a simulation::Cost> {
     let numbers = numbers.iter().flatten().copied();
     numbers.filter(|cost| cost.estimate.is_some()).collect()
 }
 
-/// Returns a number with its values with each batch left out once (jackknife).
+/// Returns the estimate of a cost, and the estimates that result if each batch of switches is left
+/// out once (for the jackknife).
 fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]), String> {
     match (cost.estimate, cost.low) {
         (Some(_), Some(low)) if low <= 0.0 => Err(format!(
@@ -351,9 +357,9 @@ fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]
     }
 }
 
-/// Returns the number of a side for display: with one record its own interval, with several that of
-/// their mean. A mean of logarithms needs numbers above 0; without them the plain mean is shown,
-/// without an interval.
+/// Returns the number of one side for display. With one record the interval is the record's own;
+/// with several it is that of their geometric mean. If a value is not above 0, the result is the
+/// arithmetic mean without an interval.
 fn cost(numbers: &Numbers<'_>, confidence: f64) -> Option<Cost> {
     let values = estimates(numbers);
     match known(numbers)[..] {

@@ -1,10 +1,11 @@
-//! Finds records that simulate the same trace.
+//! Identifies records that simulate the same trace.
 
 use switchcost_design::result::{ProcessFacts, Simulation};
 
 use crate::compare::Basis;
 
-/// Identity of a trace. A file may have been renamed, so its name does not count; generated traces are identified by their description.
+/// Identity of a simulated trace. The file name is ignored, because a file may have been renamed. A
+/// generated trace is identified by its description.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TraceKey<'a> {
     counts: [u64; 5],
@@ -33,18 +34,18 @@ impl<'a> TraceKey<'a> {
     }
 }
 
-/// Relation between the traces of two sides.
+/// Relation between the traces of the base records and those of the new records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// Both sides have the same traces. For each base record, the index of the new record with the
-    /// same trace.
+    /// Both sides have the same traces. The list has, for each base record, the index of the new
+    /// record of the same trace.
     Same(Vec<usize>),
-    /// The sides have no trace in common.
+    /// The two sides have no trace in common.
     Others {
-        /// Whether a side has only one trace.
+        /// Whether one of the sides has only one trace.
         has_single: bool,
     },
-    /// Some traces are on both sides, others on only one side.
+    /// Some traces are on both sides, and others on only one.
     Overlapping,
 }
 
