@@ -1,11 +1,13 @@
-//! Captures tasks in the order in which the kernel schedules them on one CPU. The input is buffers,
-//! each from one run of one task, with the time stamp of the run's start. The output is the runs in
-//! the order of their stamps, with the switches between them and the switches' causes.
+//! Captures tasks in the order in which the kernel schedules them on one CPU (as-run captures).
 //!
-//! The consumer does everything on the caller's thread: it starts the commands, decodes, and checks
-//! for dead tasks. Memory is bounded by the buffers: if all are in use, tasks wait. A cause may be
-//! known only when the task returns ([`causes`]); its successor's buffers wait until then, unless
-//! the kernel reports that the task sleeps.
+//! The input is buffers, each written in one run: the time from when a task gets the CPU until it
+//! loses it. Each has the time stamp of the run's start. The output is the runs in the order of
+//! their stamps, with the switches between them and their causes.
+//!
+//! The caller's thread does everything: it starts the commands, decodes, and checks for dead tasks.
+//! Memory is bounded by the buffers: if all are in use, tasks wait. Some causes are known only when
+//! the task returns ([`causes`]). The buffers of the next run wait until then, unless the kernel
+//! reports that the task sleeps.
 
 mod begin;
 mod causes;
@@ -29,19 +31,19 @@ use crate::protocol::{fault, header};
 use crate::ring::{Full, Ring};
 use task_monitor::TaskMonitor;
 
-/// Longest wait between two checks of the flags and the kernel if no notification comes.
+/// Longest wait without a notification before flags and kernel are checked.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Longest time between two checks for ended tasks if there is always a buffer to read.
+/// Longest time between two checks for ended tasks while there is always a buffer to read.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
 /// Wait between two checks if the task whose report is needed is about to run.
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// Longest time that tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
-/// Sleep time in the middle of a run after which a task counts as stopped; the others then do not
-/// wait for it.
+/// Sleep in the middle of a run after which the task counts as stopped, so that others do not wait
+/// for it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// The run that is being decoded, or that was decoded last.
+/// The run that is being decoded, or the one decoded last.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     slot: u32,
@@ -50,7 +52,7 @@ struct Run {
     left: Option<Left>,
 }
 
-/// Number of switches that the kernel counted, and number of switches in the trace.
+/// Number of switches that the kernel counted, and of those in the trace.
 #[derive(Debug, Default)]
 struct Account {
     counted: u64,
@@ -58,14 +60,14 @@ struct Account {
     late: u64,
 }
 
-/// A command that was started and whose process has not been seen yet.
+/// A command that was started and whose process has not written anything yet.
 #[derive(Debug)]
 struct Launch {
     process: Option<u32>,
     since: Instant,
 }
 
-/// Reason why the loop ended before all tasks did.
+/// Reason why a capture's loop ended before all tasks had.
 enum Halt<E: std::error::Error + 'static> {
     Ending(Ending),
     Failed(Failure<E>),
@@ -89,13 +91,14 @@ impl<E: std::error::Error + 'static> From<Stopped<E>> for Halt<E> {
     }
 }
 
-/// Results at the end of a capture.
+/// Results of an as-run capture.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
     pub(crate) statuses: Vec<Option<ExitStatus>>,
     pub(crate) warnings: Vec<String>,
-    /// Number of times that the kernel took the CPU from a task without giving it to another traced task.
+    /// Number of times that the kernel took the CPU from a task and gave it to no other traced
+    /// task.
     pub(crate) switches_elsewhere: u64,
 }
 
@@ -110,11 +113,11 @@ pub(crate) struct AsRun<'a, 'd, T> {
     launched: u32,
     launch: Option<Launch>,
     run: Option<Run>,
-    /// Time stamp of the youngest run so far.
+    /// Time stamp of the latest run so far.
     newest: u64,
-    /// Whether the task in each slot is asleep, or was asleep before its present run.
+    /// For each slot, whether its task is asleep or was asleep before its present run.
     sleepers: HashMap<u32, bool>,
-    /// Time stamps of open runs for which nothing waits.
+    /// Time stamps of open runs that others do not wait for, because their tasks are stopped.
     suspended: Vec<u64>,
     stuck_since: Option<Instant>,
     last_poll: Instant,
@@ -155,7 +158,8 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         }
     }
 
-    /// Runs all commands to the end. When this returns, no process is left, and everything decoded was passed on.
+    /// Runs all commands to their end. When this returns, no process is left, and everything that
+    /// was decoded has been passed on.
     pub(crate) fn run(mut self) -> Result<Outcome, Failure<T::Error>> {
         let mut halt = self.drive();
         if matches!(halt, Err(Halt::Ending(Ending::Interrupted)))
@@ -216,7 +220,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         }
     }
 
-    /// Ends the loop if the caller or a task requests it.
+    /// Fails if the caller or a task has asked the capture to end.
     fn check(&self) -> Result<(), Halt<T::Error>> {
         if self.stop.load(SeqCst) {
             return Err(Halt::Ending(Ending::Interrupted));
@@ -257,7 +261,8 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             .min()
     }
 
-    /// Decodes a buffer. Returns false if it is not yet known why the previous task lost the CPU.
+    /// Decodes a buffer. Returns false, without decoding, if the cause of the preceding switch is
+    /// not yet known.
     fn take(&mut self, full: &Full) -> Result<bool, Halt<T::Error>> {
         let words = self.ring.words(full);
         let is_new = self
@@ -281,8 +286,8 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(true)
     }
 
-    /// Returns how the run begins. Returns `None` for the rest of a run for which nothing waited,
-    /// or of a run that such a rest divided.
+    /// Returns the time stamp and counts at the start of a run's first buffer; `None` for the rest
+    /// of a run that was suspended, or for a run that such a rest divides.
     fn stamp(&self, full: &Full, words: &[AtomicU64]) -> Result<Option<Stamp>, Halt<T::Error>> {
         let stamp = Stamp::read(words);
         if stamp.is_none() && full.stamp > self.newest {
@@ -332,7 +337,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(())
     }
 
-    /// Makes every task end its run, and reads everything that the tasks have written.
+    /// Makes every task end its run, and decodes everything that the tasks have written.
     fn wind_down(&mut self) -> Result<(), Halt<T::Error>> {
         self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
         let deadline = Instant::now() + LONGEST_STOP;
@@ -348,7 +353,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(())
     }
 
-    /// Reads the remaining buffers when no task runs any more.
+    /// Decodes the remaining buffers after all tasks have ended.
     fn drain(&mut self) -> Result<(), Halt<T::Error>> {
         self.is_over = true;
         while let Some(full) = self.next() {

@@ -1,4 +1,4 @@
-//! Reads the build ID of a mapped file from the file itself.
+//! Reads the build ID of a file that a traced program has mapped.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
@@ -10,12 +10,12 @@ use object::Object;
 use object::read::ReadCache;
 
 const O_NONBLOCK: i32 = 0o4000;
-/// Longest build ID that a trace keeps, in bytes; most have 20 bytes.
+/// Maximum length of a build ID in a trace, in bytes. Most build IDs have 20 bytes.
 const LONGEST: usize = 255;
 
-/// Reads the GNU build ID of the file that a traced program has mapped. Returns `None` if the file
-/// is gone, is not a plain ELF file, or has no build ID. The path is hostile, so the function never
-/// waits for a special file.
+/// Reads the GNU build ID of a file. Returns `None` if the file is gone, is not a regular ELF file,
+/// or has no build ID. The path comes from the traced program, so the function never waits for a
+/// special file.
 pub(crate) fn read_build_id(path: &[u8]) -> Option<Vec<u8>> {
     let path = Path::new(OsStr::from_bytes(path));
     if !path.is_absolute() || !path.symlink_metadata().ok()?.is_file() {

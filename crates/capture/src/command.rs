@@ -1,4 +1,4 @@
-//! A command of the user, and the check that Valgrind can run it.
+//! A command that is to be traced, and the check that Valgrind can run its program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,11 +14,11 @@ use crate::error::CaptureError;
 /// A program to trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// Program and its arguments.
+    /// Program and arguments of the command.
     pub words: Vec<OsString>,
     /// Folder in which the program starts; `None` for the current folder.
     pub directory: Option<PathBuf>,
-    /// Variables added to the environment of this process.
+    /// Variables that are added to the environment of this process.
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -31,7 +31,7 @@ impl Command {
         }
     }
 
-    /// Returns the command as the user would type it, without quotes.
+    /// Returns the command for messages: its words, separated by spaces.
     pub(crate) fn shown(&self) -> String {
         self.words
             .join(OsStr::new(" "))
@@ -39,7 +39,7 @@ impl Command {
             .into_owned()
     }
 
-    /// Returns the last part of the program's path.
+    /// Returns the last part of the program's path, as the name of the task.
     pub(crate) fn name(&self) -> Vec<u8> {
         let program = self
             .words
@@ -76,7 +76,7 @@ impl Command {
         })
     }
 
-    /// Refuses a program that Valgrind would not run, with the reason.
+    /// Fails if Valgrind would not run the program, with the reason.
     pub(crate) fn check(&self) -> Result<(), CaptureError> {
         let Some(program) = self.words.first() else {
             return Err(CaptureError::NoCommand);
@@ -132,13 +132,14 @@ fn unfit(reason: impl Into<String>, need: &str) -> Unfit {
     }
 }
 
-/// Maximum depth of scripts that are interpreted by scripts, as in the kernel.
+/// Maximum depth of scripts whose interpreters are scripts, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
 const SET_USER: u32 = 0o4000;
 const SET_GROUP: u32 = 0o2000;
 
-/// Whether executing a program with this mode, user and group gives rights to a process with these
-/// real and effective users and groups. Root's own programs give no rights to root.
+/// Whether executing a file with this mode, owner and group changes the rights of a process.
+/// `users` and `groups` are the real and effective IDs of the process. Files of root give root no
+/// additional rights.
 fn gives_rights(mode: u32, user: u32, group: u32, users: [u32; 2], groups: [u32; 2]) -> bool {
     (mode & SET_USER != 0 && users != [user; 2]) || (mode & SET_GROUP != 0 && groups != [group; 2])
 }

@@ -1,4 +1,5 @@
-//! The consumer's side of the shared memory: reads the buffers that tasks have written, in their order.
+//! The consumer's side of the shared memory in scheduled captures: reads the buffers that tasks
+//! have written, in their order.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicU64;
@@ -9,21 +10,21 @@ use crate::end_flags::EndFlags;
 use crate::error::{CaptureError, Failure};
 use crate::ring::Ring;
 
-/// Longest time for which the consumer sleeps if nothing wakes it.
+/// Longest sleep of the consumer if nothing wakes it.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Number of short sleeps of the consumer before it asks to be woken. Waking the consumer costs the traced program time, and filling a
-/// buffer takes about as long as one short sleep.
+/// Number of short sleeps before the consumer asks to be woken. Waking it costs the traced program
+/// time, and a buffer is filled in about one short sleep.
 const NAPS: u32 = 3;
 const NAP: Duration = Duration::from_micros(300);
 
-/// A reader of buffers.
+/// Receiver of the buffers.
 pub(crate) trait Read {
     type Error: std::error::Error + 'static;
 
-    /// Reads a buffer. Buffers come in order.
+    /// Reads buffer number `order`. Buffers come in order.
     fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<Self::Error>>;
 
-    /// Does other work when there is no buffer to read. Returns whether there was any.
+    /// Does other work while there is no buffer to read. Returns whether there was any.
     fn use_time(&mut self) -> bool;
 }
 
@@ -39,7 +40,7 @@ impl<T: Take<Error: std::error::Error + 'static>> Read for Decoder<'_, T> {
     }
 }
 
-/// Number of words in the buffers read so far.
+/// Receiver that only counts: the number of words in the buffers so far.
 pub(crate) struct Written(pub(crate) u64);
 
 impl Read for Written {
@@ -55,7 +56,7 @@ impl Read for Written {
     }
 }
 
-/// Passes buffers to the reader in order until the controller has finished and all buffers are
+/// Passes buffers to the reader in order, until the controller has finished and all buffers are
 /// read.
 pub(crate) fn consume<R: Read>(
     ring: &Ring,
@@ -72,7 +73,8 @@ pub(crate) fn consume<R: Read>(
     Ok(())
 }
 
-/// Waits for buffer number `order` and returns it; `None` if there will be no such buffer.
+/// Waits until buffer number `order` is submitted, and returns its index and words; `None` if there
+/// will be no such buffer.
 fn await_submitted<'a>(
     ring: &'a Ring,
     end_flags: &EndFlags,
@@ -82,7 +84,7 @@ fn await_submitted<'a>(
     let mut naps = 0;
     loop {
         let submissions = ring.submissions();
-        // Buffers found now were submitted before the end was reported.
+        // If the end was reported before this check, no buffer can follow those found now.
         let is_last_look = end_flags.is_finished();
         let found = ring.submitted(order);
         if found.is_some() || is_last_look {

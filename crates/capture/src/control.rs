@@ -1,4 +1,5 @@
-//! The controller: observes the tasks, lets the scheduler decide, and carries out its decisions.
+//! The controller of a scheduled capture: observes the tasks, lets the scheduler decide, and
+//! carries out its decisions.
 
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -22,15 +23,15 @@ use crate::turns::Turns;
 pub enum Ending {
     /// All tasks ended on their own.
     Finished,
-    /// The requested number of switches was reached; the tasks were ended.
+    /// The requested number of switches was reached, and the tasks were ended.
     SwitchLimit,
-    /// A command ended, and the others were ended with it.
+    /// One command ended, and the others were ended with it.
     CommandEnded,
-    /// The caller's flag interrupted the capture; the tasks were ended.
+    /// The caller's flag ended the capture, and the tasks with it.
     Interrupted,
 }
 
-/// Results of the controller at the end of the capture.
+/// Results of the controller.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
@@ -38,24 +39,24 @@ pub(crate) struct Outcome {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Longest wait between two checks of the flags and the kernel if no notification comes.
+/// Longest wait without a notification before flags and kernel are checked.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Number of times that the kernel is asked without pauses while a task is between two states.
+/// Number of times that the kernel is asked without a pause while a task is between two states.
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
-/// Number of checks of a task between two states after which everything else is checked once.
+/// Number of checks of a task between two states, after which flags and reports are checked once.
 const LOOKS_AROUND: u32 = 512;
 pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
-/// Longest time that a task may take to appear after its creator is gone.
+/// Longest time that a task may take to appear after the task that creates it has ended.
 pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
-/// Number of consecutive checks, [`TIMEOUT`] apart, in which a task must be found stopped before it
-/// counts as stopped alone. If a whole capture is stopped and continued, the controller is, too,
-/// and the order of tasks is unaffected.
+/// Number of consecutive checks, [`TIMEOUT`] apart, after which a task counts as stopped alone. If
+/// the whole capture is stopped and continued, the controller is stopped, too, and the order of
+/// tasks does not change.
 const LOOKS_AT_STOPPED: u32 = 20;
-/// Longest wait for the end of a task's current accounting period, in which the task fills at most
-/// a part of a buffer.
+/// Longest wait until the running task ends its accounting period, in which it fills at most a part
+/// of a buffer.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
 pub(crate) struct Control<'a> {
@@ -72,22 +73,23 @@ pub(crate) struct Control<'a> {
     switches: u64,
     pace: Pace,
     warnings: Vec<String>,
-    /// Number of consecutive checks in which the task that has the CPU was found stopped.
+    /// Number of consecutive checks in which the running task was found stopped.
     looks_at_stopped: u32,
-    /// Process that was stopped during its time slice and could not be made to leave the CPU.
+    /// Process ID of a task that was stopped during its time slice and could not be made to leave
+    /// the CPU; otherwise `None`.
     held_by: Option<u32>,
 }
 
-/// State of a wait for a decision.
+/// Progress of a wait until the scheduler can decide.
 #[derive(Default)]
 struct Wait {
-    /// Number of checks without result.
+    /// Number of checks after which the scheduler could not decide.
     looks: u32,
-    /// Time since which the controller has waited for the task that is between two states.
+    /// Time since which a task has been between two states; `None` if no task is.
     since: Option<Instant>,
 }
 
-/// Reason why the loop ended before all tasks did.
+/// Reason why the controller's loop ended before all tasks had.
 enum Halt {
     Ending(Ending),
     Failed(CaptureError),
@@ -125,7 +127,8 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Runs all commands to the end. When this returns, no process is left, and the stream is complete.
+    /// Runs all commands to their end. When this returns, no process is left, and the stream of
+    /// records is complete.
     pub(crate) fn run(mut self) -> Result<Outcome, CaptureError> {
         let halt = self.drive();
         if matches!(halt, Err(Halt::Ending(Ending::Interrupted))) && !self.end_flags.is_aborted() {
@@ -146,7 +149,8 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Makes the running task give up the CPU, so that what it has written is not lost.
+    /// Waits until the running task has ended its accounting period, so that what it has written is
+    /// not lost.
     fn await_end_of_period(&mut self) {
         let Some(slot) = self.scheduler.running() else {
             return;
@@ -216,7 +220,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Starts a command and waits until it requests its first time slice.
+    /// Starts a command, and waits until its process asks for a time slice.
     fn launch(&mut self, command: u32) -> Result<(), Halt> {
         self.programs.launch(command)?;
         let deadline = Instant::now() + LONGEST_START;
@@ -251,7 +255,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Ends the loop if the caller, the consumer or a task requests it.
+    /// Fails if the caller, the consumer or a task has asked the capture to end.
     fn check(&self) -> Result<(), Halt> {
         if self.stop.load(SeqCst) || self.end_flags.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));
@@ -328,7 +332,7 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
-    /// Handles events that no notification announces.
+    /// Handles tasks that were killed or stopped, which no task reports.
     fn poll_tasks(&mut self) -> Result<(), Halt> {
         self.read_reports()?;
         if let Some(slot) = self.scheduler.running()
@@ -342,7 +346,7 @@ impl<'a> Control<'a> {
         self.look_after_stopped()
     }
 
-    /// Takes the CPU from a task that an untraced task stopped during its time slice.
+    /// Takes the CPU from the running task if a task that is not traced has stopped it.
     fn look_after_stopped(&mut self) -> Result<(), Halt> {
         let Some(slot) = self.scheduler.running() else {
             return Ok(());
@@ -390,7 +394,8 @@ impl<'a> Control<'a> {
         self.give_turn(slot, budget)
     }
 
-    /// Starts a task's time slice. The time slice of the only task does not end.
+    /// Starts a task's time slice of `budget` instructions; `None` is a time slice without end, for
+    /// a single task.
     fn give_turn(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
         self.ring
             .u32_at(header::IS_ALONE)
@@ -399,7 +404,8 @@ impl<'a> Control<'a> {
     }
 
     fn switch(&mut self, switch: &Switch) -> Result<(), Halt> {
-        // If tasks ring all the time, there is no other time to read the reports.
+        // Without this, the reports would never be read while tasks notify the controller all the
+        // time.
         self.read_reports()?;
         if switch.from.is_some() {
             if self
@@ -421,7 +427,7 @@ impl<'a> Control<'a> {
         self.give_turn(switch.to, Some(length))
     }
 
-    /// Adds births and ends to the stream before any task continues.
+    /// Writes records of births and ends into the stream, before any task continues.
     fn announce(&mut self) -> Result<(), Halt> {
         for pid in self.tasks.lost_in_exec() {
             self.warnings.push(lost_in_exec(pid));
@@ -445,7 +451,7 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
-    /// Appends a record to the stream; waits for the consumer if there is no room.
+    /// Appends a record to the stream. Waits for the consumer if no buffer is empty.
     fn append(&mut self, record: &[u64]) -> Result<(), Halt> {
         while !self.ring.append(record) {
             self.check()?;
@@ -456,7 +462,7 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Returns the message for a process that ended unexpectedly during its time slice.
+/// Returns the message for a process that was killed during its time slice.
 pub(crate) fn killed_in_its_turn(pid: u32) -> String {
     format!(
         "process {pid} was killed, or Valgrind could not continue it (see its message): its last instructions are not \
@@ -464,7 +470,8 @@ pub(crate) fn killed_in_its_turn(pid: u32) -> String {
     )
 }
 
-/// Returns the message for a process that is stopped and holds up the others.
+/// Returns the message for a process that is stopped during its time slice, so that no other task
+/// can run. `error` says why it could not be made to leave the CPU.
 fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
     format!(
         "process {pid} was stopped by an untraced process and could not be taken off the CPU ({error}): the others \
@@ -472,7 +479,7 @@ fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
     )
 }
 
-/// Returns the message for a process that ended in the middle of an exec.
+/// Returns the message for a process that ended during an exec.
 pub(crate) fn lost_in_exec(pid: u32) -> String {
     format!(
         "process {pid} ended while it started another program: Valgrind could not run that; see its message"

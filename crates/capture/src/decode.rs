@@ -1,6 +1,6 @@
-//! Decodes the words of the shared buffers into chunks. The input is buffers in the order of their
-//! submission; the output is chunks with tasks and address spaces numbered in order of birth. Any
-//! words give chunks or an error, never a panic, and memory stays bounded.
+//! Decodes the words of shared buffers into chunks. The input is buffers in the order of their
+//! submission; the output is chunks whose tasks and address spaces are numbered in order of birth.
+//! Any words give chunks or an error, never a panic, and memory stays bounded.
 
 mod dependences;
 mod marks;
@@ -23,60 +23,60 @@ use slots::Slots;
 pub(crate) use stamps::{Counts, Left, Stamp};
 pub(crate) use take::{Chunks, Refused, Take};
 
-/// Problem of a stream and its place, in a message such as "buffer 3, word 17: ...".
+/// A problem in a stream and its position. A message prints "buffer 3, word 17: ...".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("buffer {buffer}, word {word}: {problem}")]
 pub struct DecodeError {
-    /// Number of the buffer, from 0.
+    /// Number of the buffer in the order of submission, from 0.
     pub buffer: u64,
     /// Index of the word in the buffer, from 0.
     pub word: usize,
-    /// The problem that was found.
+    /// The problem at this word.
     pub problem: Problem,
 }
 
-/// Problem with a word of a stream.
+/// What is wrong with a word of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The tag is unknown.
+    /// The tag is not that of a known record.
     #[error("found the unknown tag {0:#x}")]
     Tag(u8),
-    /// The record crosses the end of the buffer, or is too short.
+    /// The record crosses the end of the buffer, or is too short for its kind.
     #[error("found a record cut short")]
     Short,
-    /// The shape is not defined.
+    /// A block names a shape that is not defined.
     #[error("found a block of the undefined shape {0}")]
     Shape(u64),
-    /// The shape is invalid.
+    /// The definition of a shape is invalid.
     #[error("found an impossible shape: {0}")]
     Unfit(String),
-    /// The trace has too many shapes.
+    /// The trace has more shapes than can be stored.
     #[error("found more shapes than fit into memory")]
     TooManyShapes,
-    /// The slot has no task, or is out of range.
+    /// A slot number has no task, or is out of range.
     #[error("found slot {0}, which has no task")]
     Slot(u64),
-    /// The cause of a switch is unknown.
+    /// The number for the cause of a switch is unknown.
     #[error("found the unknown cause {0}")]
     Cause(u64),
-    /// The end of a run is unknown.
+    /// The number for the end of a run is unknown.
     #[error("found the unknown end {0} of a run")]
     Leave(u64),
-    /// The run has no time stamp.
+    /// A run begins without a time stamp.
     #[error("found a run that begins without a time stamp")]
     NoStamp,
 }
 
-/// Reason why decoding stopped.
+/// Why decoding stopped.
 #[derive(Debug)]
 pub(crate) enum Stopped<E> {
-    /// The stream is damaged.
+    /// The stream is not valid.
     Damaged(DecodeError),
-    /// The consumer of the chunks refused a chunk.
+    /// The receiver of the chunks refused a chunk.
     Refused(E),
 }
 
-/// Decodes words into blocks and marks, and passes them on.
+/// Decodes words into blocks and marks, and passes them to a receiver.
 pub(crate) struct Decoder<'a, T> {
     take: &'a mut T,
     slots: Slots,
@@ -90,7 +90,7 @@ pub(crate) struct Decoder<'a, T> {
 }
 
 impl<'a, T: Take> Decoder<'a, T> {
-    /// Creates a decoder. `names` are those of the commands, in the order of their start.
+    /// Creates a decoder. `names` are the names of the commands, in the order in which they start.
     pub(crate) fn new(names: Vec<Vec<u8>>, take: &'a mut T) -> Self {
         Decoder {
             take,
@@ -105,7 +105,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Limits the decoder to this many switches.
+    /// Makes the decoder stop after this many switches.
     pub(crate) fn up_to(self, most_switches: Option<u64>) -> Self {
         Decoder {
             most_switches,
@@ -113,17 +113,17 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Returns whether the limit of switches has been reached.
+    /// Returns whether the limit of switches was reached.
     pub(crate) fn has_all(&self) -> bool {
         self.most_switches.is_some_and(|most| self.switches >= most)
     }
 
-    /// Returns the number of switches so far.
+    /// Returns the number of switches from one task to another so far.
     pub(crate) fn switches(&self) -> u64 {
         self.switches
     }
 
-    /// Returns the number of switches so far, including those from no task to a task.
+    /// Returns the number of switches so far, including those from no task.
     pub(crate) fn count_all_switches(&self) -> u64 {
         self.all_switches
     }
@@ -133,7 +133,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.take.instructions()
     }
 
-    /// Decodes one buffer, and passes full chunks on.
+    /// Decodes buffer number `order`, and passes full chunks on.
     pub(crate) fn buffer(
         &mut self,
         order: u64,
@@ -142,14 +142,15 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.buffer_from(order, words, 0)
     }
 
-    /// Decodes a buffer from the word `from` on.
+    /// Decodes buffer number `order` from word `from` on.
     pub(crate) fn buffer_from(
         &mut self,
         order: u64,
         words: &[AtomicU64],
         from: usize,
     ) -> Result<(), Stopped<T::Error>> {
-        // Nearly all words are simple blocks, which are taken in groups, and all others one by one.
+        // Nearly all words are simple blocks, which are decoded in groups. All others are decoded
+        // one by one.
         let mut at = from;
         let damaged = |word, problem| {
             Stopped::Damaged(DecodeError {
@@ -184,18 +185,18 @@ impl<'a, T: Take> Decoder<'a, T> {
         Ok(())
     }
 
-    /// Does other work when there is no buffer to decode. Returns whether anything was done.
+    /// Does other work while there is no buffer to decode. Returns whether anything was done.
     pub(crate) fn use_time(&mut self) -> bool {
         self.take.use_time()
     }
 
-    /// Passes on the chunk that is not yet full.
+    /// Passes on the current chunk, although it is not full.
     pub(crate) fn flush(&mut self) -> Result<(), T::Error> {
         self.take.flush()
     }
 
-    /// Decodes a block that needs special treatment, for example because a masked move omits some addresses. Returns its length in
-    /// words.
+    /// Decodes a block some of whose references may not have happened (such as those of a masked
+    /// move). Returns its length in words.
     #[cold]
     fn guarded(
         &mut self,
@@ -246,7 +247,8 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Decodes a record other than a block. Returns its mark, if it is one, and its length in words.
+    /// Decodes a record other than a block. Returns the mark for which it stands, if any, and its
+    /// length in words.
     fn record(&mut self, words: &[AtomicU64]) -> Result<(Option<Mark>, usize), Problem> {
         let head = words[0].load(Relaxed);
         let (tag, count, immediate) = (
@@ -254,7 +256,7 @@ impl<'a, T: Take> Decoder<'a, T> {
             (head >> 48 & 0xff) as usize,
             head & 0xffff_ffff_ffff,
         );
-        // The count of a record has eight bits.
+        // A record's number of words has eight bits.
         let mut operands = [0; 255];
         let body = words.get(1..=count).ok_or(Problem::Short)?;
         for (operand, word) in operands.iter_mut().zip(body) {
@@ -265,15 +267,16 @@ impl<'a, T: Take> Decoder<'a, T> {
     }
 }
 
-/// Returns the number of a block's shape, and the number of explicit addresses that follow.
+/// Returns the number of a block's shape, and the number of explicit addresses that follow the
+/// word.
 #[inline(always)]
 fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)
 }
 
-/// The words of the buffers, written by the traced processes. Blocks have the form that
-/// [`switchcost_trace::Recorder::take`] takes. All other records have a tag that exceeds any number
-/// of addresses.
+/// Words of buffers that the traced processes write. Blocks have the form that
+/// [`switchcost_trace::Recorder::take`] reads. The tags of other records exceed any number of
+/// addresses.
 enum SharedWords {}
 
 const _: () = assert!(tag::BLOCK == 0, "blocks have no tag to take off");

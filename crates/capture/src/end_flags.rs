@@ -1,9 +1,9 @@
-//! Flags with which the controller's and the consumer's thread notify each other of their end. The
-//! data are in the shared memory.
+//! Flags with which the controller's thread and the consumer's thread report their end to each
+//! other. The flags order nothing else: the data are in the shared memory.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-/// One flag for each of the two threads, which that thread sets and the other one reads.
+/// Two flags. Each of the two threads sets one and reads the other.
 #[derive(Debug, Default)]
 pub(crate) struct EndFlags {
     is_finished: AtomicBool,
@@ -11,7 +11,7 @@ pub(crate) struct EndFlags {
 }
 
 impl EndFlags {
-    /// Reports that no buffer will follow those now in the shared memory.
+    /// Reports that no buffer follows those that are now in the shared memory.
     pub(crate) fn finish(&self) {
         self.is_finished.store(true, SeqCst);
     }
@@ -20,7 +20,7 @@ impl EndFlags {
         self.is_finished.load(SeqCst)
     }
 
-    /// Reports that the consumer wants no more buffers.
+    /// Reports that the consumer reads no more buffers.
     pub(crate) fn abort(&self) {
         self.is_aborted.store(true, SeqCst);
     }

@@ -5,23 +5,23 @@ use switchcost_record::bind_semicolons;
 
 use crate::decode::{DecodeError, Stopped};
 
-/// Error of the capture of programs.
+/// Why programs could not be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// No command was given.
     #[error("no command is given; put it after `--`")]
     NoCommand,
-    /// The frontend cannot run this program.
+    /// The frontend cannot run the program of a command.
     #[error("the command '{command}' cannot be traced: {reason}; {need}")]
     Unfit {
         /// Command as the user gave it.
         command: String,
-        /// Property of the command's program that prevents tracing, as text.
+        /// Property of the program that prevents tracing.
         reason: String,
-        /// Kind of program that can be traced instead, as text.
+        /// Kind of program that can be traced.
         need: String,
     },
-    /// The frontend gave up before the program ran.
+    /// The frontend ended before it ran the program.
     #[error(
         "the command '{command}' ended before tracing began ({status}); see its message, and try `valgrind \
          --tool=none {}`",
@@ -30,10 +30,10 @@ pub enum CaptureError {
     NotStarted {
         /// Command as the user gave it.
         command: String,
-        /// A command's frontend neither ran the program within a minute nor gave up.
+        /// Exit status of the frontend.
         status: ExitStatus,
     },
-    /// The frontend neither ran the program nor gave up.
+    /// The frontend neither ran the program within a minute nor ended.
     #[error(
         "the command '{command}' did not start within a minute; try `valgrind --tool=none {}`",
         bind_semicolons(.command)
@@ -42,16 +42,16 @@ pub enum CaptureError {
         /// Command as the user gave it.
         command: String,
     },
-    /// More tasks run concurrently than the shared memory has slots.
+    /// More tasks run at the same time than the shared memory has slots.
     #[error(
         "more than {} tasks run concurrently, too many to trace; trace fewer processes and threads",
         crate::ring::SLOTS
     )]
     TooManyTasks,
-    /// The capture tool's output is invalid.
+    /// The output of the capture tool is invalid.
     #[error("the stream of events is damaged: {0}; this is a bug of switchcost, please report it")]
     Decode(#[from] DecodeError),
-    /// The kernel does not notify tasks of preemptions.
+    /// The kernel does not tell tasks that they were preempted (rseq).
     #[error(
         "preemptions cannot be seen here (rseq: {0}), which the order as-run needs; use --order scheduled, or a kernel with \
          CONFIG_RSEQ (4.18 or newer) that lets this user call rseq"
@@ -68,10 +68,10 @@ pub enum CaptureError {
         /// CPU on which the task was found.
         other: u64,
     },
-    /// The process may not run on any CPU.
+    /// This process is allowed to run on no CPU.
     #[error("there is no CPU that this process may run on; name one with --cpu")]
     NoCpu,
-    /// An error of the guest of a whole system.
+    /// The guest of a system capture failed.
     #[error(transparent)]
     Guest(#[from] crate::guest_error::GuestError),
     /// The kernel refused an operation.
@@ -83,13 +83,13 @@ pub enum CaptureError {
     System(#[from] io::Error),
 }
 
-/// Error of a capture, or of the consumer that takes its chunks.
+/// Why a capture failed: by itself, or by the receiver of its chunks.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure<E: std::error::Error + 'static> {
     /// An error of the capture itself.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// An error of the consumer of the chunks.
+    /// The receiver of the chunks failed.
     #[error(transparent)]
     Sink(E),
 }

@@ -3,19 +3,19 @@ use std::path::PathBuf;
 
 use crate::tool::ToolError;
 
-/// Error of the guest: it cannot be started, or it failed.
+/// Why a guest cannot be started, or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
-    /// The plugin and the first process have not been built.
+    /// The plugin and the guest's first process have not been built.
     #[error(
         "the plugin for QEMU is not in {}; run `make build` (or `make install`), or name its folder in SWITCHCOST_QEMU_DIR",
         shown(.0)
     )]
     NotBuilt(Vec<PathBuf>),
-    /// Another user could have written the program that is to be executed.
+    /// Another user could have changed a program that would be executed.
     #[error("{0}")]
     Untrusted(String),
-    /// Tools for this processor do not exist.
+    /// The tools do not exist for this kind of processor.
     #[error(transparent)]
     OtherProcessor(#[from] ToolError),
     /// QEMU is missing or does not start.
@@ -29,36 +29,36 @@ pub enum GuestError {
         /// Error of starting QEMU.
         error: io::Error,
     },
-    /// No kernel image is in these folders.
+    /// There is no kernel image in these folders.
     #[error(
         "no kernel image (vmlinuz*) is in {}; name an image or a package: --kernel linux-image-cloud-amd64 (make setup fetches \
          that)",
         shown(.0)
     )]
     NoKernel(Vec<PathBuf>),
-    /// The named kernel image does not exist as a file, and its name cannot be that of a package.
+    /// The kernel named by the user is neither a file nor a possible name of a package.
     #[error(
         "no file '{path}'; name a kernel image or a Debian package: --kernel linux-image-cloud-amd64",
         path = .0.display()
     )]
     NoImage(PathBuf),
-    /// The package manager has no such kernel.
+    /// The package manager cannot provide the kernel's package.
     #[error(
         "no kernel in package '{name}' ({why}); name an image or a Debian package: --kernel linux-image-cloud-amd64"
     )]
     Package {
         /// Package name as the user gave it.
         name: String,
-        /// Reason, in the words of the package manager.
+        /// Message of the package manager.
         why: String,
     },
-    /// The kernel lacks information that is needed.
+    /// The kernel does not have information that the capture needs.
     #[error(
         "the kernel image cannot be used: {0}; use one with BTF (CONFIG_DEBUG_INFO_BTF) and /proc/kallsyms, such as Debian's: \
          --kernel linux-image-cloud-amd64"
     )]
     Kernel(String),
-    /// The user gave more commands than a guest can start.
+    /// There are more commands than a guest can start; contains their number.
     #[error("{0} commands are too many for a guest; trace at most 64")]
     Commands(usize),
     /// A file that a command needs cannot be used.
@@ -66,7 +66,7 @@ pub enum GuestError {
     File {
         /// Path of the file.
         path: PathBuf,
-        /// Error of using the file.
+        /// Error of opening or reading the file.
         error: io::Error,
     },
     /// A library that a program needs is missing.
@@ -91,13 +91,13 @@ pub enum GuestError {
         path = .0.display()
     )]
     Device(PathBuf),
-    /// The guest did not boot in time. Contains its last output.
+    /// The guest did not boot in time. Contains the end of its output.
     #[error("the guest did not finish booting within 3 minutes{}; try another --kernel or --append", last(.0))]
     SlowBoot(String),
-    /// The guest executes no instructions any more. Contains its last output.
+    /// The guest executes no instructions any more. Contains the end of its output.
     #[error("the guest executed no instruction for two minutes{}; run it again, or try another --kernel", last(.0))]
     Hung(String),
-    /// QEMU does not accept the plugin's interface version.
+    /// QEMU does not support the version of the plugin's interface.
     #[error(
         "this version of QEMU is not supported ({0}); put a qemu-system-x86_64 of 7.2, or 9 to 11.1, first in PATH"
     )]
@@ -107,17 +107,18 @@ pub enum GuestError {
     Died {
         /// Exit status of QEMU.
         status: std::process::ExitStatus,
-        /// Last lines of output of the guest's console and of QEMU.
+        /// Last lines of the guest's console and of QEMU's output.
         said: String,
     },
-    /// A program ended before it had stopped itself as it should. Contains the output of the programs.
+    /// A program ended before it stopped itself, as it should have. Contains the output of the
+    /// programs.
     #[error(
         "a program ended before it had stopped itself{}; let each stop itself when it is ready (kill -STOP $$), or use \
          --seconds",
         wrote(.0)
     )]
     NotStopped(String),
-    /// The system refused an operation.
+    /// The operating system refused an operation.
     #[error(
         "the guest cannot be started: {error}; {remedy}",
         error = .0,
@@ -134,7 +135,7 @@ fn shown(folders: &[PathBuf]) -> String {
         .join(", ")
 }
 
-/// Formats the programs' output for a message; returns an empty string if they wrote nothing.
+/// Formats the output of the programs for a message; empty if they wrote nothing.
 fn wrote(text: &str) -> String {
     if text.is_empty() {
         String::new()
@@ -143,7 +144,7 @@ fn wrote(text: &str) -> String {
     }
 }
 
-/// Formats the guest's last output for a message; returns an empty string if there was none.
+/// Formats the end of the guest's output for a message; empty if there is none.
 fn last(said: &str) -> String {
     if said.is_empty() {
         String::new()
@@ -152,8 +153,7 @@ fn last(said: &str) -> String {
     }
 }
 
-/// Returns advice for a guest that wrote nothing, which usually had too little memory for its
-/// kernel.
+/// Returns advice for a guest that wrote nothing; usually it has too little memory for its kernel.
 fn advice(said: &str) -> String {
     if said.contains("Cannot allocate memory") {
         switchcost_remedies::memory_remedy()
@@ -162,7 +162,7 @@ fn advice(said: &str) -> String {
     }
 }
 
-/// Joins lines with ` | `, so that a message stays on one line.
+/// Joins lines by ` | `, so that a message is one line.
 fn join_lines(text: &str) -> String {
     text.lines().collect::<Vec<_>>().join(" | ")
 }

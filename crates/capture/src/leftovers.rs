@@ -1,9 +1,9 @@
 //! Removes files that a killed Valgrind has left.
 //!
-//! Valgrind makes two files in TMPDIR (the contents of /proc/self/cmdline and auxv), opens them,
-//! and removes their names immediately. A kill in between leaves the files. Their names follow from
-//! the process number, which in a separate PID namespace is the same in each capture. The next
-//! Valgrind would then find its first name taken, and say so on the program's stderr.
+//! Valgrind makes two files in TMPDIR (copies of /proc/self/cmdline and auxv), opens them, and
+//! removes their names immediately. If it is killed in between, the files remain. Their names
+//! contain the process ID, which in a separate PID namespace is the same in each capture. The next
+//! Valgrind would find its first name taken, and print a message to the program's standard error.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,8 @@ const PREFIX: &str = "valgrind_proc_";
 /// Age from which a file cannot belong to a living Valgrind, which removes the names immediately.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
-/// Removes Valgrind's leftover files of this user from a folder. Files that cannot be removed stay.
+/// Removes files that Valgrind has left in a folder and that belong to this user. Files that cannot
+/// be removed remain.
 pub(crate) fn sweep(within: &Path) {
     let (Ok(entries), Ok(own)) = (
         fs::read_dir(within),
@@ -29,7 +30,7 @@ pub(crate) fn sweep(within: &Path) {
             .as_encoded_bytes()
             .starts_with(PREFIX.as_bytes())
     }) {
-        // The facts are those of the entry itself: a symbolic link is not followed.
+        // These are the properties of the entry itself, because symbolic links are not followed.
         let Ok(facts) = entry.metadata() else {
             continue;
         };

@@ -5,10 +5,10 @@
 //! caller as they fill, and a summary. The frontend is a Valgrind tool (`capture/valgrind`) that
 //! communicates with this crate only through shared memory.
 //!
-//! In scheduled captures three parties work concurrently: the traced tasks, of which one runs; the
-//! controller, a thread that decides which ([`run()`] has the rules); and the caller's thread,
-//! which decodes the tasks' output and passes it on. This crate does not know how the chunks are
-//! used.
+//! In scheduled captures three parties work concurrently: the traced tasks, one of which runs; the
+//! controller, a thread that decides which task runs ([`run()`] has the rules); and the caller's
+//! thread, which decodes the output of the tasks and passes chunks on. This crate does not know how
+//! the chunks are used.
 
 mod as_run;
 mod build_id;

@@ -1,15 +1,15 @@
-//! Measures the real time per switch, including the programs' own work under Valgrind. The clocks
-//! that programs read include this time, although time in the trace is counted in instructions.
+//! Measures the real time per switch, including the work of the programs under Valgrind. Programs
+//! read clocks of real time, although time in the trace is counted in instructions.
 
 use std::time::{Duration, Instant};
 
 /// Least number of switches for a warning.
 const FEWEST: u64 = 1000;
-/// Longest usual time per voluntary switch; a longer time is reported. It is about ten times the
-/// kernel's time under Valgrind.
+/// Real time per voluntary switch above which a warning is given: about ten times the kernel's own
+/// time under Valgrind.
 const LONG: Duration = Duration::from_micros(200);
 
-/// Counts the time slices of one capture and the time that they took.
+/// Number of time slices in a capture, and the real time that they took.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     began: Option<Instant>,
@@ -19,18 +19,18 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Records that another task gets the CPU.
+    /// Records a switch to another task at time `now`.
     pub(crate) fn switched(&mut self, now: Instant, is_voluntary: bool) {
         self.began.get_or_insert(now);
         self.voluntary += u64::from(is_voluntary);
     }
 
-    /// Records that all tasks sleep, and none waits for a time slice.
+    /// Records that all tasks sleep, and none wants the CPU.
     pub(crate) fn note_idle(&mut self, now: Instant) {
         self.asleep_since.get_or_insert(now);
     }
 
-    /// Records that a task has woken.
+    /// Records that a task wants the CPU after all slept.
     pub(crate) fn someone_wakes(&mut self, now: Instant) {
         self.asleep += self
             .asleep_since
@@ -38,7 +38,7 @@ impl Pace {
             .map_or(Duration::ZERO, |since| now - since);
     }
 
-    /// Returns a warning if the programs' clock ran too fast for their number of switches.
+    /// Returns a warning if too much real time passed for the number of switches; otherwise `None`.
     pub(crate) fn remark(&self, now: Instant) -> Option<String> {
         let busy = (now - self.began?).saturating_sub(self.asleep);
         if self.voluntary < FEWEST || busy < LONG * self.voluntary.min(u64::from(u32::MAX)) as u32 {

@@ -1,41 +1,43 @@
-//! State of a task by the kernel's files: whether the task is really asleep, and in which system call.
+//! Reads the state of a task from the kernel's files: whether it is asleep, and in which system
+//! call.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use switchcost_host::supervisor::TaskFiles;
 
-/// State of a task, as the kernel reports it.
+/// State of a task as the kernel reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    /// The task is on a CPU, waits for one, or is in a sleep that no signal ends: its state will
+    /// The task is on a CPU, waits for one, or is in a sleep that no signal ends. Its state will
     /// change soon.
     Busy,
-    /// The task is asleep in a system call; the number is -1 outside of any.
+    /// The task is asleep.
     Asleep {
-        /// The number of the system call.
+        /// Number of the system call in which the task sleeps; -1 outside system calls.
         syscall: i64,
-        /// Whether a signal has stopped the task, so that it does not continue until another signal continues it.
+        /// Whether a signal has stopped the task until another signal continues it.
         is_stopped: bool,
     },
-    /// The task has ended, though it may not have been reaped.
+    /// The task has ended, but may still be a zombie.
     Gone,
 }
 
-/// Numbers of the system calls that fork. Their caller sleeps uninterruptibly until a child that
-/// shares its memory has released it.
+/// Numbers of the system calls that fork. A caller of vfork sleeps uninterruptibly until the child,
+/// which shares its memory, releases it.
 const FORKS: [i64; 4] = [56, 57, 58, 435];
 
-/// Number of `restart_syscall`, which the kernel reports for a call that it repeats after a stop, such as a sleep for its remaining time.
+/// Number of `restart_syscall`. The kernel reports it for a system call that it continues after a
+/// stop, such as the rest of a sleep.
 const RESTART_SYSCALL: i64 = 219;
 
-/// Whether the system call in which the kernel reports a task may be the one that the task has
-/// recorded.
+/// Whether the system call that the kernel reports (`named`) may be the one that the task has
+/// recorded (`made`).
 pub(crate) fn may_be(named: i64, made: u32) -> bool {
     named == i64::from(made) || named == RESTART_SYSCALL
 }
 
-/// The kernel's files about one task, kept open.
+/// Open files of the kernel about one task.
 #[derive(Debug)]
 pub(crate) struct Probe {
     pub(crate) pid: u32,
@@ -61,7 +63,8 @@ impl Probe {
         }
     }
 
-    /// Asks the kernel for the state of a task that executes another program. A thread then gets the number of its process.
+    /// Asks the kernel for the state of a task during an exec. A thread gets the number of its
+    /// process then.
     pub(crate) fn ask_in_exec(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
         match self.ask(kernel)? {
             Kernel::Gone if self.tid != self.pid => Probe::new(self.pid, self.pid).ask(kernel),
@@ -69,8 +72,8 @@ impl Probe {
         }
     }
 
-    /// Asks the kernel for the state of a task that was asleep in this system call and has reported
-    /// nothing since. Reads only half as much as [`Probe::ask`].
+    /// Asks the kernel for the state of a task that was last seen asleep in system call `syscall`,
+    /// and has reported nothing since. Reads half as much as [`Probe::ask`].
     pub(crate) fn ask_again(
         &mut self,
         kernel: &TaskFiles,
@@ -98,7 +101,8 @@ impl Probe {
     fn read(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
         let (syscall, stat) = self.files(kernel)?;
         let mut text = [0; 256];
-        // The call is read first, so that a task that is woken in between is then seen running.
+        // The system call is read first, so that a task that is woken in between is then seen
+        // running.
         let number = syscall_number(&text_of(syscall, &mut text)?);
         let state = task_state(&text_of(stat, &mut text)?);
         Ok(judge(number, state))
@@ -115,7 +119,8 @@ fn text_of(file: &File, text: &mut [u8; 256]) -> std::io::Result<Vec<u8>> {
     Ok(text[..bytes].to_vec())
 }
 
-/// Returns the number of the system call that a task is in; `None` if the task runs.
+/// Returns the number of a task's system call from the text of /proc/PID/syscall; `None` if the
+/// task runs.
 fn syscall_number(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text)
         .ok()?
@@ -125,7 +130,8 @@ fn syscall_number(text: &[u8]) -> Option<i64> {
         .ok()
 }
 
-/// Returns the state letter after the name, which is in brackets and may contain any bytes.
+/// Returns the state letter from the text of /proc/PID/stat. It follows the name, which is in
+/// brackets and may contain any bytes.
 fn task_state(text: &[u8]) -> u8 {
     let name_end = text.iter().rposition(|&byte| byte == b')').unwrap_or(0);
     text.get(name_end + 2).copied().unwrap_or(b'R')

@@ -1,4 +1,4 @@
-//! Start and end of the commands through the supervisor, and their exit statuses.
+//! Starts and ends the commands through the supervisor, and keeps their exit statuses.
 
 use std::io;
 use std::process::ExitStatus;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use switchcost_host::supervisor::{Report, Supervisor, TaskFiles};
 
-/// Longest time to wait for one report.
+/// Longest wait for one report.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Returns the programs of `count` commands, none of which has been started.
+    /// Creates the list of `count` commands, none of which has been started.
     pub(crate) fn new(supervisor: Supervisor, count: usize, end_with_any: bool) -> Programs {
         Programs {
             supervisor,
@@ -35,7 +35,8 @@ impl Programs {
         self.supervisor.launch(command)
     }
 
-    /// Returns the next report, if one comes within `timeout`. The exit status in a report is kept.
+    /// Returns the next report; `None` if none comes within `timeout`. An exit status in the report
+    /// is stored.
     pub(crate) fn report(&mut self, timeout: Duration) -> io::Result<Option<Report>> {
         let report = self.supervisor.report(timeout)?;
         if let Some(Report::Ended { program, status }) = report
@@ -56,7 +57,8 @@ impl Programs {
         self.end_with_any && self.statuses.iter().any(Option::is_some)
     }
 
-    /// Waits briefly for a report. Returns false if every command has ended, or `deadline` has passed.
+    /// Waits briefly for a report. Returns false if every command has ended or `deadline` has
+    /// passed.
     pub(crate) fn is_any_awaited(&mut self, deadline: Instant) -> io::Result<bool> {
         if self.statuses.iter().all(Option::is_some) || Instant::now() >= deadline {
             return Ok(false);
@@ -64,12 +66,13 @@ impl Programs {
         self.report(TIMEOUT).map(|_| true)
     }
 
-    /// Ends all remaining processes of the commands.
+    /// Kills all remaining processes of the commands.
     pub(crate) fn dismiss(&mut self) {
         self.supervisor.dismiss();
     }
 
-    /// Returns the exit status of each command; `None` if a command was ended with the capture.
+    /// Returns the exit status of each command; `None` for a command that was ended with the
+    /// capture.
     pub(crate) fn into_statuses(self) -> Vec<Option<ExitStatus>> {
         self.statuses
     }

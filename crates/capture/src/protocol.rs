@@ -1,5 +1,5 @@
-//! The layout of the memory that traced processes share with this process, as
-//! `capture/valgrind/protocol.h` defines it; a test compares the two. Offsets are in bytes.
+//! Layout of the memory that traced processes share with this process, as in
+//! `capture/valgrind/protocol.h`; a test compares the two. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
 pub(crate) const VERSION: u32 = 13;
@@ -11,7 +11,7 @@ pub(crate) const SYSTEM: u32 = 2;
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 pub(crate) const NO_PROCESS: u32 = 0;
 pub(crate) const NO_BUFFER: u64 = u64::MAX;
-/// Position of a buffer that has no place in the order of submission.
+/// Order number of a buffer that has no position in the order of submission.
 pub(crate) const NO_ORDER: u64 = u64::MAX;
 
 pub(crate) mod header {
@@ -80,7 +80,7 @@ pub(crate) mod fault {
     pub(crate) const CPU: u32 = 3;
 }
 
-/// Reason for the end of a run.
+/// Numbers for the reasons for which a run ended.
 pub(crate) mod left {
     pub(crate) const SYSCALL: u64 = 0;
     pub(crate) const PREEMPTED: u64 = 1;
@@ -127,7 +127,7 @@ pub(crate) mod tag {
     pub(crate) const PAGE: u64 = 0x10;
 }
 
-/// Source of the address of a reference.
+/// Numbers for the kinds of a reference's address.
 pub(crate) mod how {
     #[cfg(test)]
     pub(crate) const EXPLICIT: u64 = 0;
@@ -136,13 +136,13 @@ pub(crate) mod how {
     pub(crate) const GUARDED: u64 = 3;
 }
 
-/// Address bit that is set in the second word of a block of kernel code.
+/// Number of the address bit that is set in the second word of a block of kernel code.
 pub(crate) const KERNEL_BIT: u32 = 47;
 
-/// Address recorded for a guarded reference that did not happen.
+/// Address that is recorded for a guarded reference that did not happen.
 pub(crate) const NOT_DONE: u64 = u64::MAX;
 
-/// Returns the first word of a record of `words` further words.
+/// Returns the first word of a record. `words` is the number of further words.
 pub(crate) const fn head(tag: u64, words: u64, immediate: u64) -> u64 {
     tag << 56 | words << 48 | immediate & 0xffff_ffff_ffff
 }

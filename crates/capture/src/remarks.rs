@@ -1,11 +1,12 @@
-//! Remarks of the capture tool on traced processes, for the reader of the trace.
+//! Warnings of the capture tool about traced processes.
 
 use std::sync::atomic::Ordering::SeqCst;
 
 use crate::protocol::{NO_PROCESS, header};
 use crate::ring::Ring;
 
-/// Returns the remarks on the processes; of each kind only the one on the last process.
+/// Returns the warnings about processes. If several processes have the same kind of warning, only
+/// the one for the last process is returned.
 pub(crate) fn remarks(ring: &Ring) -> Vec<String> {
     let process = |offset| Some(ring.u32_at(offset).load(SeqCst)).filter(|&pid| pid != NO_PROCESS);
     let code = ring.u64_at(header::UNDECODED).load(SeqCst).to_le_bytes();
@@ -52,7 +53,7 @@ fn rights(pid: u32) -> String {
 }
 
 fn undecoded(pid: u32, code: [u8; 8]) -> String {
-    /// First byte of AVX-512 instructions (EVEX).
+    /// First byte of instructions of AVX-512 (the EVEX prefix).
     const EVEX: u8 = 0x62;
     let bytes = code.map(|byte| format!("{byte:02x}")).join(" ");
     match code[0] {

@@ -1,4 +1,4 @@
-//! The shared memory as typed places: header, task slots, buffers. A value that a traced process
+//! Typed access to the shared memory: header, task slots, buffers. A value that a traced process
 //! may have written is checked before it is used as an index.
 
 use std::io;
@@ -10,15 +10,15 @@ use switchcost_host::shared_file::{self, SharedFile};
 
 use crate::protocol::{self, buffer, header, info, slot, state};
 
-/// Maximum number of tasks that can live at the same time.
+/// Number of task slots: the maximum number of tasks that live at the same time.
 pub(crate) const SLOTS: usize = 2048;
 /// Numbers of the system calls that execute a program: execve, execveat.
 const EXECS: [u32; 2] = [59, 322];
 const BUFFERS: usize = 16;
-/// Least number of empty buffers for which a task is woken.
+/// Number of empty buffers at which a waiting task is woken.
 const WORTH_WAKING: usize = BUFFERS / 2;
-/// Number of words of a buffer, 1 MiB in all: the fastest size of those tried with gzip. All
-/// buffers together still fit many last-level caches.
+/// Length of a buffer in words: 1 MiB. Of the sizes tried with gzip it was the fastest. All buffers
+/// together still fit many last-level caches.
 const BUFFER_WORDS: usize = 128 << 10;
 
 const SLOTS_OFFSET: usize = 4096;
@@ -28,16 +28,16 @@ const TOTAL_BYTES: usize = BUFFERS_OFFSET + BUFFERS * BUFFER_WORDS * 8;
 
 const _: () = assert!(header::BYTES <= SLOTS_OFFSET);
 
-/// A buffer that a task has filled and submitted.
+/// A buffer that a task has filled and submitted, and that was not read yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full {
     /// Index of the buffer.
     pub(crate) index: usize,
     /// Slot of the task that wrote the buffer.
     pub(crate) slot: u32,
-    /// Number of buffers that were submitted before this one.
+    /// Number of the buffer in the order of submission.
     pub(crate) order: u64,
-    /// Time at which the run of the buffer began, in captures as run.
+    /// Time stamp of the run in which the buffer was written, in as-run captures.
     pub(crate) stamp: u64,
 }
 
@@ -78,24 +78,24 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Returns the file that the tool maps.
+    /// Returns the file in memory that the capture tool maps.
     pub(crate) fn shared(&self) -> &SharedFile {
         &self.shared
     }
 
-    /// Removes the controller's process number from the ring. Tasks in a PID namespace cannot see
-    /// the controller, and need not: the kernel ends them with their supervisor.
+    /// Clears the controller's process ID in the header. Tasks in a PID namespace cannot see the
+    /// controller, and need not: the kernel ends them with their supervisor.
     pub(crate) fn hide_controller(&self) {
         self.u32_at(header::CONTROLLER_PID)
             .store(protocol::NO_PROCESS, SeqCst);
     }
 
-    /// Returns the number of 32 bits at an offset of the header.
+    /// Returns the 32-bit number at a byte offset in the header.
     pub(crate) fn u32_at(&self, offset: usize) -> &AtomicU32 {
         &self.shared.u32s()[offset / 4]
     }
 
-    /// Returns the number of 64 bits at an offset of the header.
+    /// Returns the 64-bit number at a byte offset in the header.
     pub(crate) fn u64_at(&self, offset: usize) -> &AtomicU64 {
         &self.shared.u64s()[offset / 8]
     }
@@ -125,7 +125,8 @@ impl Ring {
         &self.shared.u64s()[start..start + BUFFER_WORDS]
     }
 
-    /// Returns the index and the words of the submitted buffer with number `order`; `None` if it has not been submitted.
+    /// Returns the index and the words of buffer number `order`; `None` if that buffer has not been
+    /// submitted.
     pub(crate) fn submitted(&self, order: u64) -> Option<(usize, &[AtomicU64])> {
         let index = (0..BUFFERS).find(|&index| {
             self.buffer_state(index).load(SeqCst) == buffer::FULL
@@ -138,7 +139,7 @@ impl Ring {
         ))
     }
 
-    /// Returns all submitted buffers.
+    /// Returns all buffers that were submitted and not yet read.
     pub(crate) fn full(&self) -> impl Iterator<Item = Full> + '_ {
         (0..BUFFERS)
             .filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::FULL)
@@ -153,7 +154,7 @@ impl Ring {
             })
     }
 
-    /// Returns the content of a submitted buffer.
+    /// Returns the words that were written into a submitted buffer.
     pub(crate) fn words(&self, full: &Full) -> &[AtomicU64] {
         let words = self
             .u64_at(self.info(full.index) + info::WORDS)
@@ -161,7 +162,7 @@ impl Ring {
         &self.buffer(full.index)[..(words as usize).min(BUFFER_WORDS)]
     }
 
-    /// Takes back the buffers that an ended task has not submitted.
+    /// Frees the buffers that a task has claimed but, having ended, will not submit.
     pub(crate) fn reclaim(&self, slot: u32) -> io::Result<()> {
         for index in 0..BUFFERS {
             let is_held = self.buffer_state(index).load(SeqCst) == buffer::HELD;
@@ -172,9 +173,9 @@ impl Ring {
         Ok(())
     }
 
-    /// Takes back the buffers that a killed task held besides the current one, in scheduled
-    /// captures. A buffer that has its position in the order counts as submitted, and is waited
-    /// for.
+    /// Takes back the buffers that a killed task had claimed, except for the current one, in
+    /// scheduled captures. A buffer that has a number in the order is submitted, because the
+    /// consumer waits for it. Others are freed.
     pub(crate) fn take_back(&self) -> io::Result<()> {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
         let is_held = |index: &usize| {
@@ -198,10 +199,9 @@ impl Ring {
             .min(SLOTS as u32)
     }
 
-    /// Gives a buffer back to the tasks, after it was read.
+    /// Frees a buffer for the tasks, after it was read.
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
-        // The next owner claims the buffer only afterwards; until then it must not seem to belong
-        // to another task.
+        // The buffer must have no owner until the next task has claimed it.
         self.u32_at(self.info(index) + info::SLOT)
             .store(protocol::NO_SLOT, SeqCst);
         self.order(index).store(protocol::NO_ORDER, SeqCst);
@@ -215,9 +215,9 @@ impl Ring {
         }
     }
 
-    /// Whether a task that waits for an empty buffer should wait for several, because being woken
-    /// for each takes as long as filling it. In scheduled captures all full buffers are about to be
-    /// read; in captures as run they may have to wait.
+    /// Whether waking a task that waits for an empty buffer should be put off until several are
+    /// empty: waking takes as long as filling a buffer. In scheduled captures all full buffers are
+    /// about to be read. In as-run captures they may have to wait, so a task is woken for one.
     fn may_wait_for_more(&self) -> bool {
         let empty = (0..BUFFERS)
             .filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY)
@@ -225,7 +225,7 @@ impl Ring {
         self.u32_at(header::MODE).load(SeqCst) != protocol::AS_RUN && empty < WORTH_WAKING
     }
 
-    /// Claims an empty buffer, if there is one.
+    /// Claims an empty buffer and returns its index; `None` if all are in use.
     fn claim(&self) -> Option<usize> {
         (0..BUFFERS).find(|&index| {
             self.buffer_state(index)
@@ -234,8 +234,8 @@ impl Ring {
         })
     }
 
-    /// Makes sure, while no task runs, that the current buffer has room for `words` more words.
-    /// Returns false if no buffer is empty now.
+    /// Makes room for `words` more words in the current buffer, while no task runs. Returns false
+    /// if a further buffer is needed and none is empty.
     fn make_room(&self, words: usize) -> bool {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
         let used = self.u64_at(header::CURRENT_WORDS).load(SeqCst);
@@ -252,7 +252,7 @@ impl Ring {
         true
     }
 
-    /// Appends a record to the stream, while no task runs. Returns false if there is no room now.
+    /// Appends a record to the stream, while no task runs. Returns false if there is no room.
     pub(crate) fn append(&self, record: &[u64]) -> bool {
         if !self.make_room(record.len()) {
             return false;
@@ -290,7 +290,7 @@ impl Ring {
         self.notify_submission();
     }
 
-    /// Returns the number of submitted buffers and other reports to the consumer.
+    /// Returns a counter of submitted buffers and of other reports to the consumer.
     pub(crate) fn submissions(&self) -> u32 {
         self.u32_at(header::SUBMISSIONS).load(SeqCst)
     }
@@ -301,7 +301,8 @@ impl Ring {
         let _ = shared_file::wake(self.u32_at(header::SUBMISSIONS));
     }
 
-    /// Sleeps until the number of submissions exceeds `submissions`, but no longer than `limit`.
+    /// Sleeps until the counter of [`Ring::submissions`] exceeds `submissions`, at most for
+    /// `limit`.
     pub(crate) fn await_submission(&self, submissions: u32, limit: Duration) -> io::Result<()> {
         self.u32_at(header::CONSUMER_SLEEPS).store(1, SeqCst);
         let outcome = shared_file::wait(self.u32_at(header::SUBMISSIONS), submissions, limit);
@@ -309,13 +310,12 @@ impl Ring {
         outcome
     }
 
-    /// Returns the number of times that tasks have notified the controller.
+    /// Returns a counter of the notifications that tasks have sent to the controller.
     pub(crate) fn rings(&self) -> u32 {
         self.u32_at(header::DOORBELL).load(SeqCst)
     }
 
-    /// Sleeps until a task notifies the controller again after `rings` notifications, but no longer
-    /// than `limit`.
+    /// Sleeps until the counter of [`Ring::rings`] exceeds `rings`, at most for `limit`.
     pub(crate) fn await_ring(&self, rings: u32, limit: Duration) -> io::Result<()> {
         self.u32_at(header::CONTROLLER_SLEEPS).store(1, SeqCst);
         let outcome = shared_file::wait(self.u32_at(header::DOORBELL), rings, limit);
@@ -336,7 +336,7 @@ impl Ring {
     }
 }
 
-/// The slot of one task.
+/// The slot of one task in the shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot<'a> {
     ring: &'a Ring,
@@ -356,27 +356,27 @@ impl<'a> Slot<'a> {
         self.get(slot::STATE)
     }
 
-    /// Returns whether the slot's task has called exec, and was not yet seen running the new
-    /// program.
+    /// Returns whether the slot's task is in an exec: it has called exec, and its new program has
+    /// not started yet.
     pub(crate) fn is_in_exec(self) -> bool {
         self.state() == state::IN_SYSCALL && EXECS.contains(&self.get(slot::SYSCALL))
     }
 
-    /// Returns a time before which the task's present run did not begin (captures as run); 0
-    /// without a run.
+    /// Returns a lower limit for the start of the task's present run, as a time stamp; 0 without a
+    /// run. Used in as-run captures.
     pub(crate) fn open_stamp(self) -> u64 {
         self.ring.u64_at(self.start + slot::OPEN_STAMP).load(SeqCst)
     }
 
-    /// Ends the run of a task that has ended (captures as run).
+    /// Records that a task that has ended has no open run. Used in as-run captures.
     pub(crate) fn clear_open_stamp(self) {
         self.ring
             .u64_at(self.start + slot::OPEN_STAMP)
             .store(0, SeqCst);
     }
 
-    /// Returns the switches that the kernel counted while the task was in the system call from
-    /// which it has returned (captures as run).
+    /// Returns the switches that the kernel counted during the system call from which the task has
+    /// returned. Used in as-run captures.
     pub(crate) fn back(self) -> u64 {
         self.ring.u64_at(self.start + slot::BACK).load(SeqCst)
     }
@@ -387,17 +387,18 @@ impl<'a> Slot<'a> {
         self.u32_at(slot::STATE).store(state::FREE, SeqCst);
     }
 
-    /// Stops waiting for the task that was to be created in this slot.
+    /// Frees the slot of a task that was to be created and will not appear.
     pub(crate) fn give_up_making(self) {
         self.u32_at(slot::IS_MAKING).store(0, SeqCst);
     }
 
-    /// Records the end of a task that could not do so itself.
+    /// Records the end of a task that was killed.
     pub(crate) fn set_ended(self) {
         self.u32_at(slot::STATE).store(state::ENDED, SeqCst);
     }
 
-    /// Lets the task run, with a budget of instructions at the start of a time slice.
+    /// Lets the task run. At the start of a time slice `budget` is its number of instructions;
+    /// `None` continues a time slice.
     pub(crate) fn grant(self, budget: Option<u64>) -> io::Result<()> {
         if let Some(instructions) = budget {
             self.ring

@@ -1,4 +1,4 @@
-//! Runs one capture from the first command's start to the last chunk.
+//! Runs one capture, from the start of the first command to the last chunk.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -38,7 +38,7 @@ pub enum Order {
     AsRun,
 }
 
-/// Quantum of Mogul and Borg (1990), in instructions.
+/// Default length of a time slice, the quantum of Mogul and Borg (1990), in instructions.
 const QUANTUM_INSTRUCTIONS: u64 = 400_000;
 
 impl Default for Order {
@@ -54,7 +54,7 @@ impl Default for Order {
 pub enum Input {
     /// The standard input of this program.
     Ours,
-    /// The input is empty.
+    /// The standard input is empty.
     #[default]
     Nothing,
 }
@@ -64,7 +64,8 @@ pub enum Input {
 pub enum Output {
     /// The standard output and standard error of this program.
     Ours,
-    /// The standard error of this program for both streams, because standard output is for results.
+    /// Both streams go to the standard error of this program, because its standard output is for
+    /// results.
     #[default]
     Errors,
     /// Output is discarded.
@@ -76,15 +77,18 @@ pub enum Output {
 pub struct Options {
     /// Order in which tasks are scheduled.
     pub order: Order,
-    /// For scheduled captures, seed of the lengths of time slices, which then differ from the quantum by up to a sixteenth.
+    /// Seed of the lengths of time slices in scheduled captures. With a seed, lengths differ from
+    /// the quantum by up to a sixteenth; with `None` they do not.
     pub turn_seed: Option<u64>,
-    /// Events that end time slices before the quantum does, in scheduled captures.
+    /// Random moments that also end time slices, in scheduled captures.
     pub preemptions: Option<Preemptions>,
-    /// The only CPU on which traced tasks run; the caller should avoid it if there is another.
+    /// The only CPU on which traced tasks run; `None` for any. The caller should avoid this CPU if
+    /// there is another one.
     pub cpu: Option<CpuId>,
-    /// Whether programs get their own PID namespace and /proc, if the kernel allows, so that process IDs are the same each time.
+    /// Whether programs run in a PID namespace with its own /proc, if the kernel allows, so that
+    /// process IDs are the same each time.
     pub in_pid_namespace: bool,
-    /// Number of switches after which all tasks are ended.
+    /// Number of switches after which all tasks are ended; `None` for no limit.
     pub stop_after_switches: Option<u64>,
     /// Whether all tasks are ended as soon as one command has ended.
     pub end_with_any: bool,
@@ -92,13 +96,13 @@ pub struct Options {
     pub input: Input,
     /// Standard output and error of the programs.
     pub output: Output,
-    /// The frontend of the capture.
+    /// Capture tool for Valgrind.
     pub tool: Tool,
 }
 
 impl Options {
-    /// Returns options for a scheduled capture to the end, with the usual quantum, on any CPU, in a
-    /// PID namespace.
+    /// Returns options for a scheduled capture until all tasks end, with the default quantum, on
+    /// any CPU, in a PID namespace.
     pub fn new(tool: Tool) -> Options {
         Options {
             order: Order::default(),
@@ -118,20 +122,21 @@ impl Options {
 /// Totals of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Reason for the end of the capture.
+    /// Why the capture ended.
     pub ending: Ending,
     /// Number of switches in the chunks.
     pub switches: u64,
     /// Number of instructions in the chunks.
     pub instructions: u64,
-    /// Exit status of each command; `None` if it was ended with the capture.
+    /// Exit status of each command; `None` for a command that was ended with the capture.
     pub statuses: Vec<Option<ExitStatus>>,
     /// Warnings for the reader of the trace.
     pub warnings: Vec<String>,
-    /// Reason why the programs have no PID namespace; `None` if they have one or need none.
+    /// Why the programs have no PID namespace; `None` if they have one, or none was requested.
     pub no_pid_namespace: Option<String>,
-    /// Number of times that the kernel took the CPU from a task without giving it to another one of
-    /// the trace, in as-run captures: for other programs, or more than once between two checks.
+    /// Number of times that the kernel took the CPU from a task and gave it to no other traced
+    /// task, in as-run captures. The CPU went to another program, or it changed more than once
+    /// between two checks.
     pub switches_elsewhere: u64,
 }
 
@@ -162,7 +167,8 @@ pub fn run<E: std::error::Error + 'static>(
     run_with_dependences(commands, options, stop, |chunk, _| sink(chunk))
 }
 
-/// Runs the commands as [`run`] does, and passes each chunk on with the dependences of its blocks.
+/// Runs the commands as [`run`] does. Passes each chunk on together with the dependences of its
+/// blocks.
 ///
 /// # Errors
 ///
@@ -178,8 +184,8 @@ pub fn run_with_dependences<E: std::error::Error + 'static>(
     })
 }
 
-/// Captures into chunks, which go to `sink`. The code that handles each shape does not depend on
-/// the type of the sink or of its error.
+/// Runs `capture`, whose chunks go to `sink`. The code for each executed shape does not depend on
+/// the types of the sink and of its error.
 pub(crate) fn hand_on<S, E: std::error::Error + 'static>(
     mut sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), E>,
     capture: impl FnOnce(&mut Chunks<'_>) -> Result<S, Failure<Refused>>,
@@ -207,7 +213,11 @@ fn capture_chunks(
     capture(commands, options, stop, chunks)
 }
 
-/// Runs the commands as [`run`] does, and writes the trace directly: about twice as fast as through chunks.
+/// Runs the commands as [`run`] does, and writes the trace directly, which is about twice as fast
+/// as through chunks.
+///
+/// # Errors
+/// As [`run`].
 ///
 /// # Errors
 /// As [`run`].
@@ -235,7 +245,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
     let outcome = schedule(commands, quantum_instructions, options, stop, &mut decoder);
     if !matches!(outcome, Err(Failure::Sink(_))) {
-        // Whatever ended the capture, the events captured until then are passed on.
+        // The events captured so far are passed on, whatever ended the capture.
         decoder.flush().map_err(Failure::Sink)?;
     }
     let (
@@ -258,8 +268,8 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// Runs the commands, and discards the tool's output unread, to measure what a capture costs
-/// without its reader. Returns the number of 64-bit words.
+/// Runs the commands and discards the output of the tool unread, to measure the cost of a capture
+/// without decoding. Returns the number of 64-bit words written.
 ///
 /// # Errors
 ///
@@ -284,8 +294,8 @@ fn check(commands: &[Command]) -> Result<(), CaptureError> {
     commands.iter().try_for_each(Command::check)
 }
 
-/// Schedules the tasks, and has each buffer read. Returns why programs that should have a PID
-/// namespace have none.
+/// Runs the controller and, on the calling thread, the reader of the buffers. Also returns why
+/// programs have no PID namespace although one was requested.
 fn schedule<R: Read>(
     commands: &[Command],
     quantum_instructions: u64,
@@ -365,14 +375,15 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// Returns the allowed CPU with the highest number, because interrupts usually go to the first ones.
+/// Returns the allowed CPU with the highest number. Interrupts usually go to CPUs with low numbers.
 fn last_cpu() -> Option<CpuId> {
     switchcost_facts::allowed_cpus(&switchcost_facts::Root::system())
         .last()
         .copied()
 }
 
-/// Returns the commands, ready to be launched, and the reason why they have no PID namespace, if they should have one.
+/// Returns the commands, ready to be started. Also returns why they have no PID namespace although
+/// one was requested.
 fn programs(
     commands: &[Command],
     options: Options,
@@ -445,7 +456,7 @@ fn supervisor(
     )
 }
 
-/// Guard that ends the capture if the caller's thread leaves it early, by an error or a panic.
+/// Guard that ends the capture if the calling thread leaves early, by an error or a panic.
 pub(crate) struct FinishOnDrop<'a>(pub(crate) &'a EndFlags);
 
 impl Drop for FinishOnDrop<'_> {

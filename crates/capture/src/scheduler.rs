@@ -1,6 +1,6 @@
-//! Decides which task runs next. The input is the state of each task as last seen, in the order of
-//! their births. The output is the task to run, and the switch that this makes. The module uses no
-//! clock, no process, and no shared memory: the same sightings give the same decisions.
+//! Decides which task runs next. The input is the state of each task as last seen, in order of
+//! birth. The output is the task to run, and the switch to it. The module uses no clock, no
+//! process, and no shared memory: equal inputs give equal decisions.
 //!
 //! Round robin: a task keeps the CPU through its system calls until it blocks in one, yields, its
 //! quantum ends, or it ends. A yield is involuntary, as the kernel counts it. No task runs before
@@ -12,32 +12,33 @@ use std::collections::VecDeque;
 
 use switchcost_trace::Cause;
 
-/// State of a task as last seen.
+/// State of a task as the controller last saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// The task has the CPU.
     Running,
-    /// The task wants the CPU.
+    /// The task waits for the CPU.
     Queued {
-        /// Reason why a task that ran until now gave up the CPU: its quantum ended, or it yielded.
+        /// Why the task gave up the CPU, if it ran until now: its quantum ended, or it yielded.
         /// `None` if it did not run.
         gave_up: Option<Cause>,
     },
-    /// The task had the CPU, slept in this system call for too short a time to be seen asleep, and wants the CPU again.
+    /// The task had the CPU, slept in a system call so briefly that it was not seen asleep, and
+    /// waits for the CPU again.
     Slept {
-        /// The number of the system call.
+        /// Number of the system call.
         syscall: u16,
     },
-    /// The task wanted the CPU when a signal stopped it, or cannot use the CPU now.
+    /// A signal has stopped the task, or it cannot use the CPU at present.
     Stopped,
-    /// The task sleeps in this system call.
+    /// The task sleeps in a system call.
     Blocked {
-        /// The number of the system call.
+        /// Number of the system call.
         syscall: u16,
     },
-    /// The task is between two states and must be examined again.
+    /// The task is between two states, and must be examined again.
     OnItsWay,
-    /// The kernel has ended the task.
+    /// The task has ended, as the kernel reports it.
     Gone,
 }
 
@@ -48,10 +49,10 @@ pub(crate) struct Sighting {
     pub(crate) seen: Seen,
 }
 
-/// Another task gets the CPU.
+/// A switch to another task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Switch {
-    /// Slot of the task that had the CPU; `None` before the first.
+    /// Slot of the task that had the CPU; `None` before the first time slice.
     pub(crate) from: Option<u32>,
     pub(crate) to: u32,
     pub(crate) is_voluntary: bool,
@@ -61,22 +62,23 @@ pub(crate) struct Switch {
 /// Decision of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// No decision yet; the tasks must be examined again. All tasks sleep if `is_idle`.
+    /// There is no decision yet; the tasks must be examined again.
     Wait {
-        /// Whether a short wait would not change anything.
+        /// Whether all tasks sleep, so that nothing changes soon.
         is_idle: bool,
     },
-    /// The task that had the CPU continues with the rest of its quantum.
+    /// The running task, given by its slot, continues with the rest of its quantum.
     GoOn(u32),
-    /// The task that had the CPU gets another quantum, because no other task wants it.
+    /// The running task, given by its slot, gets another quantum, because no other task wants the
+    /// CPU.
     Renew(u32),
-    /// Another task's time slice begins, or that of the same task after all tasks slept.
+    /// The time slice of another task begins, or that of the same task after all tasks slept.
     Switch(Switch),
     /// All tasks have ended.
     Finished,
 }
 
-/// The queue of tasks that want the CPU, and the task that has it.
+/// Queue of the tasks that wait for the CPU, and the task that has it.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     queue: VecDeque<u32>,
@@ -84,7 +86,7 @@ pub(crate) struct Scheduler {
     left: Option<Left>,
 }
 
-/// The task that had the CPU last, after it left.
+/// The task that had the CPU last, and why it left.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     slot: u32,
@@ -93,13 +95,13 @@ struct Left {
 }
 
 impl Scheduler {
-    /// Returns the slot of the task that has the CPU.
+    /// Returns the slot of the running task; `None` if no task runs.
     pub(crate) fn running(&self) -> Option<u32> {
         self.running
     }
 
-    /// Decides which task runs, from sightings in order of birth. `is_expecting` says that a task
-    /// is being created and not seen yet.
+    /// Decides which task runs, from the states of all tasks in order of birth. `is_expecting` says
+    /// whether a task is being created that has not appeared yet.
     pub(crate) fn decide(&mut self, tasks: &[Sighting], is_expecting: bool) -> Decision {
         let is_settled = |task: &Sighting| !matches!(task.seen, Seen::OnItsWay | Seen::Running);
         if is_expecting || !tasks.iter().all(is_settled) {
@@ -134,8 +136,8 @@ impl Scheduler {
         }
     }
 
-    /// Decides whether the task that has the CPU keeps it, or leaves it for the reason that is
-    /// recorded.
+    /// Decides whether the running task keeps the CPU. If it leaves, records the cause and returns
+    /// `None`.
     fn keep_or_leave(&mut self, slot: u32, seen: Seen) -> Option<Decision> {
         let (is_voluntary, cause) = match seen {
             Seen::Queued { gave_up: None } => return Some(Decision::GoOn(slot)),

@@ -1,4 +1,4 @@
-//! Starts a command as a process under Valgrind.
+//! Starts a command as a process under the capture tool.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,16 +10,18 @@ use crate::command::Command;
 use crate::ring::SLOTS;
 use crate::tool::Tool;
 
-/// Length of the options that name the ring, the same in each run, so that addresses in a process
-/// do not depend on it.
+/// Length of the options that name the shared memory, in bytes. It is the same in each run, because
+/// addresses in a process depend on it.
 const RING_TEXT: usize = 64;
-/// Number of threads at which Valgrind gives up (500 by default): more than there are task slots, because Valgrind still counts some
-/// threads that have ended.
+/// Number of threads at which Valgrind gives up (by default 500). It exceeds the number of task
+/// slots, because Valgrind counts some threads that have ended.
 const MOST_THREADS: usize = SLOTS + 64;
-/// Environment variable that names the program to start for each executed program.
+/// Environment variable with the launcher, the program that Valgrind starts for each executed
+/// program.
 const LAUNCHER: &str = "VALGRIND_LAUNCHER";
 
-/// Returns the program that runs `command` under `tool`, which writes into the ring at `ring`.
+/// Returns the supervisor's program that runs `command` under `tool`. `ring` is the path of the
+/// shared memory.
 pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result<Program> {
     let ring = ring.to_string_lossy();
     let options = [
@@ -27,10 +29,11 @@ pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result
         "--trace-children=yes".to_owned(),
         "--fair-sched=yes".to_owned(),
         "--quiet".to_owned(),
-        // Ignores the user's settings for other runs of Valgrind: VALGRIND_OPTS and .valgrindrc.
+        // The user's settings for other uses of Valgrind (VALGRIND_OPTS and .valgrindrc) have no
+        // effect.
         "--command-line-only=yes".to_owned(),
         format!("--max-threads={MOST_THREADS}"),
-        // Prevents pipes for a debugger, which a killed program would leave behind.
+        // No pipes for a debugger, which a killed program would leave behind.
         "--vgdb=no".to_owned(),
         format!("--ring={ring}"),
         format!("--pad={}", "x".repeat(RING_TEXT.saturating_sub(ring.len()))),

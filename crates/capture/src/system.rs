@@ -44,37 +44,38 @@ pub use parts::Parts;
 use qemu::Machine;
 use report::Report;
 
-/// Description of the guest in which commands are to run.
+/// Description of a guest and of what is captured in it.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// QEMU's plugin and the guest's first process.
+    /// Files of this program for guests: the QEMU plugins and the first process.
     pub parts: Parts,
-    /// Image of the kernel.
+    /// Image of the kernel to boot.
     pub kernel: Kernel,
-    /// Words added to the kernel's command line.
+    /// Words to be added to the kernel's command line.
     pub append: Option<String>,
-    /// Memory of the guest; by default the size of the files plus half a gigabyte.
+    /// Memory of the guest; `None` for 384 MiB plus three times the size of its archive of files.
     pub memory: Option<Bytes>,
-    /// Length of the scheduler's time slice, if not the default.
+    /// Length of a time slice of the guest's scheduler; `None` for the kernel's default.
     pub slice: Option<Duration>,
-    /// Number of times that the guest's rate of 10^9 instructions per second is halved.
+    /// Number of times that the guest's rate of 10^9 instructions per second is halved (QEMU's
+    /// `-icount shift`).
     pub icount_shift: u32,
-    /// Seconds of the guest's time after which its programs are ended.
+    /// Time after which the guest's programs are ended, in seconds of the guest's time.
     pub seconds: u64,
-    /// Number of switches after which everything is ended.
+    /// Number of switches after which the capture ends; `None` for no limit.
     pub stop_after_switches: Option<u64>,
-    /// Whether each program stops itself (SIGSTOP) when it is ready and when it is done, and only
-    /// the part between the two stops is wanted.
+    /// Whether each program stops itself (SIGSTOP) when it is ready and again when it is done, so
+    /// that only the part between is captured.
     pub is_between_stops: bool,
-    /// Additional files and programs of this machine that the commands need.
+    /// Further files and programs of this machine that the commands need.
     pub files: Vec<PathBuf>,
-    /// Folders of this machine that have another path in the guest.
+    /// Folders of this machine that get another path in the guest.
     pub folders: Vec<PlacedFolder>,
-    /// Whether marks record the physical addresses of used pages.
+    /// Whether the trace records the physical addresses of used pages.
     pub has_pages: bool,
 }
 
-/// A folder that has another path in the guest.
+/// A folder of this machine that gets another path in the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedFolder {
     /// Path on this machine.
@@ -84,7 +85,8 @@ pub struct PlacedFolder {
 }
 
 impl System {
-    /// Returns the kernel's command line. If two words contradict each other, the last one counts.
+    /// Returns the guest's kernel command line. If two words contradict each other, the last one
+    /// counts.
     pub fn command_line(&self) -> String {
         self.append
             .iter()
@@ -102,30 +104,31 @@ impl System {
 /// Totals of a guest's capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestSummary {
-    /// Reason for the end of the capture.
+    /// Why the capture ended.
     pub ending: Ending,
-    /// Number of switches in the trace from one task to another, or to no task.
+    /// Number of switches in the trace, from one task to another or to no task.
     pub switches: u64,
     /// Number of instructions in the trace.
     pub instructions: u64,
-    /// Time of the guest during recording, in nanoseconds: by QEMU's count of instructions, plus the time that all tasks slept.
+    /// Time of the guest during the recording, in nanoseconds: QEMU's count of instructions, plus
+    /// the time for which all tasks slept.
     pub guest_ns: u64,
     /// Exit status of each command, as from `wait`; empty if commands were ended with the capture,
-    /// in which case there are no outputs either.
+    /// in which case `outputs` is empty, too.
     pub statuses: Vec<std::process::ExitStatus>,
-    /// Output of each command.
+    /// Output of each command to standard output and standard error.
     pub outputs: Vec<Vec<u8>>,
-    /// Symbols of the kernel, if the guest could list them.
+    /// Symbols of the kernel; empty if the guest could not list them.
     pub symbols: KernelSymbols,
     /// Warnings for the reader of the trace.
     pub warnings: Vec<String>,
 }
 
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Longest boot. Booting takes two or three seconds of one CPU, and longer if the CPU is busy.
+/// Longest time for booting. It usually takes two or three seconds of CPU time.
 const LONGEST_BOOT: Duration = Duration::from_secs(180);
-/// Longest time without progress. A sleeping guest's time is skipped, so a guest that does nothing
-/// for this long hangs.
+/// Longest time without progress, after which the guest counts as hung. QEMU skips the time for
+/// which all tasks sleep.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
 /// Runs the commands together in a guest until all have ended, and passes everything executed, the
@@ -157,6 +160,9 @@ fn capture_chunks(
 }
 
 /// Runs the commands in a guest as [`run_system`] does, and writes the trace directly.
+///
+/// # Errors
+/// As [`run_system`].
 ///
 /// # Errors
 /// As [`run_system`].
@@ -206,7 +212,8 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })?;
     let mut decoder = reader.decoder;
     decoder.flush().map_err(Failure::Sink)?;
-    // The first mark names the task that runs when recording begins.
+    // The first switch mark only names the task that runs when the recording begins, so it does not
+    // count.
     let (switches, instructions) = (
         decoder.count_all_switches().saturating_sub(1),
         decoder.instructions(),
@@ -253,7 +260,8 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// Returns the message about `preempt=` if the kernel does not offer the model. The kernel itself gives no warning.
+/// Returns a message if the command line asks for a preemption model (`preempt=`) that is not among
+/// those `offered`. The kernel gives no warning itself.
 fn explain_missing_preemption(command_line: &str, offered: &str) -> Option<String> {
     let wanted = command_line
         .split_whitespace()
@@ -269,7 +277,7 @@ fn explain_missing_preemption(command_line: &str, offered: &str) -> Option<Strin
     ))
 }
 
-/// Receiver that stops the guest when no more blocks are wanted.
+/// Receiver that stops the guest when it wants no more blocks.
 struct Telling<'a, 'b, T> {
     decoder: Decoder<'a, T>,
     has_all: &'b AtomicBool,
@@ -289,15 +297,16 @@ impl<T: Take<Error: std::error::Error + 'static>> Read for Telling<'_, '_, T> {
     }
 }
 
-/// Results of a guest after its end.
+/// Results of a guest that has ended.
 struct Kept {
-    /// The guest's report; `None` if it did not end by itself.
+    /// Report of the guest; `None` if it did not end by itself.
     report: Option<Report>,
     symbols: KernelSymbols,
     preemption: Option<String>,
 }
 
-/// Waits for the end of the guest, or for a flag that ends it. When this returns, QEMU has ended, and the stream is complete.
+/// Waits until the guest ends, or ends it when a flag is set. When this returns, QEMU has ended,
+/// and the stream of records is complete.
 fn keep(
     mut machine: Machine,
     ring: &Ring,
@@ -321,7 +330,7 @@ fn keep(
     })
 }
 
-/// Waits for the guest. Returns whether it ended by itself.
+/// Waits until the guest ends or a flag is set. Returns whether the guest ended by itself.
 fn watch(
     machine: &mut Machine,
     ring: &Ring,

@@ -1,5 +1,4 @@
-//! The living tasks in order of birth, and the state of each: by its slot and by the kernel's
-//! report together.
+//! The living tasks in order of birth, and the state of each, as its slot and the kernel report it.
 
 use std::io;
 
@@ -15,7 +14,7 @@ const CLONE: u32 = 56;
 const VFORK: u32 = 58;
 const SCHED_YIELD: u32 = 24;
 
-/// A task, from its claim of a slot until the slot is free again.
+/// A task, from the time when it claims a slot until the slot is free again.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) slot: u32,
@@ -24,17 +23,18 @@ pub(crate) struct Task {
     parent: u32,
     process_slot: u32,
     probe: Probe,
-    /// Whether the task's birth is in the stream.
+    /// Whether a record of the task's birth has been written.
     is_announced: bool,
-    /// Whether the task's end is in the stream.
+    /// Whether a record of the task's end has been written.
     has_exited: bool,
-    /// Whether the task was last seen in an exec, and has no end of its own.
+    /// Whether the task was in an exec when last seen, and has reported no end.
     is_in_exec: bool,
-    /// Whether the controller made the task leave the CPU, because a signal had stopped it during
-    /// its time slice.
+    /// Whether the controller took the CPU from the task, because a signal stopped it during its
+    /// time slice.
     is_stopped_in_turn: bool,
-    /// The state in which the task was last seen asleep. While the task is in that state, and had
-    /// no time slice, it sleeps there or is awake, but does not sleep elsewhere.
+    /// State of the slot when the task was last seen asleep; `None` if it has not been. While the
+    /// slot keeps this state and the task gets no time slice, the task sleeps there or has been
+    /// woken, but does not sleep elsewhere.
     asleep_in: Option<u32>,
 }
 
@@ -57,7 +57,8 @@ impl Task {
         }
     }
 
-    /// Follows a thread that executes another program, and so gets its process's number.
+    /// Records that a thread executes another program, and so gets its process's ID as its thread
+    /// ID.
     fn follow(&mut self, tid: u32) {
         if self.tid != tid {
             self.tid = tid;
@@ -121,7 +122,7 @@ impl Task {
             },
             _ => Seen::OnItsWay,
         };
-        // In an exec Valgrind starts again, and may sleep anywhere.
+        // In an exec Valgrind starts anew, and may sleep anywhere.
         let is_asleep = matches!(
             seen,
             Seen::Queued { .. } | Seen::Stopped | Seen::Blocked { .. }
@@ -131,7 +132,7 @@ impl Task {
     }
 }
 
-/// All tasks that are alive.
+/// All tasks that live, in order of birth.
 #[derive(Debug)]
 pub(crate) struct Tasks {
     files: TaskFiles,
@@ -139,7 +140,7 @@ pub(crate) struct Tasks {
     sightings: Vec<Sighting>,
 }
 
-/// A record to be written while no task runs.
+/// A record that the controller is to write while no task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskEvent {
     Created {
@@ -155,7 +156,7 @@ pub(crate) enum TaskEvent {
 }
 
 impl Tasks {
-    /// Creates an empty list. The kernel describes the tasks in `files`.
+    /// Creates an empty list. `files` are the kernel's files about the tasks.
     pub(crate) fn new(files: TaskFiles) -> Tasks {
         Tasks {
             files,
@@ -164,7 +165,7 @@ impl Tasks {
         }
     }
 
-    /// Adds tasks that have claimed a slot since the last call.
+    /// Adds the tasks that have claimed a slot since the last call.
     pub(crate) fn discover(&mut self, ring: &Ring) {
         let highest = self.tasks.iter().map(|task| task.slot).max();
         for index in 0..SLOTS as u32 {
@@ -182,14 +183,14 @@ impl Tasks {
         self.tasks.iter().filter(|task| !task.has_exited).count() == 1
     }
 
-    /// Whether any task is creating another task that has not queued up yet.
+    /// Whether any task is creating another one that has not asked for the CPU yet.
     pub(crate) fn is_any_making(&self, ring: &Ring) -> bool {
         self.tasks
             .iter()
             .any(|task| ring.slot(task.slot).get(slot::IS_MAKING) != 0)
     }
 
-    /// Whether a slot is claimed by a task that has not yet identified itself.
+    /// Whether a slot is claimed by a task that has not written its IDs yet.
     pub(crate) fn is_any_claiming(&self, ring: &Ring) -> bool {
         self.claimed(ring).next().is_some()
     }
@@ -205,7 +206,7 @@ impl Tasks {
         (0..limit.min(SLOTS as u32)).filter(|&index| ring.slot(index).state() == state::CLAIMED)
     }
 
-    /// Stops waiting for tasks whose creators are dead, or that died after claiming a slot.
+    /// Stops waiting for tasks whose creators have ended, or that ended after claiming a slot.
     pub(crate) fn give_up_births(&mut self, ring: &Ring) -> io::Result<()> {
         for task in self
             .tasks
@@ -226,7 +227,8 @@ impl Tasks {
         Ok(())
     }
 
-    /// Returns the state of each task. `running` is the task that had the CPU last.
+    /// Returns the state of each task, in order of birth. `running` is the slot of the task that
+    /// had the CPU last.
     pub(crate) fn look(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<&[Sighting]> {
         self.sightings.clear();
         let mut is_any_gone = false;
@@ -238,7 +240,8 @@ impl Tasks {
             });
             is_any_gone |= seen == Seen::Gone && !task.has_exited;
             if matches!(seen, Seen::OnItsWay | Seen::Running) {
-                // The state is not settled, so the other tasks need not be examined.
+                // This task is between two states, so no decision is possible, whatever the others
+                // do.
                 return Ok(&self.sightings);
             }
         }
@@ -249,10 +252,9 @@ impl Tasks {
         Ok(&self.sightings)
     }
 
-    /// Excludes threads of a process in which one thread waits for its child to execute another
-    /// program (vfork, posix_spawn). The waiting thread has Valgrind's lock. The child, which has
-    /// memory of its own, may need a time slice first, and another thread of the process could
-    /// neither use its time slice nor end it.
+    /// Marks as stopped all threads of a process in which one thread waits for its child to execute
+    /// a program (vfork, posix_spawn). The waiting thread holds Valgrind's lock. Its child may need
+    /// the CPU first, and another thread of the process could neither use nor end a time slice.
     fn hold_back_siblings(&mut self, ring: &Ring) {
         let waits_for_child = |task: &&Task| {
             let slot = ring.slot(task.slot);
@@ -275,8 +277,8 @@ impl Tasks {
         }
     }
 
-    /// Whether the ends just seen have woken a task: tasks that were examined before may have been
-    /// woken since.
+    /// Whether the ends that were just seen have woken a parent. If so, tasks that were examined
+    /// before may have changed.
     fn has_woken_parents(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<bool> {
         switchcost_host::supervisor::await_notified_parents();
         for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
@@ -287,7 +289,7 @@ impl Tasks {
         Ok(false)
     }
 
-    /// Returns the process of the task in a slot, if the kernel has ended that process.
+    /// Returns the process ID of the task in a slot, if that process has ended; otherwise `None`.
     pub(crate) fn gone_from(&mut self, slot: u32) -> io::Result<Option<u32>> {
         let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else {
             return Ok(None);
@@ -296,8 +298,9 @@ impl Tasks {
         Ok(is_gone.then_some(task.pid))
     }
 
-    /// Returns the task in a slot, if a signal has stopped it: its number here, or why that is not
-    /// known, and its process.
+    /// Returns the thread ID (here) and the process ID of the task in a slot, if a signal has
+    /// stopped the task; otherwise `None`. Instead of the thread ID there may be the reason why it
+    /// is not known.
     pub(crate) fn stopped_in(&mut self, slot: u32) -> io::Result<Option<(io::Result<u32>, u32)>> {
         let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else {
             return Ok(None);
@@ -312,14 +315,14 @@ impl Tasks {
         Ok(is_stopped.then(|| (self.files.number_here(task.pid, task.tid), task.pid)))
     }
 
-    /// Records that the task in a slot is stopped, and has left the CPU.
+    /// Records that the task in a slot is stopped, and no longer has the CPU.
     pub(crate) fn left_stopped(&mut self, slot: u32) {
         if let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) {
             task.is_stopped_in_turn = true;
         }
     }
 
-    /// Returns births and ends that the stream does not have yet; births come first, because a task
+    /// Returns the births and ends that have not been written yet, births first, because a task
     /// that has ended was born before. Frees the slots of ended tasks to which nothing refers.
     pub(crate) fn events(&mut self, ring: &Ring) -> Vec<TaskEvent> {
         let mut events = Vec::new();
@@ -376,7 +379,7 @@ impl Tasks {
         })
     }
 
-    /// Returns processes that ended in the middle of an exec, because their new program could not
+    /// Returns the IDs of processes that ended during an exec, because their new program could not
     /// be run.
     pub(crate) fn lost_in_exec(&self) -> impl Iterator<Item = u32> {
         self.tasks

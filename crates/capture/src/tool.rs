@@ -8,34 +8,34 @@ use std::path::{Path, PathBuf};
 use switchcost_record::trust::check_programs;
 use switchcost_remedies::read_remedy;
 
-/// Name of the tool's file in its folder.
+/// File name of the tool.
 const FILE: &str = "switchcost-amd64-linux";
 
-/// Name of the launcher that starts the tool, in the same folder.
+/// File name of the launcher, which starts the tool. It is in the same folder.
 const LAUNCHER: &str = "launcher";
 
 /// The capture tool, which contains Valgrind's core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// Path of the launcher, which starts the tool for each executed program.
+    /// Path of the launcher, which Valgrind starts for each executed program.
     pub launcher: PathBuf,
-    /// Folder with the tool and the files of Valgrind that it needs (VALGRIND_LIB).
+    /// Folder with the tool and with the files that it needs from Valgrind (VALGRIND_LIB).
     pub folder: PathBuf,
 }
 
-/// Reason why there is no tool.
+/// Why the tool cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
-    /// The tool does not exist for this processor.
+    /// There is no tool for this kind of processor.
     #[error(
         "tracing works on x86_64 only, and this is {0}; trace on such a machine, or import what another tool has recorded here \
          (switchcost trace import)"
     )]
     OtherProcessor(&'static str),
-    /// Another user could have put the tool there.
+    /// Another user could have changed the tool.
     #[error("{0}")]
     Untrusted(String),
-    /// The tool has not been built.
+    /// The tool was not found, or has not been built.
     #[error(
         "{FILE}, the tool that traces, is not in {}; install Valgrind with its headers and run `make build` (or `make \
          install`), or name its folder in SWITCHCOST_TOOL_DIR",
@@ -48,7 +48,7 @@ pub enum ToolError {
 }
 
 impl ToolError {
-    /// Makes the error for a program or folder that should not be executed.
+    /// Makes the error for a program or folder that is not trusted.
     pub fn untrusted(path: &Path, why: &io::Error) -> ToolError {
         ToolError::Untrusted(refusal(path, why))
     }
@@ -62,7 +62,7 @@ fn shown(folders: &[PathBuf]) -> String {
         .join(", ")
 }
 
-/// Facts that decide where the tool is searched for.
+/// What decides in which folders the tool is searched.
 #[derive(Clone, Debug, Default)]
 struct Environment {
     named_folder: Option<OsString>,
@@ -70,7 +70,7 @@ struct Environment {
 }
 
 impl Tool {
-    /// Returns the tool in a folder.
+    /// Returns the tool that a folder contains.
     pub fn new(folder: PathBuf) -> Tool {
         Tool {
             launcher: folder.join(LAUNCHER),
@@ -95,7 +95,7 @@ impl Tool {
     }
 }
 
-/// Whether there are capture tools for this kind of processor.
+/// Checks that there are capture tools for this kind of processor.
 pub(crate) fn check_processor(architecture: &'static str) -> Result<(), ToolError> {
     if architecture == "x86_64" {
         Ok(())
@@ -110,7 +110,7 @@ fn find_in(environment: &Environment) -> Result<Tool, ToolError> {
         |folder: &&PathBuf| folder.join(FILE).is_file() && folder.join(LAUNCHER).is_file();
     match searched.iter().find(is_built) {
         Some(folder) => {
-            // Programs start in another folder than this process.
+            // Programs may start in another folder than this process, so the path must be absolute.
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
             if environment.named_folder.is_none() {
                 check_programs(&folder).map_err(|why| ToolError::untrusted(&folder, &why))?;
@@ -121,8 +121,8 @@ fn find_in(environment: &Environment) -> Result<Tool, ToolError> {
     }
 }
 
-/// Explains why the file at a path is not executed. An error of the system names neither the path
-/// nor a remedy; one of this crate names both.
+/// Explains why the file at a path is not executed. An error of the operating system names neither
+/// the path nor a remedy, so both are added; an error of this program already names both.
 pub(crate) fn refusal(path: &Path, why: &io::Error) -> String {
     match why.raw_os_error() {
         None => why.to_string(),
@@ -152,7 +152,7 @@ fn folders(environment: &Environment) -> Vec<PathBuf> {
     .collect()
 }
 
-/// Returns the path without `..`, for readable messages.
+/// Returns the path with its `..` resolved as text, for messages.
 fn lexically(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

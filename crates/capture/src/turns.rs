@@ -1,15 +1,15 @@
-//! Draws the lengths of time slices. The same seed gives the same lengths.
+//! Lengths of time slices in scheduled captures. Equal seeds give equal lengths.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_trace::Preemptions;
 
-/// Largest difference of a time slice from the quantum, as a divisor of it. With time slices of
-/// equal length, threads that run the same loop may stop at the same place each time, and one that
-/// waits for a lock may never find it free.
+/// Divisor of the quantum that gives the largest difference of a time slice from it. If all time
+/// slices were equal, threads that run the same loop could stop at the same place each time, and
+/// one that waits for a lock might never find it free.
 const LARGEST_DIFFERENCE: u64 = 16;
 
-/// The lengths of time slices, one after the other.
+/// Generator of the lengths of time slices.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     quantum_instructions: u64,
@@ -18,7 +18,8 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Creates time slices of about `quantum_instructions`; without a seed, of exactly this many.
+    /// Creates lengths of about `quantum_instructions`; without a seed, of exactly this many
+    /// instructions.
     pub(crate) fn new(quantum_instructions: u64, seed: Option<u64>) -> Turns {
         Turns {
             quantum_instructions,
@@ -27,7 +28,7 @@ impl Turns {
         }
     }
 
-    /// Ends time slices also at the moments of random preemptions.
+    /// Adds preemptions: time slices also end at these random moments.
     pub(crate) fn preempted(self, preemptions: Option<Preemptions>) -> Turns {
         Turns {
             preemptions,
@@ -35,7 +36,7 @@ impl Turns {
         }
     }
 
-    /// Returns the number of instructions of the next time slice.
+    /// Returns the length of the next time slice in instructions.
     pub(crate) fn next_length(&mut self) -> u64 {
         let quantum = self.quantum_instructions;
         let most = quantum / LARGEST_DIFFERENCE;

@@ -1,5 +1,5 @@
-//! Start of a run: the reason for the end of the run before it, and whether there is a switch
-//! between the two.
+//! Determines how a run begins: why the run before it ended, and whether there is a switch between
+//! the two.
 
 use switchcost_trace::{Cause, TaskId};
 
@@ -10,10 +10,10 @@ use crate::probe::{Kernel, may_be};
 use crate::protocol::{slot, state};
 use crate::ring::Full;
 
-/// Marks of the trace between two runs.
+/// Marks of the trace at the start of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin {
-    /// The switch, if there is one: whether the preceding task left voluntarily, and the cause.
+    /// Whether the preceding task left voluntarily, and the cause; `None` if there is no switch.
     switch: Option<(bool, Cause)>,
 }
 
@@ -67,7 +67,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         let place = self.ring.slot(run.slot);
         let (before, number) = (place.state(), place.get(slot::SYSCALL));
         let kernel = self.monitor.kernel(run.slot)?;
-        // The task may have returned and left again.
+        // The task may have returned and left again since the first check.
         if let Some(counts) = self.counts_since(run) {
             return Ok(Some(Fate::Back(counts)));
         }
@@ -83,7 +83,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         })
     }
 
-    /// Returns the switches that the kernel counted of a task between a run and its next run.
+    /// Returns the switches of a task that the kernel counted between a run and the task's next
+    /// run; `None` if it has not run again.
     fn counts_since(&self, run: &Run) -> Option<Counts> {
         let back = self.ring.slot(run.slot).back();
         let later = self

@@ -1,4 +1,4 @@
-//! Finds the reason why a task lost the CPU, from its own report and the kernel's counts of its
+//! Determines why a task lost the CPU, from the task's own report and the kernel's counts of its
 //! switches.
 
 use switchcost_trace::Cause;
@@ -8,23 +8,24 @@ use crate::decode::{Counts, Left};
 const EXECVE: u16 = 59;
 const EXECVEAT: u16 = 322;
 
-/// Fate of a task that entered the kernel.
+/// What happened to a task after it entered the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The task has returned, and these switches were counted during its absence.
+    /// The task has returned. Contains the switches that the kernel counted during its absence.
     Back(Counts),
     /// The task sleeps in the system call.
     Asleep,
     /// The task has ended.
     Gone,
-    /// The fate of the task can no longer be found out.
+    /// What happened to the task can no longer be found out.
     Unknown,
 }
 
 /// Returns whether the task gave up the CPU voluntarily, and the cause.
 ///
-/// `syscall` is the call that the task was in. `left` is `None` if the task was killed before it could report. `was_next_asleep` says that
-/// the next task had been asleep.
+/// `left` is the task's report on the end of its run; `None` if the task was killed before it could
+/// report. `syscall` is the system call that the task was in, if any. `was_next_asleep` says
+/// whether the next task had been asleep.
 pub(crate) fn judge(
     left: Option<Left>,
     syscall: Option<u16>,
@@ -68,11 +69,11 @@ fn outside(counts: Counts, was_next_asleep: bool) -> (bool, Cause) {
     }
 }
 
-/// Whether a task that was the last to run slept before it ran again. If so, all tasks slept, which
-/// counts as a switch.
+/// Whether a verdict of [`judge`] means that the task slept, although the same task runs next. If
+/// so, all tasks slept, which counts as a switch.
 pub(crate) fn is_sleep((is_voluntary, cause): (bool, Cause)) -> bool {
     match cause {
-        // The start of the capture's own program lies between the two programs.
+        // Between the old and the new program, Valgrind itself starts.
         Cause::Syscall(EXECVE | EXECVEAT) => false,
         Cause::Syscall(_) | Cause::PageFault => is_voluntary,
         _ => false,

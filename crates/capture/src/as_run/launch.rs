@@ -1,4 +1,4 @@
-//! Starts the commands, and handles reports on their ends.
+//! Starts the commands of an as-run capture, and handles reports on their ends.
 
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -11,7 +11,8 @@ use crate::decode::Take;
 use crate::error::CaptureError;
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
-    /// Launches the next command. Commands are launched one after another, so that their process numbers follow their order.
+    /// Starts the next command. Commands are started one after the other, so that the order of
+    /// their process IDs is that of the commands.
     pub(super) fn launch_next(&mut self) -> Result<(), Halt<T::Error>> {
         let Some(command) = self.commands.get(self.launched as usize).cloned() else {
             return Ok(());
@@ -38,8 +39,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Reads the supervisor's reports. Returns how the command that is being launched has ended, if
-    /// it has.
+    /// Reads the supervisor's reports. Returns the exit status of the command that is being
+    /// started; `None` if it has not ended.
     pub(super) fn read_reports(&mut self) -> Result<Option<ExitStatus>, Halt<T::Error>> {
         while let Some(report) = self.programs.report(Duration::ZERO)? {
             match report {

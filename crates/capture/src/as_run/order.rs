@@ -1,14 +1,14 @@
-//! Decides which buffer comes next. Tasks may submit the buffers of a run at any time, so that a
-//! later run may be there first.
+//! Decides which buffer is next. A task may submit the buffers of a run at any time, so those of a
+//! later run may come first.
 //!
 //! A run counts as open from before its time stamp is taken until its last buffer is submitted. A
-//! reader that examines the buffers, then the open runs, then the buffers again, therefore knows of
-//! every run that is older than the youngest one it saw first: the run is open, or all of its
-//! buffers were there at the second examination.
+//! reader examines the buffers, then the open runs, then the buffers again. It then knows every run
+//! that is older than the youngest run of the first examination: such a run is open, or all its
+//! buffers were found in the second examination.
 
 use crate::ring::Full;
 
-/// Returns the oldest buffer if no other buffer can precede it any more.
+/// Returns the oldest of the buffers; `None` if an older one may still come.
 pub(crate) fn next(
     before: impl Iterator<Item = Full>,
     open: impl FnOnce() -> Option<u64>,
@@ -19,7 +19,7 @@ pub(crate) fn next(
     after().filter(|full| full.stamp <= bound)
 }
 
-/// Returns the oldest of these buffers: the first submitted one of the oldest run.
+/// Returns the oldest of these buffers: of the oldest run, the one submitted first.
 pub(crate) fn oldest(full: impl Iterator<Item = Full>) -> Option<Full> {
     full.min_by_key(|full| (full.stamp, full.order))
 }

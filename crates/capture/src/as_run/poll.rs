@@ -1,4 +1,4 @@
-//! Detects events that no notification announces: tasks that were killed or stopped.
+//! Detects events that no task reports: tasks that were killed or stopped.
 
 use std::time::Instant;
 
@@ -8,7 +8,8 @@ use crate::probe::Kernel;
 use crate::protocol::slot;
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
-    /// Handles events that no notification announces.
+    /// Handles tasks that were killed or stopped. `stuck_since` is the time since which no buffer
+    /// could be decoded.
     pub(super) fn poll_tasks(&mut self, stuck_since: Instant) -> Result<(), Halt<T::Error>> {
         self.last_poll = Instant::now();
         if self.launch.is_none() {
@@ -24,8 +25,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Records the end of a task that the kernel has ended. Buffers that the task had not submitted
-    /// are lost.
+    /// Records the end of a task that was killed. Buffers that it had not submitted are lost.
     fn task_exit(&mut self, dead: u32) -> Result<(), Halt<T::Error>> {
         let process = self.monitor.process(dead);
         if self
@@ -48,7 +48,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         place.clear_open_stamp();
         place.set_ended();
         self.decoder.task_exit(dead)?;
-        // The slot may soon belong to another task, with an end of its own.
+        // The slot may soon have another task, which has its own end.
         if let Some(run) = self
             .run
             .as_mut()
@@ -60,8 +60,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Suspends tasks that sleep in the middle of a run. A signal has stopped them, and the task
-    /// that would continue them may be waiting for an empty buffer.
+    /// Suspends runs whose tasks sleep in the middle. A signal has stopped such a task, and the
+    /// task that would continue it may be waiting for an empty buffer.
     fn suspend_stopped(&mut self) -> Result<(), Halt<T::Error>> {
         let open: Vec<(u32, u64)> = self
             .monitor
@@ -83,7 +83,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     }
 }
 
-/// Whether it is not yet known why the task left its CPU: nothing was seen, or only a system call.
+/// Whether the cause for which a task left its CPU cannot be known yet: the task has reported
+/// nothing, or only a system call.
 fn is_open(left: Option<Left>) -> bool {
     matches!(left, None | Some(Left::Syscall))
 }

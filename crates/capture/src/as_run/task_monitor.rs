@@ -1,5 +1,5 @@
-//! State of the tasks in the slots, in captures as run: which tasks have ended, and when a slot is
-//! free again.
+//! State of the tasks in an as-run capture: which tasks have ended, and when their slots are free
+//! again.
 
 use std::io;
 use std::time::Instant;
@@ -22,7 +22,7 @@ pub(crate) struct TaskMonitor<'a> {
     ring: &'a Ring,
     files: TaskFiles,
     watches: Vec<Watch>,
-    /// Processes of commands that have started and ended.
+    /// Process IDs of commands that have started and ended.
     exited: Vec<u32>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> TaskMonitor<'a> {
         0..self.ring.slots_used()
     }
 
-    /// Returns the slots of tasks that live or are being created.
+    /// Returns the slots whose tasks live or are being created.
     pub(crate) fn living(&self) -> impl Iterator<Item = u32> + '_ {
         self.used()
             .filter(|&slot| self.ring.slot(slot).state() != state::FREE && !self.has_exited(slot))
@@ -52,13 +52,13 @@ impl<'a> TaskMonitor<'a> {
             .is_some_and(|watch| watch.has_exited)
     }
 
-    /// Returns the process number of the task in a slot. A task that executes a program keeps the number, and represents the threads of its
-    /// old program.
+    /// Returns the process ID of the task in a slot. A task that executes a program keeps this ID,
+    /// also if it was a thread.
     pub(crate) fn process(&self, slot: u32) -> Option<u32> {
         (slot < SLOTS as u32).then(|| self.ring.slot(slot).get(slot::PID))
     }
 
-    /// Returns whether process `pid`, a command, has been seen.
+    /// Returns whether process `pid`, which runs a command, has used a slot.
     pub(crate) fn has_started(&self, pid: u32) -> bool {
         let is_it = |slot: u32| {
             let slot = self.ring.slot(slot);
@@ -68,7 +68,7 @@ impl<'a> TaskMonitor<'a> {
         self.exited.contains(&pid) || self.used().any(is_it)
     }
 
-    /// Records that the stream contains the task's end.
+    /// Records that the end of the task in a slot is in the trace.
     pub(crate) fn task_exit(&mut self, slot: u32) {
         if let Some(watch) = self.watches.get_mut(slot as usize) {
             watch.has_exited = true;
@@ -76,7 +76,7 @@ impl<'a> TaskMonitor<'a> {
         }
     }
 
-    /// Frees the slots of ended tasks to which nothing refers.
+    /// Frees the slots of ended tasks to which nothing refers any more.
     pub(crate) fn release(&mut self) {
         let first = |slot| self.ring.slot(slot).get(slot::PROCESS_SLOT);
         let needed: Vec<u32> = self.living().map(first).collect();
@@ -92,7 +92,7 @@ impl<'a> TaskMonitor<'a> {
         }
     }
 
-    /// Returns the kernel's state of the task in a slot.
+    /// Returns the state of the task in a slot, as the kernel reports it.
     pub(crate) fn kernel(&mut self, slot: u32) -> io::Result<Kernel> {
         let Some(watch) = self.watches.get_mut(slot as usize) else {
             return Ok(Kernel::Gone);
@@ -109,7 +109,7 @@ impl<'a> TaskMonitor<'a> {
         } else {
             probe.ask(&self.files)?
         };
-        // The task may have got another number in the meantime.
+        // The task's thread ID may have changed since, by an exec.
         Ok(if seen == Kernel::Gone && place.get(slot::TID) != tid {
             Kernel::Busy
         } else {
@@ -117,8 +117,8 @@ impl<'a> TaskMonitor<'a> {
         })
     }
 
-    /// Returns the slots of tasks that the kernel has ended, if their whole process has ended: a
-    /// remaining thread may still have to report for the others.
+    /// Returns the slots of tasks that were killed. A task is left out while a thread of its
+    /// process lives, which may still report for the others.
     pub(crate) fn dead(&mut self) -> io::Result<Vec<u32>> {
         let living: Vec<u32> = self.living().collect();
         let mut dead = Vec::new();
@@ -142,7 +142,7 @@ impl<'a> TaskMonitor<'a> {
         if self.ring.slot(slot).state() != state::CLAIMED {
             return Ok(true);
         }
-        // The task's creator is gone, but the task may still appear.
+        // The task that creates this one has ended, but this one may still appear.
         let since = *self.watches[slot as usize]
             .lost_since
             .get_or_insert_with(Instant::now);

@@ -1,5 +1,6 @@
-//! What the references and registers of a block depend on, from its machine code (x86-64). Constants and the stack pointer depend on
-//! nothing: no program waits for them. The status flags are followed only within the block: hardly any code uses those of another.
+//! Derives the dependences of a block's references and registers from its machine code (x86-64).
+//! Constants and the stack pointer depend on nothing, because no program waits for them. Status
+//! flags are followed only within the block, because hardly any code uses those of another block.
 
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfo, InstructionInfoFactory, OpAccess,
@@ -20,7 +21,8 @@ const STATUS: u32 = RflagsBits::OF
     | RflagsBits::CF
     | RflagsBits::PF;
 
-/// The number in a trace of a register, if it is followed.
+/// Returns the number of a register in the trace's dependences; `None` if the register is not
+/// followed.
 fn number_of(register: Register) -> Option<u8> {
     let full = register.full_register();
     let number = full.number() as u8;
@@ -48,20 +50,21 @@ fn is_written(access: OpAccess) -> bool {
     )
 }
 
-/// What a register depends on at the start of a block.
+/// Returns the sources of a register's value at the start of a block.
 fn initial(number: u8) -> Sources {
     Sources::register(number)
         .filter(|_| number != FLAGS)
         .unwrap_or(Sources::NONE)
 }
 
-/// Values of the registers after some instructions of a block, and its loads so far.
+/// Sources of the registers' values after some instructions of a block, and the number of its loads
+/// so far.
 struct Flow {
     registers: [Sources; REGISTERS],
     loads: u8,
 }
 
-/// What one instruction uses.
+/// Registers and memory that one instruction uses.
 struct Used<'a> {
     instruction: &'a Instruction,
     info: &'a InstructionInfo,
@@ -84,14 +87,15 @@ impl Used<'_> {
         })
     }
 
-    /// Whether the instruction counts a register up or down, as the stack pointer and those of string instructions.
+    /// Whether the instruction only increments or decrements the register, like the stack pointer
+    /// or the index registers of string instructions.
     fn is_stepped(&self, register: Register) -> bool {
         let is_count =
             self.instruction.is_string_instruction() && register.full_register() == Register::RCX;
         is_count || self.is_in_address(register) && !self.is_operand(register, is_written)
     }
 
-    /// Whether a part of the register keeps its value, or may.
+    /// Whether a part of the register keeps its value, or may keep it.
     fn keeps_part(&self, register: Register, access: OpAccess) -> bool {
         access == OpAccess::CondWrite
             || register.is_gpr() && register.size() < 4
@@ -104,7 +108,8 @@ impl Flow {
         number_of(register).map_or(Sources::NONE, |number| self.registers[usize::from(number)])
     }
 
-    /// What an address of the instruction depends on: that which is read, or written. `None` if there is none such.
+    /// Returns the sources of the address that the instruction writes (`is_store`) or reads; `None`
+    /// if it does not.
     fn address(&self, used: &Used<'_>, is_store: bool) -> Option<Sources> {
         let is_asked = if is_store { is_written } else { is_read };
         used.info
@@ -115,7 +120,7 @@ impl Flow {
             .reduce(Sources::and)
     }
 
-    /// What the results of the instruction depend on, beside what it loads.
+    /// Returns the sources of the instruction's results, except for what it loads.
     fn data(&self, used: &Used<'_>) -> Sources {
         let read = used.info.used_registers().iter().filter(|register| {
             let (register, access) = (register.register(), register.access());
@@ -130,7 +135,8 @@ impl Flow {
             .fold(flags, Sources::and)
     }
 
-    /// Advances by an instruction with its references. `None` if they are not those of the instruction.
+    /// Advances by one instruction. Appends the dependences of `own`, its references, to `into`;
+    /// returns `None` if these cannot be the instruction's references.
     fn step(
         &mut self,
         used: &Used<'_>,
@@ -175,7 +181,8 @@ impl Flow {
     }
 }
 
-/// Returns the dependences of a block with these references; `None` if its code is not as it claims.
+/// Returns the dependences of a block; `None` if its code does not match its length, instructions
+/// or references.
 pub(super) fn find_dependences(
     block: &Block,
     references: &[ShapeReference],

@@ -9,7 +9,7 @@ use crate::protocol::{NO_SLOT, tag};
 const LOW: u64 = 0xffff_ffff;
 
 impl<T: Take> Decoder<'_, T> {
-    /// Applies one record of a task's buffer. Returns the mark that the record stands for, if any.
+    /// Applies one record of a task's buffer. Returns the mark for which the record stands, if any.
     pub(super) fn apply(
         &mut self,
         tag: u64,
@@ -76,8 +76,8 @@ impl<T: Take> Decoder<'_, T> {
                 physical_address,
                 bytes,
             },
-            // The controller reports the birth at the moment of the fork (BORN); time stamps are
-            // not used if turns are granted.
+            // In scheduled captures the controller reports a birth at the fork (BORN), and time
+            // stamps are not used.
             (tag::BIRTH | tag::STAMP, _) => return Ok(None),
             (
                 tag::SYSCALL_ENTER
@@ -152,7 +152,7 @@ fn cause(reason: u64) -> Result<Cause, Problem> {
     })
 }
 
-/// Returns the `length` bytes that are packed into words.
+/// Returns `length` bytes that are packed into words.
 fn text(words: &[u64], length: u64) -> Result<Vec<u8>, Problem> {
     let length = usize::try_from(length).map_err(|_| Problem::Short)?;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -1,4 +1,4 @@
-//! Decodes records that only captures as run have: starts and ends of runs, and ends of tasks.
+//! Decodes records that only as-run captures have: starts and ends of runs, and ends of tasks.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -8,7 +8,7 @@ use super::{DecodeError, Decoder, Left, Problem, Stopped, Take};
 use crate::protocol::tag;
 
 impl<T: Take> Decoder<'_, T> {
-    /// Expects the stream of a whole machine: the new task reports its birth, all tasks have the
+    /// Prepares for the stream of a whole guest: new tasks report their births, all tasks have the
     /// same shapes, and the CPU may be idle.
     pub(crate) fn expect_system(mut self) -> Self {
         self.slots.share_shapes();
@@ -18,7 +18,8 @@ impl<T: Take> Decoder<'_, T> {
         }
     }
 
-    /// Expects a stream in which new tasks report their births, and runs are ordered by their time stamps.
+    /// Prepares for the stream of an as-run capture: new tasks report their births, and time stamps
+    /// order the runs.
     pub(crate) fn ordered_as_run(self) -> Self {
         Decoder {
             is_as_run: true,
@@ -26,7 +27,7 @@ impl<T: Take> Decoder<'_, T> {
         }
     }
 
-    /// Takes the reason why the last run ended, if it has ended.
+    /// Takes the reason why the last run ended; `None` if it has not ended.
     pub(crate) fn take_left(&mut self) -> Option<Left> {
         self.left.take()
     }
@@ -41,13 +42,13 @@ impl<T: Take> Decoder<'_, T> {
         self.slots.syscall()
     }
 
-    /// Returns the task in a slot, if there was one.
+    /// Returns the task in a slot; [`TaskId::NONE`] if there was none.
     pub(crate) fn task(&self, slot: u32) -> TaskId {
         self.slots.id(slot.into()).unwrap_or(TaskId::NONE)
     }
 
-    /// Decodes the record of a task's birth at a word of a buffer. Returns the record's length in
-    /// words, or 0 if there is no such record.
+    /// Decodes the record of a task's birth at word `at` of a buffer. Returns the record's length
+    /// in words; 0 if there is no such record.
     pub(crate) fn birth_at(
         &mut self,
         order: u64,
@@ -71,7 +72,8 @@ impl<T: Take> Decoder<'_, T> {
         Ok(length)
     }
 
-    /// Makes the task in slot `to` the running one; passes on a mark if a switch is given.
+    /// Makes the task in slot `to` the running one. If `switch` has the switch's kind and cause,
+    /// passes on a mark.
     pub(crate) fn run_in(
         &mut self,
         from: TaskId,
@@ -99,19 +101,20 @@ impl<T: Take> Decoder<'_, T> {
         self.take.mark(mark).map_err(Stopped::Refused)
     }
 
-    /// Records the end of the task in a slot, which the task did not report.
+    /// Records the end of the task in a slot, because the task was killed and has not reported it.
     pub(crate) fn task_exit(&mut self, slot: u32) -> Result<(), Stopped<T::Error>> {
         match self.slots.exit(slot.into()) {
             Ok(Some(task)) => self
                 .take
                 .mark(Mark::Exit { task })
                 .map_err(Stopped::Refused),
-            // The task had not been born, or its end is known.
+            // The task was never born, or its end has been recorded.
             Ok(None) | Err(_) => Ok(()),
         }
     }
 
-    /// Records the end of a task.
+    /// Records the end of the task in a slot. Returns the task; `None` if its end has been recorded
+    /// before.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
         if self.is_as_run {
             self.ended.extend(u32::try_from(slot).ok());
@@ -120,7 +123,7 @@ impl<T: Take> Decoder<'_, T> {
     }
 }
 
-/// Returns whether the record at a word of a buffer is a task's birth.
+/// Returns whether the record at word `at` of a buffer is a task's birth.
 pub(crate) fn is_birth(words: &[AtomicU64], at: usize) -> bool {
     words
         .get(at)

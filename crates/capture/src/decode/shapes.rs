@@ -1,4 +1,5 @@
-//! Shapes of one block or more. Each shape is defined once, and later named by a number.
+//! Shapes of one or more consecutive blocks. Each shape is defined once, and afterwards named by a
+//! number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,16 +9,16 @@ use switchcost_trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};
 
-/// Maximum number of shapes of an address space: more translations than any program has. It bounds
-/// the memory.
+/// Maximum number of shapes of an address space, which bounds the memory. No program has as many
+/// translations.
 const MOST_SHAPES: usize = 4 << 20;
 
-/// Flag in the number of a shape of which some references may not happen. The flag makes the number
-/// larger than those of [`Take`], so that the loop over simple blocks stops there, as at an
+/// Flag in the number of a guarded shape, some of whose references may not happen. The flag makes
+/// the number larger than those of [`Take`]. So the loop over simple blocks stops at it, as at an
 /// undefined shape, without a separate check.
 const GUARDED: u32 = 1 << 31;
 
-/// A shape with references that may not happen.
+/// A shape some of whose references may not happen at an execution.
 #[derive(Clone, Debug)]
 pub(super) struct Guarded {
     pub(super) blocks: Vec<Block>,
@@ -27,7 +28,8 @@ pub(super) struct Guarded {
 /// All shapes of an address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    /// Numbers of [`Take`] by the number in this address space; 0 for an undefined shape.
+    /// Number that [`Take::define`] returned, by the shape's number in this address space; 0 for an
+    /// undefined shape.
     numbers: Vec<u32>,
     guarded: HashMap<u32, Arc<Guarded>>,
 }
@@ -38,7 +40,8 @@ impl Shapes {
         &self.numbers
     }
 
-    /// Returns the shape with a number, if it is defined and all its references always happen.
+    /// Returns the number in [`Take`] of a shape that is defined and whose references always
+    /// happen.
     pub(super) fn plain(&self, id: u32) -> Option<u32> {
         self.numbers
             .get(id as usize)
@@ -50,7 +53,7 @@ impl Shapes {
         self.guarded.get(&id)
     }
 
-    /// Defines a shape, which replaces a shape with the same number.
+    /// Defines a shape. It replaces an earlier shape of the same number.
     pub(super) fn define<T: Take>(
         &mut self,
         head: u64,
@@ -77,7 +80,8 @@ impl Shapes {
 }
 
 impl Guarded {
-    /// Returns the shape without the explicit references that did not happen. `is_done` is asked for each explicit reference, in order.
+    /// Returns the shape without the explicit references that did not happen. Calls `is_done` with
+    /// the index of each explicit reference, in order.
     pub(super) fn remove_undone(
         &self,
         is_done: impl Fn(usize) -> bool,
@@ -118,7 +122,7 @@ impl Guarded {
     }
 }
 
-/// Passes on the code of each block of a shape, if the words have it.
+/// Passes on the code of each block of a shape, if `words` contain it.
 fn learn<T: Take>(blocks: &[Block], forms: &[ShapeReference], words: &[u64], take: &mut T) {
     let code: Vec<[u8; 8]> = words.iter().map(|word| word.to_le_bytes()).collect();
     let (mut code, mut forms) = (code.as_flattened(), forms);
@@ -132,7 +136,8 @@ fn learn<T: Take>(blocks: &[Block], forms: &[ShapeReference], words: &[u64], tak
     }
 }
 
-/// Decodes the definition of a shape. Also returns whether some of its references may not happen, and the code of its blocks.
+/// Decodes the definition of a shape. Also returns whether some of its references may not happen,
+/// and the words that contain its code.
 fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool, &[u64]), Problem> {
     let (heads, rest) = words
         .split_at_checked(2 * block_count)

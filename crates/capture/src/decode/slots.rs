@@ -1,8 +1,8 @@
-//! Tasks and address spaces by slot, and their numbers.
+//! Tasks and address spaces by slot, and their numbers in the trace.
 //!
-//! A reader of a trace uses `switchcost_trace::ProcessTable`; this module assigns the numbers, from
-//! words that any program may have sent, before there is a mark to follow. Slots are reused, tasks
-//! are expected before they are created, and shapes are inherited, which a trace does not show.
+//! A reader of a trace uses `switchcost_trace::ProcessTable`. This module assigns the numbers that
+//! a trace has, from words that any program may have sent. Unlike in a trace, slots are reused,
+//! tasks are expected before they are created, and shapes are inherited.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{Problem, Take};
 use crate::protocol::NO_SLOT;
 use crate::ring::SLOTS;
 
-/// An address space, which threads share.
+/// An address space, with the number of tasks that use it.
 #[derive(Clone, Debug, Default)]
 struct Space {
     process: ProcessId,
@@ -22,18 +22,18 @@ struct Space {
     users: u32,
 }
 
-/// A task in a slot; it remains after the task has ended, until another task takes the slot.
+/// The task that has a slot, or had it last.
 #[derive(Clone, Debug)]
 struct Task {
     task: TaskId,
     space: usize,
     name: Vec<u8>,
     is_alive: bool,
-    /// The system call that the task is in.
+    /// System call that the task is in; `None` outside system calls.
     syscall: Option<u16>,
 }
 
-/// Initial state of a task that is being created, in the stream of its creator.
+/// State that a task will inherit when it is created.
 #[derive(Clone, Debug)]
 struct Expected {
     parent: TaskId,
@@ -41,13 +41,13 @@ struct Expected {
     shapes: Arc<Shapes>,
 }
 
-/// All tasks, by slot, and their address spaces.
+/// All tasks by slot, and their address spaces.
 #[derive(Debug)]
 pub(super) struct Slots {
     tasks: Vec<Option<Task>>,
     spaces: Vec<Space>,
     running: Option<usize>,
-    /// Tasks that are being created, by slot.
+    /// Tasks that are about to be created, by slot.
     expected: BTreeMap<u64, Expected>,
     names: std::vec::IntoIter<Vec<u8>>,
     next_task: u32,
@@ -55,7 +55,7 @@ pub(super) struct Slots {
     has_shared_shapes: bool,
 }
 
-/// A new task, its process, and its parent.
+/// A new task, its process, its parent and its name.
 #[derive(Debug)]
 pub(super) struct Born {
     pub(super) task: TaskId,
@@ -68,7 +68,7 @@ impl Slots {
     pub(super) fn new(names: Vec<Vec<u8>>) -> Slots {
         Slots {
             tasks: vec![None; SLOTS],
-            // The first entry is for code that runs before the first switch.
+            // The first address space is for code that runs before the first switch.
             spaces: vec![Space {
                 users: 1,
                 ..Space::default()
@@ -89,7 +89,7 @@ impl Slots {
             .ok_or(Problem::Slot(slot))
     }
 
-    /// Makes all shapes common to all processes from now on.
+    /// Makes the shapes common to all address spaces from now on.
     pub(super) fn share_shapes(&mut self) {
         self.has_shared_shapes = true;
     }
@@ -117,7 +117,7 @@ impl Slots {
         Arc::make_mut(&mut self.spaces[space].shapes).define(head, words, take)
     }
 
-    /// Returns the task in a slot; [`TaskId::NONE`] for no slot.
+    /// Returns the task in a slot; [`TaskId::NONE`] for [`NO_SLOT`](crate::protocol::NO_SLOT).
     pub(super) fn id(&self, slot: u64) -> Result<TaskId, Problem> {
         if slot == u64::from(NO_SLOT) {
             Ok(TaskId::NONE)
@@ -173,7 +173,7 @@ impl Slots {
         }
     }
 
-    /// Returns the initial state of a child of the task in slot `parent`.
+    /// Returns what a child of the task in slot `parent` inherits.
     fn inherited(&self, parent: u64) -> Result<Expected, Problem> {
         let Task {
             task,
@@ -188,8 +188,8 @@ impl Slots {
         })
     }
 
-    /// Records that a task will be created in `slot`: a process with the present state of its
-    /// parent, or a thread.
+    /// Records that a task will be created in `slot`. It is a process with the present state of its
+    /// parent, or a thread of the process in `process_slot`.
     pub(super) fn expect(
         &mut self,
         slot: u64,
@@ -205,23 +205,22 @@ impl Slots {
         Ok(())
     }
 
-    /// Records that the running task enters a system call, or leaves it.
+    /// Records that the running task enters a system call, or (`None`) leaves it.
     pub(super) fn set_syscall(&mut self, number: Option<u16>) {
         if let Some(task) = self.running.and_then(|slot| self.tasks[slot].as_mut()) {
             task.syscall = number;
         }
     }
 
-    /// Returns the system call that the running task is in.
+    /// Returns the system call that the running task is in; `None` outside system calls.
     pub(super) fn syscall(&self) -> Option<u16> {
         self.running
             .and_then(|slot| self.tasks[slot].as_ref()?.syscall)
     }
 
-    /// Creates the task in `slot`, whose parent is in slot `parent`. The task runs in the address
-    /// space of `process_slot`, or, if that is the task's own slot, in a copy of its parent's. The
-    /// name is that of the record, or else the parent's; a command gets the next of the known
-    /// names.
+    /// Creates the task in `slot`, whose parent is in slot `parent`. It runs in the address space
+    /// of `process_slot`; if that is the task's own slot, in a copy of its parent's. Its name is
+    /// `reported`, or else the parent's; a command gets the next name of the list.
     pub(super) fn born(
         &mut self,
         slot: u64,
@@ -272,7 +271,7 @@ impl Slots {
         })
     }
 
-    /// Gives the task in `slot` a new address space without shapes.
+    /// Gives the task in `slot` a new address space without shapes, and the name `name`.
     pub(super) fn exec(&mut self, slot: u64, name: &[u8]) -> Result<(TaskId, ProcessId), Problem> {
         let Task { task, is_alive, .. } = *self.task(slot)?;
         let space = self.new_space(Arc::default());
@@ -289,7 +288,8 @@ impl Slots {
         Ok((task, self.spaces[space].process))
     }
 
-    /// Ends the task in `slot`. Returns `None` if its end was known, or if it was expected and never created.
+    /// Ends the task in `slot`. Returns `None` if its end was recorded before, or if it was never
+    /// created.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
         if self.expected.remove(&slot).is_some() {
             return Ok(None);

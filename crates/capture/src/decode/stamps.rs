@@ -1,10 +1,11 @@
-//! Starts and ends of runs in captures as run, as the tasks report them.
+//! Starts and ends of runs in as-run captures, as the tasks report them.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::protocol::{left, tag};
 
-/// Number of times that a task lost the CPU, by the kernel's count.
+/// Number of times that a task lost the CPU, voluntarily and involuntarily, as the kernel counts
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) voluntary: u64,
@@ -24,20 +25,20 @@ impl Counts {
     }
 }
 
-/// Time stamp and counts at the start of a run.
+/// Time and counts that a task writes at the start of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    /// Switches since the task left for a system call.
+    /// Switches that the kernel counted since the task left for a system call.
     pub(crate) away: Counts,
-    /// Switches while the task waited for an empty buffer.
+    /// Switches that the kernel counted while the task waited for an empty buffer.
     pub(crate) waiting: Counts,
 }
 
 impl Stamp {
-    /// Number of words of a time stamp.
+    /// Length of a time stamp record in words.
     pub(crate) const WORDS: usize = 4;
 
-    /// Returns the time stamp at the start of a buffer, if there is one.
+    /// Returns the time stamp at the start of a buffer; `None` if there is none.
     pub(crate) fn read(words: &[AtomicU64]) -> Option<Stamp> {
         let [head, _, away, waiting, ..] = words else {
             return None;
@@ -49,14 +50,14 @@ impl Stamp {
     }
 }
 
-/// End of a run, as its task reported it.
+/// How a run ended, as its task reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// The task entered the kernel; only its return shows the result.
+    /// The task entered the kernel. Only its return shows whether it lost the CPU.
     Syscall,
-    /// The kernel preempted the task; the counts are those since the run began.
+    /// The kernel preempted the task. Contains the switches counted since the run began.
     Preempted(Counts),
-    /// The task had no room to write; the counts are those since the run began.
+    /// The task had no empty buffer. Contains the switches counted since the run began.
     Waiting(Counts),
     /// Another thread of the process took Valgrind's lock.
     Lock,

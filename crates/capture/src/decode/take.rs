@@ -1,4 +1,4 @@
-//! Receivers of decoded blocks and marks: chunks that are passed on, or a trace.
+//! Receivers of decoded blocks and marks, which pass chunks on or write a trace.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -13,17 +13,18 @@ use super::dependences::find_dependences;
 
 /// Receiver of decoded blocks and marks.
 pub(crate) trait Take {
-    /// Reason why no more blocks are taken.
+    /// Reason why the receiver takes no more blocks.
     type Error;
 
-    /// Defines a shape and returns its number, never 0. Equal shapes have the same number.
+    /// Defines a shape and returns its number, which is never 0. Equal shapes have the same number.
     fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, Problem>;
 
-    /// Takes the code of a block of a defined shape, with the references of that block.
+    /// Takes the machine code of a block of a defined shape. `_references` are the references of
+    /// that block.
     fn learn(&mut self, _block: &Block, _references: &[ShapeReference], _code: &[u8]) {}
 
     /// Takes executed shapes, as [`Recorder::take`] does. Returns the number of words taken.
-    /// `numbers` holds the numbers that [`Take::define`] returned.
+    /// `numbers` has the numbers that [`Take::define`] returned.
     fn shapes<R: ReadWords>(
         &mut self,
         words: &[R::Word],
@@ -33,7 +34,7 @@ pub(crate) trait Take {
     /// Takes a mark after all blocks so far.
     fn mark(&mut self, mark: Mark) -> Result<(), Self::Error>;
 
-    /// Does other work if there is nothing to take. Returns whether there was any.
+    /// Does other work while there is nothing to take. Returns whether anything was done.
     fn use_time(&mut self) -> bool {
         false
     }
@@ -41,11 +42,11 @@ pub(crate) trait Take {
     /// Passes on the blocks and marks taken so far.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
-    /// Returns the number of instructions of all blocks that were passed on.
+    /// Returns the number of instructions in all blocks that were passed on.
     fn instructions(&self) -> u64;
 }
 
-/// Maximum number of shapes: more than all programs of a workload have.
+/// Maximum number of shapes. All programs of a workload together have fewer.
 const MOST_SHAPES: usize = 8 << 20;
 const MOST_FORMS: usize = 64 << 20;
 
@@ -95,7 +96,8 @@ impl<W: Write + Send + 'static> Take for Recorder<W> {
     }
 }
 
-/// Adds what the references of a block depend on. Other machines' code is not understood.
+/// Adds the dependences of a block, derived from its code. Does nothing for machines other than
+/// x86-64.
 fn add_dependences(
     known: &mut Dependences,
     block: &Block,
@@ -107,7 +109,7 @@ fn add_dependences(
     }
 }
 
-/// A shape in the table of [`Chunks`].
+/// A shape as ranges in the tables of [`Chunks`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
     first_block: u32,
@@ -118,16 +120,17 @@ struct Shape {
     instructions: u32,
 }
 
-/// Error of a receiver of chunks that wants no more; the receiver itself stores the reason.
+/// Error of a sink that wants no more chunks. The sink itself has stored the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("no more is wanted")]
 pub(crate) struct Refused;
 
-/// Function that takes a full chunk, with the dependences of its blocks, and may take its memory.
+/// Function that receives a full chunk and the dependences of its blocks. It may take the chunk's
+/// memory.
 pub(crate) type Sink<'s> = dyn FnMut(&mut Chunk, &Dependences) -> Result<(), Refused> + 's;
 
-/// Assembles chunks and passes each full one to a sink. The type is the same for all sinks, so that
-/// the code that takes each shape is compiled once, in this crate.
+/// Assembles chunks and passes each full one to a sink. The type does not depend on the sink, so
+/// that the code for each executed shape is compiled only once, in this crate.
 pub(crate) struct Chunks<'s> {
     sink: &'s mut Sink<'s>,
     chunk: Chunk,
@@ -139,7 +142,8 @@ pub(crate) struct Chunks<'s> {
     dependences: Dependences,
 }
 
-/// Number of references at which a chunk is ended: somewhat more than its blocks have in any usual program.
+/// Number of references at which a chunk ends. The blocks of a full chunk usually have somewhat
+/// fewer.
 const MOST_REFERENCES: usize = 8 * Chunk::BLOCKS;
 const MOST_MARKS: usize = Chunk::BLOCKS / 4;
 
@@ -157,8 +161,8 @@ impl<'s> Chunks<'s> {
         }
     }
 
-    /// Returns the next executed shape and its explicit addresses; `None` if the words are not a
-    /// shape's, or do not fit the shape that they name.
+    /// Returns the next executed shape and its explicit addresses; `None` if the words name no
+    /// shape, or do not fit the shape that they name.
     #[inline]
     fn next<'a, R: ReadWords>(
         &self,
@@ -231,7 +235,7 @@ impl Take for Chunks<'_> {
             self.chunk
                 .blocks
                 .extend(&self.blocks[shape.first_block as usize..][..shape.blocks as usize]);
-            // A fixed address needs no word, and there may be none.
+            // A fixed address needs no word, so there may be none.
             let address = |number| addresses.get(number).map_or(0, R::one);
             self.chunk.references.extend(
                 unfolds

@@ -1,13 +1,13 @@
-//! Makes the archive that the guest's kernel unpacks as its root, in the cpio format `newc`
-//! (Documentation/driver-api/early-userspace/buffer-format.rst). The same files give the same
-//! bytes: one time, one owner, in the order of their paths.
+//! Makes the archive that the guest's kernel unpacks as its root file system, in the cpio format
+//! `newc` (Documentation/driver-api/early-userspace/buffer-format.rst). Equal files give equal
+//! bytes: all have one time and one owner, and are sorted by path.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Content at a path of the archive.
+/// What a path of the archive leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Folder,
@@ -18,25 +18,25 @@ pub(super) enum Entry {
         /// Modification time in seconds since 1970; `None` for [`TIME`].
         modified: Option<u32>,
     },
-    /// A character device, with its major and minor number.
+    /// A character device, given by its major and minor number.
     Device(u32, u32),
 }
 
-/// The files of a guest by absolute path, with the environment that programs need to find them.
+/// The files of a guest by absolute path, and the environment in which programs find them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Archive {
     entries: BTreeMap<PathBuf, Entry>,
-    /// Programs that were added with their needs, each with the path to execute for it.
+    /// Programs that were added with everything they need, each with the path to execute.
     programs: BTreeMap<PathBuf, PathBuf>,
-    /// Folders besides [`PATH`] in which programs are found by name.
+    /// Folders besides [`PATH`] in which the guest finds programs by name.
     path: Vec<PathBuf>,
-    /// Environment variables besides those of the archive.
+    /// Environment variables besides `PATH`.
     variables: BTreeMap<&'static str, Vec<u8>>,
-    /// Notes on what programs may lack.
+    /// Warnings about what programs may lack in the guest.
     remarks: Vec<String>,
 }
 
-/// The folders in which any guest looks for programs by name.
+/// Folders in which every guest looks for programs by name.
 const PATH: [&str; 6] = [
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -46,8 +46,8 @@ const PATH: [&str; 6] = [
     "/bin",
 ];
 
-/// Time stamp of all files: 2026, like the guest's clock. Some programs complain about files of
-/// 1970.
+/// Modification time of all files: in 2026, as the guest's clock. Some programs complain about
+/// files of 1970.
 const TIME: u32 = 1_767_225_600;
 
 const FOLDER: u32 = 0o040_755;
@@ -60,7 +60,7 @@ impl Archive {
         self.entries.contains_key(path)
     }
 
-    /// Adds an entry, and the folders that contain it if they are missing.
+    /// Adds an entry, and the folders that lead to it if they are missing.
     pub(super) fn add(&mut self, path: impl Into<PathBuf>, entry: Entry) {
         let path = path.into();
         for folder in path
@@ -75,17 +75,17 @@ impl Archive {
         self.entries.insert(path, entry);
     }
 
-    /// Returns the path to execute for a program that was added with its needs.
+    /// Returns the path to execute for a program that was added; `None` if it was not.
     pub(super) fn program(&self, path: &Path) -> Option<PathBuf> {
         self.programs.get(path).cloned()
     }
 
-    /// Records that a program is being added; its needs are added afterwards.
+    /// Records that a program is added. What it needs is added afterwards.
     pub(super) fn add_program(&mut self, path: &Path, run: &Path) {
         self.programs.insert(path.to_owned(), run.to_owned());
     }
 
-    /// Adds a folder to the guest's `PATH`, in which programs are found by name.
+    /// Adds a folder to the guest's `PATH`.
     pub(super) fn look_in(&mut self, folder: &Path) {
         let is_known = PATH.iter().any(|usual| folder == Path::new(usual))
             || self.path.iter().any(|known| known == folder);
@@ -98,7 +98,7 @@ impl Archive {
         self.variables.insert(name, value.as_bytes().to_vec());
     }
 
-    /// Returns `PATH` and the other environment variables.
+    /// Returns the guest's environment variables, `PATH` included, as `NAME=value`.
     pub(super) fn variables(&self) -> Vec<Vec<u8>> {
         let folders = PATH
             .iter()

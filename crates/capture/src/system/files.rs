@@ -1,4 +1,4 @@
-//! Adds a file or folder of this machine to the guest, with the links that lead to it.
+//! Adds files and folders of this machine to the guest, with the symbolic links on their paths.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::archive::{Archive, Entry};
 use crate::guest_error::GuestError;
 
-/// Maximum length of a chain of links.
+/// Maximum number of symbolic links that are followed one after the other.
 const MOST_LINKS: u32 = 40;
 
 pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
@@ -19,7 +19,7 @@ pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
     }
 }
 
-/// Adds a folder without its content. Returns the path to which links lead.
+/// Adds a folder without its content. Returns its path without symbolic links.
 pub(super) fn folder(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
     let real = follow(archive, path, MOST_LINKS)?;
     if real.parent().is_some() && !archive.has(&real) {
@@ -28,12 +28,12 @@ pub(super) fn folder(archive: &mut Archive, path: &Path) -> Result<PathBuf, Gues
     Ok(real)
 }
 
-/// Adds a file and the links that lead to it.
+/// Adds a file, and the symbolic links on its path.
 pub(super) fn file(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     file_of(archive, path, false)
 }
 
-/// Adds a file with its own modification time, which Python compares with the time stored in
+/// Adds a file with its own modification time. Python compares this time with the one stored in
 /// compiled files.
 pub(super) fn file_as_old(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     file_of(archive, path, true)
@@ -61,7 +61,7 @@ fn file_of(archive: &mut Archive, path: &Path, is_as_old: bool) -> Result<(), Gu
     Ok(())
 }
 
-/// Adds the links on a path. Returns the path to which they lead.
+/// Adds the symbolic links on a path. Returns the path without links.
 fn follow(archive: &mut Archive, path: &Path, links: u32) -> Result<PathBuf, GuestError> {
     let mut real = PathBuf::from("/");
     for component in path.components() {

@@ -10,16 +10,16 @@ use crate::command::Command;
 use crate::error::CaptureError;
 use crate::guest_error::GuestError;
 
-/// Environment variables in addition to those of the archive.
+/// Environment variables of every guest besides those of the archive.
 const OTHERS: [&str; 2] = ["HOME=/", "LC_ALL=C"];
-/// Maximum number of commands, for which capture/qemu/init.c has room.
+/// Maximum number of commands, which capture/qemu/init.c limits.
 const MOST_COMMANDS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Guest {
     /// Root file system as a cpio archive, the format that the kernel unpacks.
     pub(super) root: Vec<u8>,
-    /// Notes on what programs may lack in the guest.
+    /// Warnings about what programs may lack in the guest.
     pub(super) remarks: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ impl Guest {
     }
 }
 
-/// Adds a command's files to the archive, and the command to the list of commands to run.
+/// Adds a command's files to the archive, and the command to `list`.
 fn add(
     archive: &mut Archive,
     list: &mut Vec<Vec<u8>>,
@@ -125,7 +125,8 @@ fn add(
     Ok(())
 }
 
-/// Returns the path of a program that comes with a placed folder, on this machine and in the guest.
+/// Returns the path of a program inside a placed folder, on this machine and in the guest; `None`
+/// if the program is in no such folder.
 fn placed(command: &Command, folders: &[PlacedFolder]) -> Option<(PathBuf, PathBuf)> {
     let program = command
         .words

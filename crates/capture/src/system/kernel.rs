@@ -1,5 +1,5 @@
-//! Finds the guest's kernel: an existing image, or a package of the distribution that is downloaded
-//! and unpacked but not installed.
+//! Finds the guest's kernel: an existing image, or a package of the distribution, which is
+//! downloaded and unpacked but not installed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,18 +20,18 @@ pub struct Kernel {
     pub image: PathBuf,
 }
 
-/// A package of the distribution.
+/// A package of the distribution that provides a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Name of the kernel's package, or of one that depends on it.
+    /// Name of the package, or of a package that depends on it.
     pub name: String,
 }
 
-/// Finds the newest image `vmlinuz*` in these folders, or else in /boot.
+/// Finds the newest image `vmlinuz*` in the first of these folders that has one, or else in /boot.
 ///
 /// # Errors
 ///
-/// If there is none.
+/// If no folder has an image.
 pub fn find_kernel(folders: &[PathBuf]) -> Result<Kernel, GuestError> {
     let boot = PathBuf::from("/boot");
     let places = || folders.iter().chain([&boot]);
@@ -58,7 +58,7 @@ fn newest_in(folder: &Path) -> Option<Kernel> {
         .map(|image| Kernel { image })
 }
 
-/// Returns the numbers in a file's name, by which versions are ordered: 6.9 is before 6.12.
+/// Returns the numbers in a file's name. Versions are ordered by them: 6.9 is before 6.12.
 fn numbers(path: &Path) -> Vec<u64> {
     let name = path
         .file_name()
@@ -70,8 +70,8 @@ fn numbers(path: &Path) -> Vec<u64> {
         .collect()
 }
 
-/// Downloads a kernel's package, unpacks it, and stores its image in `folder`; or returns the image
-/// that an earlier call stored.
+/// Downloads and unpacks a kernel's package, and stores its image in `folder`. Returns an image
+/// that was stored before without a download.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
     };
     run("dpkg", dpkg).map_err(&refuse)?;
     let (image, called) = image_in(root).ok_or_else(|| refuse("it has no image".to_owned()))?;
-    // The rest, which is most of the package, is not needed.
+    // Most of the package is not needed.
     keep(&kept)?;
     let image_kept = kept.join(called);
     fs::rename(image, &image_kept)
@@ -121,9 +121,9 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
 const BOOT: &str = "boot";
 const MODULES: &str = "usr/lib/modules";
 
-/// Returns the image in an unpacked package, and a name that distinguishes it from others. The
-/// image is in /boot, or with newer kernels of Debian `vmlinuz` in the folder named after the
-/// kernel's version.
+/// Returns the kernel image in an unpacked package, and a name that distinguishes it from others.
+/// The image is in /boot, or, in newer packages of Debian, is `vmlinuz` in the folder named after
+/// the kernel's version.
 fn image_in(root: &Path) -> Option<(PathBuf, OsString)> {
     if let Some(Kernel { image }) = newest_in(&root.join(BOOT)) {
         let called = image.file_name()?.to_owned();
@@ -138,14 +138,16 @@ fn image_in(root: &Path) -> Option<(PathBuf, OsString)> {
     Some((image, format!("vmlinuz-{version}").into()))
 }
 
-/// Whether a text is a package's name, with or without a release, as apt takes it: `linux-image-cloud-amd64/bookworm-backports`.
+/// Whether a text is a package's name as apt takes it, with or without a release:
+/// `linux-image-cloud-amd64/bookworm-backports`.
 fn is_name(name: &str) -> bool {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "+-.=/:~".contains(letter);
     name.starts_with(|letter: char| letter.is_ascii_alphanumeric()) && name.chars().all(is_letter)
 }
 
-/// Beginnings of the names of packages that lead to the one with the image: linux-image-cloud-amd64
-/// depends on the package of a version, which for newer kernels of Debian depends on a third.
+/// Beginnings of the names of packages that depend on the one with the image:
+/// linux-image-cloud-amd64 depends on the package of a version, which in newer Debian depends on a
+/// third one.
 const PARTS: [&str; 2] = ["linux-image-", "linux-binary-"];
 
 fn package_with_image(name: &str) -> io::Result<String> {
@@ -162,7 +164,8 @@ fn package_with_image(name: &str) -> io::Result<String> {
     Ok(name)
 }
 
-/// Returns the kernel package on which another depends.
+/// Returns the kernel package on which another one depends. `shown` is the output of `apt-cache
+/// show`.
 fn dependency(shown: &str) -> Option<String> {
     let depends = shown
         .lines()

@@ -1,4 +1,4 @@
-//! Finds a program's loader and its shared libraries, as the loader itself finds them.
+//! Finds the dynamic loader and the shared libraries of a program, as the loader does.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,9 +9,9 @@ use super::archive::Archive;
 use super::files::{file, unusable};
 use crate::guest_error::GuestError;
 
-/// Loader assumed for a library, because a library names none.
+/// Loader that is used to list the libraries of a library, which itself names no loader.
 const USUAL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
-/// Folders that loaders search by default; other folders are in their list.
+/// Folders that loaders search by default. Others must be in the loader's configuration.
 const USUAL: [&str; 6] = [
     "/lib",
     "/lib64",
@@ -23,10 +23,10 @@ const USUAL: [&str; 6] = [
 const LIST: &str = "/etc/ld.so.cache";
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// Adds the loader and the libraries with which a program or library is linked.
+/// Adds the loader and the shared libraries of a program or library.
 pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
-    // Files that the library finds in its folder are next to the file itself, not next to a link to
-    // it.
+    // A library that is found relative to the file is next to the file itself, not next to a link
+    // to the file.
     let real = path.canonicalize().map_err(|error| unusable(path, error))?;
     let bytes = fs::read(&real).map_err(|error| unusable(path, error))?;
     let has_usual =
@@ -60,7 +60,7 @@ pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestE
     Ok(())
 }
 
-/// Makes the guest's loader find a library at the same path.
+/// Makes the guest's loader find a library by its name.
 fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
     let folder = library.parent().unwrap_or(Path::new("/"));
     if USUAL.iter().any(|usual| folder == Path::new(usual)) {
@@ -77,7 +77,7 @@ fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
     }
 }
 
-/// Whether a file is a library. Some libraries have no permission to be executed.
+/// Whether a file is a shared library. Some have no permission to be executed.
 pub(super) fn is_library(path: &Path) -> Result<bool, GuestError> {
     let bytes = fs::read(path).map_err(|error| unusable(path, error))?;
     Ok(kind_of(&bytes) == Some(object::elf::ET_DYN))
@@ -90,7 +90,8 @@ enum Library {
     None,
 }
 
-/// Parses a line of the loader's list: `NAME => PATH (ADDRESS)`, `PATH (ADDRESS)` or `NAME => not found`.
+/// Parses a line that the loader prints: `NAME => PATH (ADDRESS)`, `PATH (ADDRESS)` or `NAME => not
+/// found`.
 fn library(line: &[u8]) -> Library {
     let line = String::from_utf8_lossy(line);
     let (name, place) = line.split_once(" => ").unwrap_or((&line, &line));
@@ -105,14 +106,14 @@ fn library(line: &[u8]) -> Library {
     }
 }
 
-/// Returns `e_type` of an object file.
+/// Returns the type (`e_type`) of an ELF file; `None` if the bytes are no ELF file.
 fn kind_of(bytes: &[u8]) -> Option<u16> {
     use object::read::elf::FileHeader;
     let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
     Some(header.e_type(header.endian().ok()?))
 }
 
-/// Returns the path of a program's dynamic loader; `None` if the program needs no loader.
+/// Returns the path of a program's dynamic loader; `None` if the program is static.
 fn loader_of(bytes: &[u8]) -> Option<Vec<u8>> {
     use object::elf::PT_INTERP;
     use object::read::elf::{FileHeader, ProgramHeader};

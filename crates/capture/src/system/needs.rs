@@ -1,5 +1,5 @@
-//! Selects files and folders of this machine that go into the guest: those that arguments name, and
-//! others.
+//! Selects the files and folders of this machine that go into the guest: those that arguments name,
+//! and others that most programs need.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,9 +15,9 @@ use super::programs::{add_optional, program};
 use crate::command::Command;
 use crate::guest_error::GuestError;
 
-/// Folders of which the guest has its own version.
+/// Folders of which the guest has its own instance.
 const NOT_OURS: [&str; 4] = ["/dev", "/proc", "/sys", "/run"];
-/// Devices that exist in any guest.
+/// Device files that every guest has.
 const ITS_DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
@@ -26,10 +26,10 @@ const ITS_DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// Folders that on most machines are links to those in /usr; programs name files by either path.
+/// Folders that on most machines are links into /usr. Programs name files by either path.
 const USUAL: [&str; 4] = ["/bin", "/sbin", "/lib", "/lib64"];
 
-/// Adds the links that lead to most programs.
+/// Adds the links in [`USUAL`], through which most programs are found.
 pub(super) fn usual_links(archive: &mut Archive) -> Result<(), GuestError> {
     USUAL
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn usual_links(archive: &mut Archive) -> Result<(), GuestError> {
         .try_for_each(|path| folder(archive, path).map(drop))
 }
 
-/// Adds to the guest the files that a command's arguments name.
+/// Adds the files that a command's arguments name.
 pub(super) fn arguments(archive: &mut Archive, command: &Command) -> Result<(), GuestError> {
     let directory = directory_of(command)?;
     folder(archive, &directory)?;
@@ -81,14 +81,14 @@ fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     }
 }
 
-/// Adds a file or folder that the user named, with all its content; programs are added with their
-/// needs.
+/// Adds a file or folder that the user named, with all its content. Programs are added with what
+/// they need.
 pub(super) fn named(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     named_once(archive, path, &mut BTreeSet::new())
 }
 
-/// Adds a file or folder that the user named. A path that was already added is skipped, because
-/// links may lead to a folder that contains them.
+/// Adds a file or folder that the user named. A path in `seen` is skipped, because links may lead
+/// to a folder that contains them.
 fn named_once(
     archive: &mut Archive,
     path: &Path,
@@ -108,13 +108,13 @@ fn named_once(
     let is_program = facts.permissions().mode() & 0o111 != 0 || is_library(&path)?;
     match (is_program, seen.is_empty()) {
         (true, true) => program(archive, &path).map(drop),
-        // The file is one of many in a folder.
+        // The file is one of many in a folder, and may never be executed.
         (true, false) => add_optional(archive, &path),
         (false, _) => file(archive, &path),
     }
 }
 
-/// Adds a folder with all its content at another path of the guest. The folder may contain only
+/// Adds a folder with all its content at another path of the guest. It may contain only regular
 /// files and folders.
 pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result<(), GuestError> {
     let facts = here.metadata().map_err(|error| unusable(here, error))?;
@@ -137,7 +137,7 @@ pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result
         .try_for_each(|path| placed(archive, path, &there.join(name(path))))
 }
 
-/// Returns the content of a folder, in the order of names.
+/// Returns the paths in a folder, sorted by name.
 fn within(path: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let entries = fs::read_dir(path).and_then(|entries| {
         entries

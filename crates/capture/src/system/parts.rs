@@ -1,5 +1,5 @@
-//! Finds switchcost's own files that a guest needs: QEMU's plugin, for each family of versions of
-//! its interface, and the guest's first process.
+//! Finds this program's own files for a guest: the QEMU plugins, one for each interface version,
+//! and the guest's first process.
 
 use std::path::{Path, PathBuf};
 
@@ -8,22 +8,22 @@ use switchcost_record::trust::check_programs;
 use crate::guest_error::GuestError;
 use crate::tool::{check_processor, refusal};
 
-/// Name of the guest's first process, in a folder with the plugins.
+/// File name of the guest's first process, in the folder of the plugins.
 const INIT: &str = "guest-init";
-/// Name of the folder, next to that of the Valgrind tool.
+/// Name of the folder of the plugins, which is next to that of the Valgrind tool.
 const FOLDER: &str = "qemu";
 
-/// Paths of the QEMU plugin and of the guest's first process.
+/// Paths of the QEMU plugins and of the guest's first process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// Folder with the plugins, and with downloaded kernels.
+    /// Folder with the plugins. Downloaded kernels are stored there, too.
     pub folder: PathBuf,
     /// Path of the guest's first process.
     pub init: PathBuf,
 }
 
 impl Parts {
-    /// Returns the parts in a folder.
+    /// Returns the parts that a folder contains.
     pub fn new(folder: PathBuf) -> Parts {
         Parts {
             init: folder.join(INIT),
@@ -47,8 +47,8 @@ impl Parts {
         )
     }
 
-    /// Returns the plugin for a version of QEMU, which refuses plugins built for older interfaces
-    /// than it supports.
+    /// Returns the path of the plugin for a version of QEMU. QEMU refuses plugins that were built
+    /// for an interface older than it supports.
     pub(super) fn plugin(&self, qemu: Version) -> PathBuf {
         let interface = INTERFACES
             .iter()
@@ -58,10 +58,10 @@ impl Parts {
     }
 }
 
-/// First two numbers of a version of QEMU.
+/// Major and minor version of QEMU.
 pub(super) type Version = (u32, u32);
 
-/// Lowest interface that QEMU supports, from each version on.
+/// Lowest plugin interface that QEMU supports, from each version on.
 const INTERFACES: [(Version, u32); 4] = [((0, 0), 1), ((9, 0), 2), ((11, 0), 6), ((11, 1), 7)];
 
 fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, GuestError> {

@@ -16,11 +16,11 @@ use super::starts::{self, FirstLine};
 use crate::command::Command;
 use crate::guest_error::GuestError;
 
-/// Maximum depth of interpreters that are interpreted themselves, as in the kernel.
+/// Maximum depth of interpreters that need an interpreter, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
-/// Maximum number of programs that a text may name: a text with more is not a script.
+/// Maximum number of programs that a text may name. A text that names more is no script.
 const MOST_STARTED: usize = 64;
-/// Number of bytes of a script that are searched for names of programs.
+/// Number of bytes of a script in which names of programs are searched.
 const MOST_TEXT: u64 = 64 << 10;
 
 /// Adds a program with its interpreter, its libraries and the programs that it starts. Returns the
@@ -29,7 +29,7 @@ pub(super) fn program(archive: &mut Archive, path: &Path) -> Result<PathBuf, Gue
     program_for(archive, path, MOST_INTERPRETERS)
 }
 
-/// Adds a program, allowing at most `interpreters` nested interpreters.
+/// Adds a program that may need at most `interpreters` nested interpreters.
 fn program_for(
     archive: &mut Archive,
     path: &Path,
@@ -39,7 +39,7 @@ fn program_for(
     if let Some(known) = archive.program(&path) {
         return Ok(known);
     }
-    // Scripts may start one another.
+    // Recorded before its needs are added, because scripts may start each other.
     archive.add_program(&path, &path);
     if python::is_python(&path)
         && let Some(python) = Python::ask(&path)
@@ -51,8 +51,8 @@ fn program_for(
     Ok(path)
 }
 
-/// Adds what a program in the archive needs: its interpreter, its libraries, and the programs that
-/// it starts. The archive may have the program at another path.
+/// Adds what a program needs that is in the archive, perhaps at another path: its interpreter, its
+/// libraries, and the programs that it starts.
 pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     interpreter(archive, path, MOST_INTERPRETERS)
 }
@@ -87,7 +87,7 @@ fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<
     Ok(())
 }
 
-/// Returns the programs that a shell script may start.
+/// Returns the names of programs that a shell script may start.
 fn find_in_script(path: &Path) -> Vec<String> {
     let mut text = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
@@ -98,7 +98,8 @@ fn find_in_script(path: &Path) -> Vec<String> {
     }
 }
 
-/// Finds a program in `PATH`, and makes the guest look in the same folder; `None` if there is no such program.
+/// Finds a program in `PATH`, and adds its folder to the guest's `PATH`; `None` if there is no such
+/// program.
 fn find_by_name(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, GuestError> {
     let Ok(path) = Command::new([name]).program() else {
         return Ok(None);
@@ -108,8 +109,8 @@ fn find_by_name(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, Gu
     Ok(Some(path))
 }
 
-/// Adds programs that a text may start. A word that is a program's name does not always start the
-/// program.
+/// Adds programs that text in `by` may start. A failure is only a warning, because a word that is a
+/// program's name need not start the program.
 fn started(archive: &mut Archive, names: &[String], by: &str) {
     let mut found = 0;
     for name in names.iter().collect::<BTreeSet<_>>() {
@@ -145,7 +146,8 @@ pub(super) fn started_by(archive: &mut Archive, command: &Command) {
     started(archive, &names, &command.shown());
 }
 
-/// Adds a Python interpreter, however it was found, with its standard library.
+/// Adds a Python interpreter with its standard library. `path` is the path by which the interpreter
+/// was found.
 fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<PathBuf, GuestError> {
     let program = &python.program;
     archive.add_program(path, program);
@@ -165,7 +167,7 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     for library in &files {
         file_as_old(archive, library)?;
         if library.extension() == Some(OsStr::new("so")) {
-            // A library for a module that is never imported may be missing; Python names the
+            // A library may be missing for a module that is never imported; Python then names the
             // module.
             let _ = libraries(archive, library);
         }
@@ -180,7 +182,7 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     Ok(program.clone())
 }
 
-/// Adds a program that may never run. If something that it needs is missing, that becomes a remark.
+/// Adds a program that may never run. If something that it needs is missing, a warning is recorded.
 pub(super) fn add_optional(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     match program(archive, path) {
         Err(error @ (GuestError::Library { .. } | GuestError::Interpreter { .. })) => {

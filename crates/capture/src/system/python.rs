@@ -9,21 +9,21 @@ use std::process::Stdio;
 
 use switchcost_host::own_environment::tool;
 
-/// Facts that a Python interpreter reports about itself.
+/// What a Python interpreter reports about itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Python {
-    /// Path of the interpreter itself, not of a script such as that of `pyenv`, which chooses one.
+    /// Path of the interpreter, not of a script that selects one, such as that of `pyenv`.
     pub(super) program: PathBuf,
     /// Folders of the standard library.
     libraries: Vec<PathBuf>,
 }
 
-/// Program that asks an interpreter for its folders. It works with each version since 2.7, and
-/// imports nothing from the caller's folder.
+/// Python code that prints the interpreter's folders. It works from version 2.7 on, and imports
+/// nothing from the current folder.
 const ASK: &str = "import sys, sysconfig; p = sysconfig.get_paths(); print('\\n'.join([sys.executable, p['stdlib'], p['platstdlib']]))";
 
-/// Folders that are left out: tests, files for building extensions, graphical toolkits, and packages, which are no part of the standard
-/// library.
+/// Names of folders that are left out: tests, files for building extensions, graphical toolkits,
+/// and installed packages.
 const LEFT_OUT: [&str; 10] = [
     "test",
     "tests",
@@ -37,10 +37,10 @@ const LEFT_OUT: [&str; 10] = [
     "pydoc_data",
 ];
 
-/// Largest standard library, in bytes: more than any has.
+/// Maximum size of a standard library in bytes. Real ones are smaller.
 pub(super) const MOST_BYTES: u64 = 160 << 20;
 
-/// Whether a program has the name of an interpreter: `python3`, `python3.12`.
+/// Whether a program has the name of a Python interpreter: `python3`, `python3.12`.
 pub(super) fn is_python(program: &Path) -> bool {
     let name = program
         .file_name()
@@ -54,7 +54,7 @@ pub(super) fn is_python(program: &Path) -> bool {
 }
 
 impl Python {
-    /// Asks an interpreter; `None` if it does not answer.
+    /// Asks an interpreter for its path and folders; `None` if it does not answer.
     pub(super) fn ask(program: &Path) -> Option<Python> {
         let asked = tool(program)
             .args(["-E", "-s", "-S", "-c", ASK])
@@ -71,7 +71,8 @@ impl Python {
         Some(Python { program, libraries })
     }
 
-    /// Returns the files of the standard library, up to [`MOST_BYTES`], and whether these are all.
+    /// Returns the files of the standard library, up to [`MOST_BYTES`], and whether these are all
+    /// files.
     pub(super) fn files(&self) -> (Vec<PathBuf>, bool) {
         let mut files = Vec::new();
         self.libraries
@@ -115,7 +116,7 @@ fn is_wanted(path: &Path) -> bool {
     if path.is_dir() {
         return !LEFT_OUT.contains(&name) && !name.starts_with("config-");
     }
-    // Code that was compiled without -O is kept; links may lead nowhere.
+    // Code compiled without -O is kept. Links that lead nowhere are left out.
     !name.contains(".opt-") && !name.ends_with(".a") && path.is_file()
 }
 

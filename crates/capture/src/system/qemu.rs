@@ -22,22 +22,23 @@ use crate::guest_error::GuestError;
 use crate::ring::Ring;
 
 const QEMU: &str = "qemu-system-x86_64";
-/// Boot parameters. The plugin relies on `nokaslr`, with which the kernel's addresses are the same
-/// each time. The others make a guest faster and its time more regular: QEMU translates code anew
-/// at each new address, and a program that starts again has the same addresses. After a panic the
-/// guest restarts immediately, which ends QEMU, because a second of waiting would be a long loop.
+/// Kernel parameters of every guest. The plugin relies on `nokaslr`, with which the kernel's
+/// addresses are the same each time. The others make the guest faster and its time more regular:
+/// QEMU translates code anew at each new address, and with them a program that starts again has the
+/// same addresses. After a panic the guest restarts immediately, which ends QEMU; otherwise it
+/// would loop.
 pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=-1 tsc=reliable \
      cryptomgr.notests";
-/// Model of the CPU: no instructions with a random outcome, and page tables of four levels. Strings
-/// are copied by words rather than bytes, which takes about as long as on real processors.
+/// Model of the CPU: no instructions with a random result, and page tables of four levels. Without
+/// `erms` and `fsrm`, strings are copied by words, which takes about as long as on real processors.
 const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
 const MEBIBYTE: u64 = 1 << 20;
-/// Least memory of a guest, in addition to twice the size of its files: once in the archive and
-/// once unpacked.
+/// Memory of a guest in bytes, in addition to three times the size of its archive: the archive
+/// itself, its unpacked files, and room to work.
 const LEAST_MEMORY: u64 = 384 * MEBIBYTE;
 const SAID_LINES: usize = 8;
 
-/// A running QEMU, which ends when dropped.
+/// A running QEMU. Dropping this value ends it.
 #[derive(Debug)]
 pub(super) struct Machine {
     supervisor: Supervisor,
@@ -92,7 +93,7 @@ impl Machine {
         })
     }
 
-    /// Whether QEMU ends within `timeout`.
+    /// Waits until QEMU has ended, at most for `timeout`. Returns whether it has.
     pub(super) fn has_ended(&mut self, timeout: Duration) -> Result<bool, GuestError> {
         match self.supervisor.report(timeout)? {
             Some(Event::Ended { status, .. }) => self.status = Some(status),
@@ -104,23 +105,23 @@ impl Machine {
         Ok(self.status.is_some())
     }
 
-    /// Ends QEMU and waits for it.
+    /// Kills QEMU and waits for its end.
     pub(super) fn dismiss(&mut self) {
         self.supervisor.dismiss();
     }
 
-    /// Returns the number of bytes that QEMU has written so far, to the report and the console.
+    /// Returns the number of bytes that QEMU has written so far to the report and the console.
     pub(super) fn written(&self) -> u64 {
         let length = |file: &SharedFile| fs::metadata(file.path()).map_or(0, |facts| facts.len());
         length(&self.report) + length(&self.console)
     }
 
-    /// Whether the guest has reached its programs.
+    /// Whether the guest has booted and started its programs.
     pub(super) fn is_ready(&self) -> bool {
         fs::read(self.report.path()).is_ok_and(|bytes| !bytes.is_empty())
     }
 
-    /// Returns the report of the guest, after its end.
+    /// Returns the guest's report. Must be called after the guest's end.
     pub(super) fn report(&self) -> Result<Report, GuestError> {
         let report = Report::read(&fs::read(self.report.path())?)?;
         let status = self.status.unwrap_or_default();
@@ -133,7 +134,7 @@ impl Machine {
         })
     }
 
-    /// Returns the symbols of the guest's kernel; none if the guest has not reached its programs.
+    /// Returns the symbols of the guest's kernel; empty if the guest did not start its programs.
     pub(super) fn symbols(&self) -> KernelSymbols {
         let said = fs::read(self.report.path()).unwrap_or_default();
         let words = self.memory.u64s();
@@ -146,7 +147,8 @@ impl Machine {
         Report::symbols(&said, word)
     }
 
-    /// Returns the preemption models that the guest's kernel offers; `None` if the guest has not reached its programs.
+    /// Returns the preemption models that the guest's kernel offers; `None` if the guest did not
+    /// start its programs.
     pub(super) fn preemption(&self) -> Option<String> {
         Report::preemption(&fs::read(self.report.path()).unwrap_or_default())
     }
@@ -168,8 +170,8 @@ impl Machine {
     }
 }
 
-/// Returns the end of a console's output: the kernel's reason for giving up and the lines after it,
-/// or else the last lines.
+/// Returns the end of the console's output: from the kernel's reason for a panic on, or else the
+/// last lines.
 fn last_words(console: &str) -> String {
     let lines: Vec<&str> = console
         .lines()
@@ -186,7 +188,8 @@ fn last_words(console: &str) -> String {
         .join("\n")
 }
 
-/// Returns why QEMU does not load the plugin, if the reason is the version of its interface.
+/// Returns QEMU's message if it refuses the plugin because of its interface version; otherwise
+/// `None`.
 fn refusal(console: &str) -> Option<&str> {
     let line = console
         .lines()
@@ -195,7 +198,7 @@ fn refusal(console: &str) -> Option<&str> {
         .map(|start| line[start..].trim_end())
 }
 
-/// Finds QEMU in PATH, and asks for its version.
+/// Finds QEMU in PATH. Returns its path and version.
 fn find() -> Result<(PathBuf, Version), GuestError> {
     let missing = |error: io::Error| GuestError::NoQemu {
         program: QEMU.to_owned(),
@@ -204,8 +207,7 @@ fn find() -> Result<(PathBuf, Version), GuestError> {
     let found = find_program(QEMU).map_err(missing)?;
     let output = tool(&found).arg("--version").output().map_err(missing)?;
     match version(&String::from_utf8_lossy(&output.stdout)) {
-        // The interface of version 8 cannot be distinguished from that of 7.2, and needs what the
-        // plugin for version 9 does.
+        // Version 8 has the same interface number as 7.2, but needs the plugin for version 9.
         Some((8, _)) => Err(missing(io::Error::other(
             "QEMU 8 gives plugins other processes' addresses of libraries",
         ))),
@@ -214,15 +216,16 @@ fn find() -> Result<(PathBuf, Version), GuestError> {
     }
 }
 
-/// Parses the version in `QEMU emulator version 7.2.22 (...)`.
+/// Parses the version in the output of `qemu-system-x86_64 --version`: `QEMU emulator version
+/// 7.2.22 (...)`.
 fn version(said: &str) -> Option<Version> {
     let mut numbers = said.split_once("version ")?.1.split('.').map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// Returns the offset of a physical address in the file of the guest's memory. QEMU's pc reserves
-/// the last addresses below 4 GiB for devices: with 3.5 GiB or more, the memory after the first 3
-/// GiB begins at 4 GiB (hw/i386/pc_piix.c).
+/// Returns the offset of a physical address in the file of the guest's memory; `None` if the
+/// address is not in memory. With 3.5 GiB or more, memory beyond 3 GiB begins at address 4 GiB,
+/// because QEMU's pc reserves the addresses below for devices (hw/i386/pc_piix.c).
 fn place_of(address: u64, size: u64) -> Option<u64> {
     const GIBIBYTE: u64 = 1024 * MEBIBYTE;
     let gap = if size < 7 * GIBIBYTE / 2 {
@@ -253,7 +256,7 @@ fn arguments(
     ring: &Ring,
 ) -> Vec<String> {
     let path = |file: &SharedFile| file.path().display().to_string();
-    // QEMU does not run in this process's working directory.
+    // QEMU runs in another working directory.
     let absolute = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         path.display().to_string()

@@ -1,4 +1,4 @@
-//! Parses the report of the guest's first process at its end, as capture/qemu/init.c writes it.
+//! Parses the report that the guest's first process writes at its end (capture/qemu/init.c).
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -7,14 +7,14 @@ use switchcost_trace::KernelSymbols;
 
 use crate::guest_error::GuestError;
 
-/// Report of the guest about its run.
+/// Report of a guest about its run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
-    /// Number of switches that the guest's kernel counted during recording, if the count could be
-    /// read at the very end.
+    /// Number of switches that the guest's kernel counted during the recording; `None` if the count
+    /// could not be read at the end.
     pub(super) switches: Option<u64>,
-    /// Guest's time of recording: by QEMU's count of instructions, plus the time that all tasks
-    /// slept.
+    /// Time of the guest during the recording, in nanoseconds: QEMU's count of instructions, plus
+    /// the time for which all tasks slept.
     pub(super) nanoseconds: u64,
     /// Whether the programs were ended because their time was over.
     pub(super) is_late: bool,
@@ -22,12 +22,12 @@ pub(super) struct Report {
     pub(super) outputs: Vec<Vec<u8>>,
 }
 
-/// Position of a list in the guest's memory.
+/// Position of a list of symbols in the guest's memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listed {
     bytes: usize,
     checksum: u64,
-    /// Numbers of the pages that hold the list.
+    /// Numbers of the physical pages that contain the list.
     frames: Vec<u64>,
 }
 
@@ -44,8 +44,8 @@ impl Listed {
         }
     }
 
-    /// Reads the list, one word of memory at a time, each by its physical address; `None` if the
-    /// list is no longer there.
+    /// Reads the list. `word` returns a word of the guest's memory by its physical address. Returns
+    /// `None` if the list is no longer there.
     fn read(&self, word: impl Fn(u64) -> Option<u64>) -> Option<Vec<u8>> {
         if self.frames.len() != self.bytes.div_ceil(PAGE) {
             return None;
@@ -62,8 +62,8 @@ impl Listed {
     }
 }
 
-/// Returns the rests of the lines that begin with `what`, among the lines before the guest is
-/// ready.
+/// Returns the rest of each line that begins with `what`. Only lines before the guest starts its
+/// programs count.
 fn said_before<'a>(bytes: &'a [u8], what: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = bytes
         .split(|&byte| byte == b'\n')
@@ -71,7 +71,7 @@ fn said_before<'a>(bytes: &'a [u8], what: &'a str) -> impl Iterator<Item = &'a s
     lines.filter_map(move |line| std::str::from_utf8(line).ok()?.strip_prefix(what))
 }
 
-/// Computes the hash of capture/qemu/init.c (Fowler, Noll, Vo).
+/// Computes the FNV-1a hash (Fowler, Noll, Vo), as capture/qemu/init.c does.
 fn fnv_1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
@@ -79,11 +79,12 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 }
 
 impl Report {
-    /// Returns the symbols of the guest's kernel: its functions and variables, listed before the
-    /// guest is ready, and the contents of pages, listed at the end. `word` reads a word of the
-    /// guest's memory by its physical address. Missing lists are left out.
+    /// Returns the symbols of the guest's kernel: its functions and variables, which the guest
+    /// lists before it starts its programs, and the contents of pages, which it lists at the end.
+    /// `word` returns a word of the guest's memory by its physical address. Missing lists are left
+    /// out.
     pub(super) fn symbols(bytes: &[u8], word: impl Fn(u64) -> Option<u64>) -> KernelSymbols {
-        // The output of the programs follows.
+        // The output of the programs follows these lines.
         let lines = bytes
             .split(|&byte| byte == b'\n')
             .take_while(|line| !line.starts_with(b"output "));
@@ -101,8 +102,8 @@ impl Report {
         KernelSymbols::parse_unsorted_lines(&text).unwrap_or_default()
     }
 
-    /// Returns the preemption models that the kernel offers, with the active one in brackets: `none (voluntary) full`. Empty if none can be
-    /// chosen.
+    /// Returns the preemption models that the kernel offers, with the active one in brackets: `none
+    /// (voluntary) full`. Empty if none can be chosen; `None` if the guest has not reported them.
     pub(super) fn preemption(bytes: &[u8]) -> Option<String> {
         said_before(bytes, "preempt ")
             .next()
@@ -149,14 +150,15 @@ impl Report {
         Ok(None)
     }
 
-    /// Returns everything that the programs wrote, as lines to be shown.
+    /// Returns the output of all programs, as lines of text.
     fn said(&self) -> String {
         String::from_utf8_lossy(&self.outputs.concat())
             .trim_end()
             .to_owned()
     }
 
-    /// Returns warnings for the reader of the trace. `seen` is the number of switches in the trace.
+    /// Returns warnings about the trace. `seen` is the number of switches in the trace, `seconds`
+    /// the time limit of the guest.
     pub(super) fn warnings(&self, seen: u64, seconds: u64) -> Vec<String> {
         let differs = self.switches.filter(|counted| *counted != seen).map(|counted| {
             format!("the guest's kernel counted {counted} switches (ctxt of /proc/stat), and the trace has {seen}")

@@ -1,5 +1,5 @@
-//! Finds programs that other programs start: interpreters after `#!`, and programs named in shell
-//! text.
+//! Finds the names of programs that other programs start: interpreters after `#!`, and programs
+//! named in shell text.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,23 +7,24 @@ use std::path::{Path, PathBuf};
 
 use crate::command::Command;
 
-/// Shells, which start programs that their text names.
+/// Shells, whose text names the programs that they start.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "ksh", "zsh"];
-/// Programs that start programs named by their arguments.
+/// Programs that start the program named by their arguments.
 const STARTERS: [&str; 11] = [
     "env", "nice", "timeout", "time", "taskset", "chrt", "stdbuf", "setsid", "nohup", "xargs",
     "ionice",
 ];
 
-/// The first line of a script.
+/// Content of a script's first line, `#!`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FirstLine {
     pub(super) interpreter: PathBuf,
-    /// The program that the interpreter finds in `PATH`, as for `#!/usr/bin/env python3`.
+    /// Program that the interpreter finds in `PATH`, as in `#!/usr/bin/env python3`; `None` if
+    /// there is none.
     pub(super) by_name: Option<String>,
 }
 
-/// Parses the first line of a script; returns `None` if the file is not a script.
+/// Parses the first line of a file; returns `None` if the file is not a script.
 pub(super) fn first_line(start: &[u8]) -> Option<FirstLine> {
     let line = start
         .strip_prefix(b"#!")?
@@ -49,7 +50,7 @@ pub(super) fn is_shell(program: &Path) -> bool {
     SHELLS.contains(&name_of(program))
 }
 
-/// Returns the names of programs that a command may start, apart from its own.
+/// Returns the names of programs that a command may start besides its own.
 pub(super) fn find_in_command(command: &Command) -> Vec<String> {
     let Some((program, arguments)) = command.words.split_first() else {
         return Vec::new();
@@ -59,8 +60,8 @@ pub(super) fn find_in_command(command: &Command) -> Vec<String> {
     if STARTERS.contains(&name_of(program)) {
         return arguments.flat_map(|word| find_in_text(&word)).collect();
     }
-    // The text of -c, and of arguments that a shell passes on, may name programs. A file's name is no
-    // program on the PATH.
+    // The text after -c, and the arguments that a shell passes on, may name programs. A path is no
+    // name of a program in `PATH`.
     if is_shell(program) {
         arguments.flat_map(|word| find_in_text(&word)).collect()
     } else {
@@ -68,7 +69,7 @@ pub(super) fn find_in_command(command: &Command) -> Vec<String> {
     }
 }
 
-/// Returns the words of shell text that may be names of programs; comments are left out.
+/// Returns the words of shell text that may be names of programs. Comments are skipped.
 pub(super) fn find_in_text(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.+/[".contains(c);
     let lines = text
