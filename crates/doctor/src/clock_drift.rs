@@ -1,4 +1,4 @@
-//! Observes the clock of a core, and the use of the core by its neighbours, for two seconds.
+//! Observes a core's clock for two seconds, and whether other hardware threads use the core.
 
 use std::time::Duration;
 
@@ -12,26 +12,26 @@ use switchcost_host::core_clock::{self, CoreProbe};
 const WATCHED: Nanos = Nanos::seconds(2);
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// Number of probes in a moment. Together they are finer than a single probe, because some clocks
+/// Number of probes in a moment. Their sum is finer than a single probe, because some clocks
 /// advance by ten nanoseconds at a time.
 const MOMENT: usize = 8;
 
-/// Share of the moments that is ignored at either end, because of interrupts and chance.
+/// Share of the moments that is ignored at either end, because interrupts and chance affect them.
 pub(super) const TAIL: f64 = 0.05;
 
-/// Clock of a core as observed, and how often the core was shared.
+/// The clock of a core over the observed time, and how often the core was shared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ClockDrift {
     pub(super) cpu: CpuId,
-    /// Slowest and fastest clock, in cycles per second; relative to the fastest if the cycles of a
-    /// chain are not known.
+    /// Slowest and fastest clock in cycles per second. The clocks are relative to the fastest if
+    /// the probe's number of cycles is unknown.
     pub(super) clock: (f64, f64),
     pub(super) is_hertz: bool,
-    /// Share of the moments in which another hardware thread used a part of the core.
+    /// Share of the moments in which another hardware thread used the core.
     pub(super) shared: f64,
 }
 
-/// Observes the core of this CPU; `None` if this process may not run on it.
+/// Observes the core of a CPU; `None` if this process may not run on the CPU.
 pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<ClockDrift> {
     let _pin = pin(&[cpu]).ok()?;
     let clock = Clock::choose(is_tsc_invariant);

@@ -1,4 +1,4 @@
-//! The core's clock and its neighbours, both of which may change during a measurement.
+//! Checks of the core's clock and of core sharing, which may both change during a measurement.
 
 use switchcost_record::Check;
 
@@ -6,7 +6,7 @@ use super::clock_drift::{ClockDrift, TAIL};
 use super::line::{Line, Remedy};
 use super::subject::Subject;
 
-/// Largest relative difference between clocks that count as equal.
+/// Largest relative difference between two clocks that count as equal.
 const STEADY: f64 = 0.03;
 
 /// Checks whether the core's clock is constant.
@@ -39,7 +39,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
     line.caveat(found, remedy)
 }
 
-/// Checks whether the core is shared with another hardware thread.
+/// Checks whether another hardware thread uses the core.
 pub(super) fn sharing(subject: &Subject) -> Check {
     let line = Line::new("core sharing", "the core's other hardware thread is idle");
     let Some(ClockDrift { cpu, shared, .. }) = subject.clock_drift else {

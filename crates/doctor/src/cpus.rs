@@ -1,4 +1,4 @@
-//! The CPUs: their number, shared cores, interrupts and load.
+//! Checks of the CPUs: their number, shared cores, interrupts and load.
 
 use switchcost_record::{Check, Fact, InterruptLoad};
 use switchcost_units::{CpuId, format_cpu_list};
@@ -8,14 +8,14 @@ use super::subject::Subject;
 use super::words::{MOUNT_PROC, MOUNT_SYS};
 use switchcost_facts::topology::{cpu_list, per_second, siblings};
 
-/// Largest expected number of interrupts per second: a tick of 1,000 Hz and as many wake-ups. With
-/// more, something else interrupts.
+/// Largest expected number of interrupts per second on a CPU: a tick of 1,000 Hz and as many
+/// wake-ups. A larger number has another source.
 const MANY_INTERRUPTS: u64 = 2_000;
-/// Least share of the observed time, in thousandths, in which a hardware thread must be busy to
-/// count as a competitor for its core.
+/// Share of the observed time, in thousandths, from which a busy hardware thread counts as a
+/// competitor for its core.
 const BUSY_PER_MILLE: u64 = 500;
 
-/// Checks the number of CPUs available to measure on.
+/// Checks the number of CPUs that this process may use.
 pub(super) fn cpus(subject: &Subject) -> Check {
     let line = Line::new(
         "CPUs",
@@ -30,7 +30,8 @@ pub(super) fn cpus(subject: &Subject) -> Check {
         list(allowed)
     );
     match allowed.iter().filter(|cpu| online.contains(cpu)).count() {
-        // Every process may run on some CPU: the file with the allowed CPUs could not be read.
+        // Every process may run on some CPU, so an empty list means that the file could not be
+        // read.
         _ if allowed.is_empty() => line.unfit(found, Remedy::new(MOUNT_PROC, "")),
         _ if online.is_empty() => line.unfit(found, Remedy::new(MOUNT_SYS, "")),
         0 => line.unfit(found, widen()),
@@ -52,7 +53,8 @@ fn widen() -> Remedy {
     Remedy::new("taskset -pc 0-$(($(nproc --all) - 1)) $$", lasting)
 }
 
-/// Checks whether a core runs two hardware threads, and whether the neighbour is busy.
+/// Checks whether the cores have several hardware threads, and whether the one next to the
+/// measuring CPU is busy.
 pub(super) fn hardware_threads(subject: &Subject) -> Check {
     let line = Line::new(
         "hardware threads",
@@ -94,7 +96,7 @@ fn threads_on(line: Line, subject: &Subject) -> Check {
     )
 }
 
-/// Checks whether a CPU is excluded from the scheduler's balancing and from the tick.
+/// Checks whether a CPU is isolated from the scheduler's load balancing and from the tick.
 pub(super) fn isolation(subject: &Subject) -> Check {
     let line = Line::new(
         "isolation",
@@ -114,7 +116,8 @@ pub(super) fn isolation(subject: &Subject) -> Check {
     }
 }
 
-/// Returns how to isolate the last CPU, because the kernel does its own work on the first.
+/// Returns the remedy that isolates the last CPU. The first CPU is not isolated, because the kernel
+/// does its own work there.
 fn isolate(subject: &Subject) -> Remedy {
     match subject
         .host
@@ -140,7 +143,7 @@ fn isolate(subject: &Subject) -> Remedy {
     }
 }
 
-/// Checks which CPU receives the fewest interrupts.
+/// Checks the interrupts on the CPU that receives the fewest.
 pub(super) fn interrupts(subject: &Subject) -> Check {
     let line = Line::new("interrupts", "a CPU with no more than its own timer");
     let cpu = subject.quietest();
@@ -154,7 +157,7 @@ pub(super) fn interrupts(subject: &Subject) -> Check {
     }
 }
 
-/// Describes the load of each CPU, or if there are many, of the first and last ones of the list.
+/// Describes the interrupts of each CPU, or of the first and last CPUs of a long list.
 fn loads(loads: &[InterruptLoad]) -> String {
     let one = |load: &InterruptLoad| {
         format!(
@@ -174,7 +177,8 @@ fn loads(loads: &[InterruptLoad]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Returns how to move interrupts to the first CPU, because the last one is to be isolated.
+/// Returns the remedy that moves interrupts to the first CPU, because the last CPU is to be
+/// isolated.
 fn keep_away(subject: &Subject) -> Remedy {
     let online = &subject.host.cpus_online;
     let Some(other) = online.iter().min().filter(|_| online.len() > 1) else {
@@ -193,7 +197,7 @@ fn keep_away(subject: &Subject) -> Remedy {
     )
 }
 
-/// Checks whether other tasks run now.
+/// Checks whether other tasks are running.
 pub(super) fn load(subject: &Subject) -> Check {
     let line = Line::new("load", "no other task runs");
     let cpus = subject.host.cpus_online.len().max(1) as u64;
@@ -222,8 +226,8 @@ pub(super) fn load(subject: &Subject) -> Check {
     }
 }
 
-/// Content of /proc/loadavg, `0.01 0.08 0.06 1/86 5124`: the mean of the last minute, and the
-/// number of runnable tasks, including this one.
+/// Content of /proc/loadavg, such as `0.01 0.08 0.06 1/86 5124`: the mean load of the last minute
+/// in hundredths, and the number of runnable tasks, without this one.
 struct Load {
     hundredths: u64,
     others: u64,

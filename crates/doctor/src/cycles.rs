@@ -1,4 +1,4 @@
-//! Attempts to count cycles with a hardware counter.
+//! Tries to count core cycles with a hardware counter.
 
 use std::hint::black_box;
 use std::io;
@@ -10,26 +10,26 @@ use switchcost_units::CpuId;
 
 use switchcost_host::perf::{Event, System, prove};
 
-/// Outcome of an attempt to count this thread's cycles.
+/// Outcome of an attempt to count the core cycles of this thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CycleCounter {
     /// The counter counts cycles.
     Counts,
     /// The counter can be opened but stays at zero, as under some hypervisors.
     StaysZero,
-    /// The counter counts something else; the text has the reason, and says whether the counter of
-    /// instructions is correct.
+    /// The counter counts something else. The text says how, and whether the instruction counter is
+    /// correct.
     Wrong(String),
-    /// The kernel has no such counter.
+    /// The kernel has no counter of cycles; the text has the error.
     Absent(String),
-    /// The kernel has the counter but refuses access.
+    /// The kernel refuses access to the counter; the text has the error.
     Refused(String),
-    /// No attempt was made, because the files are those of another machine.
+    /// No attempt was made, because the examined files are not those of this machine.
     NotTried,
 }
 
-/// Opens a counter of this thread's own user-level cycles, executes some cycles, and reads the
-/// counter. The count must pass the known-answer test that a measurement uses.
+/// Opens a counter of this thread's user-level cycles, executes some cycles, and reads the counter.
+/// The counter must also pass the known-answer test that a measurement uses.
 pub(super) fn attempt(cpu: Option<CpuId>) -> CycleCounter {
     match count() {
         Ok(0) => CycleCounter::StaysZero,

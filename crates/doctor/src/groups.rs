@@ -1,5 +1,5 @@
-//! Control groups: a kernel that was built with real-time groups refuses SCHED_FIFO in any group
-//! without a share of its own.
+//! Checks of control groups. A kernel with real-time groups refuses SCHED_FIFO in any group without
+//! a real-time share.
 
 use switchcost_record::{Check, as_argument};
 
@@ -8,7 +8,7 @@ use super::subject::Subject;
 use switchcost_facts::control_groups::{own_group, real_time_share_file};
 use switchcost_facts::{Root, kernel};
 
-/// Checks the real-time share of this process's group.
+/// Checks the real-time share of this process' control group.
 pub(super) fn group_limits(subject: &Subject) -> Check {
     let line = Line::new(
         "real-time group limits",
@@ -20,7 +20,7 @@ pub(super) fn group_limits(subject: &Subject) -> Check {
             share_out(&file),
         ),
         Some((Ok(share), file)) => line.fit(format!("{file} is {share}")),
-        // The file is missing if the kernel has no real-time groups.
+        // Kernels without real-time groups do not have this file.
         Some((Err(_), _)) | None => check_share_of_v2(line, &subject.root),
     }
 }
@@ -36,7 +36,8 @@ fn share_out(file: &str) -> Remedy {
     )
 }
 
-/// Checks version 2 of control groups, in which only the root group may have real-time tasks.
+/// Checks real-time limits for control groups of version 2, in which only the root group may have
+/// real-time tasks.
 fn check_share_of_v2(line: Line, root: &Root) -> Check {
     let group = own_group(root, "").unwrap_or_else(|| "/".to_owned());
     match (are_real_time_groups_built_in(root), group.as_str()) {
@@ -58,7 +59,7 @@ fn leave_group() -> Remedy {
     Remedy::new("echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs", lasting)
 }
 
-/// Whether the kernel limits real-time tasks by group; `None` if no file shows it.
+/// Returns true if the kernel limits real-time tasks by control group; `None` if no file tells.
 pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
     match real_time_share_file(root).is_some_and(|file| root.has(&file)) {
         true => Some(true),
@@ -66,7 +67,8 @@ pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
     }
 }
 
-/// Whether real-time groups are built in and enabled; `None` if the configuration is not reported.
+/// Returns true if real-time groups are built into the kernel and enabled; `None` if the kernel's
+/// configuration is not available.
 fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
     let config = kernel::config(root).ok()?;
     let is_set = |name: &str| kernel::option(&config, name) == Some("y");
@@ -80,7 +82,7 @@ fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
     Some(is_set("CONFIG_RT_GROUP_SCHED") && is_on)
 }
 
-/// Checks the CPU quota of this process's groups.
+/// Checks the CPU quota of this process' control groups.
 pub(super) fn cpu_quota(subject: &Subject) -> Check {
     let line = Line::new("CPU quota", "none: no task is stopped for what it has used");
     match &subject.host.cpu_quota {

@@ -11,12 +11,12 @@ use super::words::{
     CLOCK, CLOCK_SOURCE, CLOCK_SOURCE_PARAMETERS, MOUNT_PROC, MOUNT_SYS, NO_CACHES, TAGGED,
 };
 
-/// Clock sources that advance once per timer tick, so that no switch can be timed with them.
+/// Clock sources that advance once per timer tick, which is too coarse to time a switch.
 const COARSE_CLOCKS: [&str; 2] = ["jiffies", "refined-jiffies"];
-/// Counters that every CPU reads by itself, without a call into the kernel or the hypervisor.
+/// Clock sources that every CPU reads without a call into the kernel or the hypervisor.
 const CPU_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "riscv_clocksource"];
 
-/// Checks whether caches, with which working sets are compared, are reported.
+/// Checks whether the sizes of all caches are reported. Working sets are compared with these sizes.
 pub(super) fn caches(subject: &Subject) -> Check {
     let line = Line::new("caches", "sizes of all levels are reported");
     let host = &subject.host;
@@ -46,7 +46,7 @@ fn cache(cache: &Cache) -> String {
     )
 }
 
-/// Checks whether TLBs, with which working sets are compared, are reported.
+/// Checks whether all TLBs are reported. Working sets are compared with their reach.
 pub(super) fn tlbs(subject: &Subject) -> Check {
     let line = Line::new("TLBs", "entries of all levels are reported");
     if let Some(doubted) = subject.host.doubted_tlb() {
@@ -62,7 +62,7 @@ pub(super) fn tlbs(subject: &Subject) -> Check {
     }
 }
 
-/// Lists the TLBs for base pages, or all TLBs if none for that page size is reported.
+/// Lists the TLBs for base pages, or all TLBs if none is reported for base pages.
 fn list_base_page_tlbs(tlbs: &[Tlb], page_bytes: Bytes) -> String {
     let chosen: Vec<_> = tlbs
         .iter()
@@ -82,7 +82,7 @@ fn tlb(tlb: &Tlb) -> String {
     )
 }
 
-/// Checks the clock with which everything is timed.
+/// Checks the clock that all timings use.
 pub(super) fn clock(subject: &Subject) -> Check {
     let line = Line::new("clock", CLOCK);
     let rate = if subject.host.is_tsc_invariant {
@@ -99,7 +99,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
         (true, Some(source)) if CPU_CLOCKS.contains(&source) => line.fit(found),
         (false, None) => line.unfit(found, show_clock(subject)),
         (true, None) => line.caveat(found, show_clock(subject)),
-        // The clock is already in use, but it is not known whether it is invariant.
+        // The clock is in use, but whether it is invariant is unknown.
         (false, Some(source)) if source == CLOCK_SOURCE => {
             line.caveat(found, show_processor(subject))
         }
@@ -109,8 +109,8 @@ pub(super) fn clock(subject: &Subject) -> Check {
 
 const CLOCK_SOURCES: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// Returns the remedy that shows the clock; a missing file must be made visible before it can be
-/// written to.
+/// Returns the remedy that mounts /sys, if the clock's files are not visible; an empty remedy
+/// otherwise.
 fn show_clock(subject: &Subject) -> Remedy {
     let is_mounted = subject.root.has("/sys/devices/system");
     if is_mounted {
@@ -137,7 +137,7 @@ fn choose_counter() -> Remedy {
     )
 }
 
-/// Checks for a hypervisor, whose other guests are not visible.
+/// Checks for a hypervisor, whose other guests are invisible here.
 pub(super) fn hypervisor(subject: &Subject) -> Check {
     let line = Line::new("hypervisor", "none, or none that takes time");
     match &subject.host.hypervisor {
@@ -149,8 +149,8 @@ pub(super) fn hypervisor(subject: &Subject) -> Check {
     }
 }
 
-/// Describes the time stolen since boot. A hypervisor that does not report stolen time looks like
-/// one that steals none.
+/// Describes the time that a hypervisor has stolen since boot. A hypervisor that does not report
+/// this time looks like one that steals none.
 fn stolen(subject: &Subject) -> String {
     match subject.stolen() {
         None => "/proc/stat shows no steal".to_owned(),
@@ -233,7 +233,7 @@ fn restore_mitigations() -> Remedy {
     )
 }
 
-/// Checks whether each kernel entry changes page tables, and whether TLB entries survive the
+/// Checks whether each kernel entry changes page tables (KPTI), and whether TLB entries survive the
 /// change.
 pub(super) fn page_tables(subject: &Subject) -> Check {
     let line = Line::new("page tables", TAGGED);

@@ -1,13 +1,13 @@
-//! Internal to switchcost: the machine's check-up, which shows whether the machine is fit to
-//! measure, and what makes it fit.
+//! Checks whether this machine is fit to measure, and what would make it fit. Internal to
+//! switchcost.
 //!
-//! The input is a [`Root`]; the output is a [`Fitness`], with one [`Check`] per condition: the
-//! state found and the one wanted, the effect on measuring, and remedies, both temporary and
-//! permanent. Everything is read first into a [`Subject`]; each check judges one aspect, and is
-//! tested on machines that consist of files. This crate changes and prints nothing.
+//! The input is a [`Root`]. The output is a [`Fitness`], with one [`Check`] for each condition: the
+//! state found and the one wanted, the effect on measurements, and a temporary and a permanent
+//! remedy. A [`Subject`] reads everything first. Each check then judges one condition, and is
+//! tested on machines that consist of files. This crate changes nothing and prints nothing.
 //!
-//! `Unfit` is reserved for conditions that make measuring meaningless. A condition that cannot be
-//! read is a caveat that says why.
+//! Only conditions that make measurements meaningless are `Unfit`. A condition that cannot be read
+//! is a caveat that gives the reason.
 
 mod clock_drift;
 mod core;
@@ -30,8 +30,8 @@ use switchcost_record::{Check, DOCTOR_SCHEMA, Fitness, Severity};
 
 use subject::Subject;
 
-/// All checks, in the order in which they are shown: the machine, its kernel, this process's
-/// rights, the current state.
+/// All checks, in the order in which they are shown: the machine, its kernel, the rights of this
+/// process, and the present state.
 const CHECKS: &[fn(&Subject) -> Check] = &[
     cpus::cpus,
     hardware::caches,
@@ -63,8 +63,8 @@ const CHECKS: &[fn(&Subject) -> Check] = &[
     memory::free,
 ];
 
-/// Examines the machine for two seconds, in which interrupts, the core's clock and sharing are
-/// observed.
+/// Examines the machine for two seconds, and judges the results. Interrupts, the core's clock and
+/// core sharing are observed in this time.
 pub fn check(root: &Root) -> Fitness {
     judge(&Subject::examine(root))
 }

@@ -1,6 +1,6 @@
 use switchcost_record::{Check, Severity};
 
-/// Remedies for a condition: one that lasts until the next boot, and a permanent one.
+/// Remedies for a condition: one until the next boot, and a permanent one. Either may be empty.
 pub(super) struct Remedy {
     now: String,
     lasting: String,
@@ -23,37 +23,37 @@ impl Remedy {
         }
     }
 
-    /// Creates a remedy that sets a kernel parameter: `sysctl -w` temporarily, a file in `sysctl.d`
-    /// permanently.
+    /// Creates a remedy that sets a kernel parameter: with `sysctl -w` until the next boot, with a
+    /// file in `sysctl.d` permanently.
     pub(super) fn sysctl(setting: &str) -> Self {
         let lasting = format!("echo '{setting}' | sudo tee -a /etc/sysctl.d/90-switchcost.conf");
         Remedy::new(format!("sudo sysctl -w {setting}"), lasting)
     }
 }
 
-/// A line of the check-up that has not been judged yet.
+/// A check that has not been judged yet: the name of a condition, and the state wanted.
 pub(super) struct Line {
     name: &'static str,
     wanted: &'static str,
 }
 
 impl Line {
-    /// Creates a line named `name` for a condition whose desired state is `wanted`.
+    /// Creates a check of the condition `name`, whose wanted state is `wanted`.
     pub(super) fn new(name: &'static str, wanted: &'static str) -> Self {
         Line { name, wanted }
     }
 
-    /// Judges the line as fit.
+    /// Judges the condition as fit. `found` is the state found.
     pub(super) fn fit(self, found: impl Into<String>) -> Check {
         self.judged(Severity::Fit, found.into(), Remedy::none())
     }
 
-    /// Judges the condition as a caveat: the machine can be measured.
+    /// Judges the condition as a caveat: measurements are possible. `found` is the state found.
     pub(super) fn caveat(self, found: impl Into<String>, remedy: Remedy) -> Check {
         self.judged(Severity::Caveat, found.into(), remedy)
     }
 
-    /// Judges the condition as unfit: the machine cannot be measured.
+    /// Judges the condition as unfit: measurements are meaningless. `found` is the state found.
     pub(super) fn unfit(self, found: impl Into<String>, remedy: Remedy) -> Check {
         self.judged(Severity::Unfit, found.into(), remedy)
     }

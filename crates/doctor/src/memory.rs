@@ -8,16 +8,16 @@ use super::rights::{Capability, Rights, limit};
 use super::subject::Subject;
 use switchcost_facts as facts;
 
-/// Amount of locked memory that suffices for the largest working sets of the presets, their stacks,
-/// and the program.
+/// Amount of locked memory that suffices for the program, and for the largest working sets of the
+/// presets with their stacks.
 const ENOUGH_TO_LOCK: Bytes = Bytes::mib(64);
 /// Amount of free memory that suffices for several of the largest working sets without reclaim.
 const ENOUGH_FREE: Bytes = Bytes::mib(256);
-/// Amount of free memory below which the kernel reclaims pages during the experiment, so that every
-/// sample has page faults.
+/// Amount of free memory below which the kernel reclaims pages during a measurement, so that every
+/// sample contains page faults.
 const TOO_LITTLE_FREE: Bytes = Bytes::mib(16);
 
-/// Checks whether working sets can be locked in memory.
+/// Checks whether this process may lock its working sets in memory.
 pub(super) fn locked(subject: &Subject) -> Check {
     let line = Line::new(
         "locked memory",
@@ -39,7 +39,7 @@ fn raise_memlock() -> Remedy {
     Remedy::new("sudo prlimit --memlock=unlimited --pid $$", lasting)
 }
 
-/// Checks whether huge pages are available.
+/// Checks whether huge pages are available for working sets.
 pub(super) fn huge_pages(subject: &Subject) -> Check {
     let line = Line::new(
         "huge pages",
@@ -73,7 +73,7 @@ fn allow_huge_pages() -> Remedy {
     Remedy::new(now, "kernel command line: transparent_hugepage=madvise")
 }
 
-/// Checks whether the working sets fit without reclaim.
+/// Checks whether working sets fit in memory without reclaim.
 pub(super) fn free(subject: &Subject) -> Check {
     let line = Line::new("free memory", "at least 256 MiB available");
     let remedy = || {

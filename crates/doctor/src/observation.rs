@@ -1,4 +1,4 @@
-//! Checks for `observe`: the kernel's tracepoints, and BPF programs on them.
+//! Checks for `observe`: access to the kernel's tracepoints, and BPF programs on them.
 
 use switchcost_record::Check;
 
@@ -6,10 +6,10 @@ use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights};
 use super::subject::Subject;
 
-/// Mount points of tracefs: the present one, and that of kernels before 4.1.
+/// Mount points of tracefs: the current one, and that of kernels before 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Checks whether the tracepoints can be read.
+/// Checks whether this process can read the kernel's tracepoints.
 pub(super) fn tracing(subject: &Subject) -> Check {
     let line = Line::new("tracing", "tracefs mounted and readable");
     let readings = TRACEFS.map(|folder| {
@@ -28,14 +28,14 @@ pub(super) fn tracing(subject: &Subject) -> Check {
     }
 }
 
-/// Returns the remedy that lets a group read tracefs, whose files belong to root and a group,
+/// Returns the remedy that gives a group access to tracefs. The files belong to root and a group,
 /// whatever the mode of the folder.
 fn open_tracefs(subject: &Subject) -> Remedy {
     let mounts = subject.root.read("/proc/self/mounts").unwrap_or_default();
     let is_mounted = mounts
         .lines()
         .any(|line| line.split(' ').skip(1).take(2).eq([TRACEFS[0], "tracefs"]));
-    // An existing mount is not mounted again.
+    // A mounted tracefs is not mounted again.
     let mount = if is_mounted {
         "-o remount,"
     } else {
@@ -50,7 +50,8 @@ fn open_tracefs(subject: &Subject) -> Remedy {
     )
 }
 
-/// Checks whether BPF programs can be loaded on tracepoints and find their types.
+/// Checks whether this process can load BPF programs, and whether the kernel's types are available
+/// to them.
 pub(super) fn bpf(subject: &Subject) -> Check {
     let line = Line::new(
         "BPF",

@@ -1,5 +1,5 @@
-//! Checks whether hardware counters are available. The known-answer test of each counter belongs to
-//! the run.
+//! Checks whether hardware counters are available. A measurement makes the known-answer test of
+//! each counter itself.
 
 use switchcost_record::Check;
 
@@ -8,7 +8,7 @@ use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights};
 use super::subject::Subject;
 
-/// Checks the hardware counters, and whether the kernel lets this process count inside the kernel, too.
+/// Checks whether this process may use hardware counters, also to count inside the kernel.
 pub(super) fn counters(subject: &Subject) -> Check {
     let line = Line::new(
         "hardware counters",

@@ -6,7 +6,7 @@ use super::line::{Line, Remedy};
 use super::subject::Subject;
 use super::words::NO_TURBO_SWITCH;
 
-/// Checks the frequency governor.
+/// Checks whether the CPU's frequency governor is `performance`.
 pub(super) fn governor(subject: &Subject) -> Check {
     let line = Line::new("governor", "performance");
     match &subject.host.governor {
@@ -24,14 +24,14 @@ fn perform() -> Remedy {
     )
 }
 
-/// Settings for turbo frequencies: each file, with the text that turns turbo off.
+/// Files that control turbo frequencies, each with the text that turns turbo off.
 const SWITCHES: [(&str, &str); 3] = [
     ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
     ("/sys/devices/system/cpu/cpufreq/boost", "0"),
     ("/sys/devices/system/cpu/cpu0/cpufreq/boost", "0"),
 ];
 
-/// Checks whether the CPU runs faster while its temperature allows.
+/// Checks whether turbo is on, which makes the frequency depend on temperature and load.
 pub(super) fn turbo(subject: &Subject) -> Check {
     let line = Line::new(
         "turbo",

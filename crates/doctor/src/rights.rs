@@ -1,4 +1,4 @@
-//! Rights of this process: its capabilities and limits, from `/proc/self`.
+//! Checks of this process' rights: its capabilities and limits, from `/proc/self`.
 
 use switchcost_record::Check;
 
@@ -9,7 +9,7 @@ use switchcost_facts::limits::tight;
 pub(super) use switchcost_facts::rights::{Capability, Rights};
 use switchcost_facts::{Root, status};
 
-/// Checks the user of this process, and the capabilities that it lacks.
+/// Checks the user of this process, and which useful capabilities the process lacks.
 pub(super) fn privileges(subject: &Subject) -> Check {
     let line = Line::new(
         "privileges",
@@ -34,7 +34,7 @@ pub(super) fn privileges(subject: &Subject) -> Check {
     }
 }
 
-/// Checks whether a limit of this process ends or hinders a run.
+/// Checks whether a resource limit of this process would stop or slow a measurement.
 pub(super) fn limits(subject: &Subject) -> Check {
     let line = Line::new(
         "limits",
@@ -64,8 +64,8 @@ pub(super) fn limits(subject: &Subject) -> Check {
     )
 }
 
-/// Returns the effective user, which is the second of the real, effective, saved and file-system
-/// users.
+/// Returns the effective user ID of this process, the second of four in `/proc/self/status`; `None`
+/// if it cannot be read.
 fn effective_user(root: &Root) -> Option<u32> {
     status::field(root, "Uid")?
         .split_ascii_whitespace()

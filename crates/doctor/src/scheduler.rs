@@ -1,5 +1,5 @@
-//! Checks of the scheduler: whether it lets real-time tasks run undisturbed, and whether this
-//! process may be one.
+//! Checks of the scheduler: whether real-time tasks run undisturbed, and whether this process may
+//! be a real-time task.
 
 use switchcost_record::Check;
 use switchcost_units::Nanos;
@@ -10,13 +10,14 @@ use super::rights::{Capability, Rights, limit};
 use super::subject::Subject;
 use switchcost_facts::kernel;
 
-/// First kernel whose deadline server reserves a share for ordinary tasks, so that only kernels
-/// with real-time groups throttle. If those groups are on, the limit still holds: on 6.18 a
-/// SCHED_FIFO loop alone on its CPU was stopped for 49 ms after 951 ms.
+/// First kernel version with a deadline server for ordinary tasks, in place of real-time
+/// throttling. Kernels with real-time groups still throttle: on 6.18 a SCHED_FIFO loop alone on its
+/// CPU was stopped for 49 ms after 951 ms.
 const FIRST_WITH_FAIR_SERVER: (u32, u32) = (6, 12);
 const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server";
 
-/// Checks whether the scheduler divides CPU time by session between ordinary tasks.
+/// Checks whether the scheduler divides CPU time between sessions rather than between tasks
+/// (autogroup).
 pub(super) fn autogroup(subject: &Subject) -> Check {
     let line = Line::new(
         "autogroup",
@@ -35,7 +36,7 @@ pub(super) fn autogroup(subject: &Subject) -> Check {
     }
 }
 
-/// Checks the part of each second that real-time tasks must leave to other tasks.
+/// Checks how much of each second real-time tasks must leave to other tasks.
 pub(super) fn throttling(subject: &Subject) -> Check {
     let line = Line::new(
         "real-time throttling",
@@ -84,7 +85,7 @@ fn fair_server(line: Line, subject: &Subject) -> Check {
     }
 }
 
-/// Formats nanoseconds as a time; other text stays unchanged.
+/// Formats a number of nanoseconds as a time. Text that is no number stays unchanged.
 fn span(text: &str) -> String {
     text.parse()
         .map_or_else(|_| text.to_owned(), |nanos| Nanos(nanos).to_string())
@@ -122,7 +123,7 @@ fn runtime(line: Line, subject: &Subject) -> Check {
     }
 }
 
-/// Checks whether this process may be a real-time task.
+/// Checks whether this process may become a real-time task.
 pub(super) fn real_time_rights(subject: &Subject) -> Check {
     let line = Line::new(
         "real-time rights",

@@ -6,7 +6,7 @@ use super::cycles::{self, CycleCounter};
 use switchcost_facts::cpu_time::{Times, busy_per_mille};
 use switchcost_facts::{self as facts, Root};
 
-/// The machine under examination, with everything on which the checks depend.
+/// The examined machine: everything that the checks depend on.
 pub(super) struct Subject {
     /// Root of the kernel's files, for checks that read further files.
     pub(super) root: Root,
@@ -14,8 +14,8 @@ pub(super) struct Subject {
     pub(super) host: HostManifest,
     /// Outcome of the attempt to count cycles.
     pub(super) cycles: CycleCounter,
-    /// Drift of the quietest core's clock, and whether the core was shared; `None` if the core could
-    /// not be observed.
+    /// Clock of the quietest core and use of the core by others; `None` if the core could not be
+    /// observed.
     pub(super) clock_drift: Option<ClockDrift>,
     /// Content of `/proc/stat` at the start and at the end of the time in which interrupts were
     /// observed.
@@ -48,7 +48,7 @@ impl Subject {
         }
     }
 
-    /// Returns the CPU to measure on, which is CPU 0 if none is known to be quiet.
+    /// Returns the CPU with the fewest interrupts, on which measurements run; CPU 0 if unknown.
     pub(super) fn quietest(&self) -> CpuId {
         facts::quietest_cpu(&self.host).unwrap_or(CpuId(0))
     }
@@ -60,8 +60,8 @@ impl Subject {
         busy_per_mille(before, after, cpu)
     }
 
-    /// Returns the time stolen by the hypervisor since boot, and the total time, in the kernel's
-    /// ticks.
+    /// Returns the time stolen by a hypervisor since boot and the total time, in the kernel's
+    /// ticks; `None` if unknown.
     pub(super) fn stolen(&self) -> Option<(u64, u64)> {
         Times::parse(&self.statistics[1], "cpu").map(|times| (times.stolen, times.all))
     }
