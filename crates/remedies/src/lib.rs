@@ -1,10 +1,10 @@
-//! Internal to switchcost: what the operating system needs, and what to do, when it refuses
-//! something.
+//! Advice for errors of the operating system: what is needed, and what to do. Internal to
+//! switchcost.
 //!
-//! The input is the system's error, and what was tried; the output is "need ...; do ...", which
-//! follows in a message what was found. The error's number decides: only this crate distinguishes a
-//! full disk, a faulty disk and a limit on open files. Which limit on memory is in force is read
-//! from the kernel's files. No printing.
+//! The input is an error and what was tried. The output is a clause on what to do, which follows
+//! the error in a message. The error's number decides: only this crate distinguishes a full disk, a
+//! faulty disk and a limit on open files. Limits on memory are read from the kernel's files. This
+//! crate prints nothing.
 
 mod memory;
 
@@ -12,7 +12,8 @@ pub use memory::limits as memory_limits;
 
 use std::io::{self, ErrorKind};
 
-/// Returns advice for a file that could not be created or written. `place` is an alternative, such as "another place with --record".
+/// Returns advice for a file that could not be created or written. `place` names an alternative,
+/// such as "another place with --record".
 pub fn write_remedy(error: &io::Error, place: &str) -> String {
     if let Some(remedy) = limit_remedy(error) {
         return remedy;
@@ -38,8 +39,8 @@ pub fn write_remedy(error: &io::Error, place: &str) -> String {
     }
 }
 
-/// Returns advice for a file that could not be opened or read. `file` describes the file that is
-/// needed, such as "a file written by switchcost measure".
+/// Returns advice for a file that could not be opened or read. `file` describes a suitable file,
+/// such as "a file written by switchcost measure".
 pub fn read_remedy(error: &io::Error, file: &str) -> String {
     if let Some(remedy) = limit_remedy(error) {
         return remedy;
@@ -55,7 +56,7 @@ pub fn read_remedy(error: &io::Error, file: &str) -> String {
     }
 }
 
-/// Returns advice for channels over `mechanism` that could not be made for a ring of tasks.
+/// Returns advice if the channels of `mechanism` could not be created for a ring of tasks.
 pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     let without = format!("leave {mechanism} out of --mechanism");
     match (error.kind(), number(error)) {
@@ -83,11 +84,11 @@ pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     }
 }
 
-/// Returns advice for a process or thread, or a part of it, that could not be started. `otherwise`
-/// describes what is needed in general.
+/// Returns advice for a process or thread that could not be started. `otherwise` is the advice for
+/// all other errors.
 pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     match number(error) {
-        // A thread whose stack finds no room is refused in the same way.
+        // A thread without room for its stack is refused with the same error.
         Some(libc::EAGAIN) => {
             let memory = memory::limits().map_or(String::new(), |limits| format!(", or {limits}"));
             format!(
@@ -104,8 +105,8 @@ pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     }
 }
 
-/// Returns the error's number, even if a library such as tempfile has wrapped the error in its own
-/// text.
+/// Returns the number of an error (`errno`), even if a library such as tempfile has wrapped the
+/// error in its own text; `None` if there is none.
 fn number(error: &io::Error) -> Option<i32> {
     let in_text = || {
         error
@@ -120,7 +121,8 @@ fn number(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(in_text)
 }
 
-/// Returns advice for a limit of the system that was reached; `None` if the error is not about a limit.
+/// Returns advice for a limit of the system that was reached; `None` if the error is not about a
+/// limit.
 pub fn limit_remedy(error: &io::Error) -> Option<String> {
     let remedy = match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
@@ -136,7 +138,7 @@ pub fn limit_remedy(error: &io::Error) -> Option<String> {
     Some(remedy.to_owned())
 }
 
-/// Returns advice for a lack of memory, including the limit in force.
+/// Returns advice for a lack of memory, which names the limit in force if there is one.
 pub fn memory_remedy() -> String {
     memory::limits().unwrap_or_else(|| "close other programs to free memory".to_owned())
 }

@@ -1,8 +1,8 @@
-//! Limits on this process's memory that are in force, and how to raise each.
+//! Finds the limits on this process' memory that are in force, and how to raise them.
 
 use std::fs::read_to_string;
 
-/// Returns the limits on this process's memory, and how to raise each; `None` if only the machine's
+/// Describes the limits on this process' memory and how to raise them; `None` if only the machine's
 /// memory is a limit.
 pub fn limits() -> Option<String> {
     let read = |path: &str| read_to_string(path).unwrap_or_default();
@@ -13,7 +13,8 @@ pub fn limits() -> Option<String> {
     )
 }
 
-/// Describes the limits, given the contents of three files of the kernel.
+/// Describes limits on memory, given the contents of `/proc/self/limits`, `overcommit_memory` and
+/// `/proc/meminfo`.
 fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     let mut found = Vec::new();
     for (title, what, flag, name) in [
@@ -40,13 +41,15 @@ fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     (!found.is_empty()).then(|| found.join(", or "))
 }
 
-/// Returns a soft limit in bytes; `None` if the limit is unlimited or missing.
+/// Returns the soft limit with the given title, in bytes; `None` if the limit is unlimited or
+/// missing.
 fn soft_limit(limits: &str, title: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix(title))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns an amount of memory in the form of the file: `123 kB`.
+/// Returns an amount of memory from `/proc/meminfo` as text, such as `123 kB`; `None` if it is
+/// missing.
 fn amount(memory: &str, name: &str) -> Option<String> {
     let line = memory.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().to_owned())
