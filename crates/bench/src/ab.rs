@@ -1,5 +1,5 @@
-//! Checks of `ab`: known effects are compared with an independent ping-pong under the same set-ups,
-//! equal sides show no effect, and a small change is found within a minute.
+//! Checks of `ab`: known effects must agree with an independent ping-pong under the same set-ups,
+//! equal sides must show no effect, and a small change must be found within a minute.
 
 use std::os::unix::process::CommandExt;
 
@@ -12,23 +12,22 @@ use crate::tables::PING_PONG;
 /// Number of runs of the ping-pong under each set-up.
 const PING_PONGS: usize = 5;
 
-/// Largest distance between the ratio of `ab` and that of the ping-pong, with the number of ratios
-/// out of ten that may exceed it.
+/// Largest difference between the ratio by `ab` and that by the ping-pong.
 const WITHIN: f64 = 0.03;
 const OF_TEN: usize = 9;
 
 const NULLS: usize = 20;
 
-/// Number of trials that search for a change within a minute, and the change.
+/// Number of trials that search for a change of [`CHANGE`] within a minute.
 const MINUTES: usize = 5;
 const CHANGE: f64 = 0.02;
 
-/// Scheduling policies, by name and by the kernel's number.
+/// Scheduling policies: the name in `ab`, and the kernel's number.
 const POLICIES: [(&str, &str); 2] = [("fifo", "1"), ("other", "0")];
 
-/// Script that installs twenty system-call filters, all of which allow everything, and executes the
-/// command. The filters examine an argument, because the kernel caches a filter that always allows
-/// and does not run it.
+/// Command prefix that installs twenty seccomp filters, which allow all system calls, and executes
+/// the rest of the command. The filters examine an argument, because the kernel skips filters that
+/// always allow.
 const SECCOMP: &str = r#"python3 -c '
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -43,16 +42,18 @@ for _ in range(20):
     assert libc.prctl(22, 2, ctypes.byref(program)) == 0
 os.execvp(sys.argv[1], sys.argv[1:])'"#;
 
-/// A set-up with a known effect: hand-offs take longer.
+/// A set-up with a known effect, which makes hand-offs longer.
 struct Effect {
     name: &'static str,
-    /// The quantity by which the effect is judged, in `ab`'s JSON and in the ping-pong's. Work added to a switch is judged by a hand-off
-    /// without its system calls. Work added to each call is judged by a hand-off with them, because both arms make the calls.
+    /// Quantity by which the effect is judged: its path in the JSON of `ab`, and its name in the
+    /// ping-pong's. Work added to a switch is judged by a hand-off without its system calls. Work
+    /// added to each system call is judged by a hand-off with its calls, because both arms make
+    /// these calls.
     quantity: [&'static str; 2],
     setup: &'static str,
     wrapper: &'static str,
     undo: &'static str,
-    /// Whether the effect occurs under a real-time policy, too.
+    /// Whether the effect also occurs with a real-time policy.
     is_for_all: bool,
 }
 
@@ -65,7 +66,7 @@ const NO_EFFECT: Effect = Effect {
     is_for_all: true,
 };
 
-/// Set-ups that add work to each switch, or to each of its system calls.
+/// Set-ups that add work to each switch, or to each system call of a hand-off.
 const EFFECTS: [Effect; 5] = [
     Effect {
         name: "perf stat",
@@ -80,8 +81,8 @@ const EFFECTS: [Effect; 5] = [
     },
     Effect {
         name: "BPF on sched_switch",
-        // The observation has no calibration, which would come first and take the CPU. It has begun
-        // when it holds attached programs.
+        // The observation makes no calibration, which would use the CPU first. The observation has
+        // begun when its process holds attached programs.
         setup: "switchcost observe --all --no-calibration --duration 60s --output /dev/null --record $(mktemp -u) &\n\
                 for look in $(seq 100); do grep -qs link_type /proc/$!/fdinfo/* && break; sleep 0.1; done; sleep 1",
         ..NO_EFFECT
@@ -104,7 +105,7 @@ const EFFECTS: [Effect; 5] = [
     },
 ];
 
-/// Result of checking one effect under one policy.
+/// Result of checking one effect with one scheduling policy.
 struct Found {
     is_slower: bool,
     ours: f64,
@@ -177,8 +178,8 @@ fn find(shell: &Shell, effect: &Effect, (policy, number): (&str, &str)) -> Resul
     })
 }
 
-/// Runs the ping-pong and returns the nanoseconds of a switch or a hand-off. Processes that the
-/// set-up started are ended.
+/// Runs the ping-pong under a set-up, and returns the time of a switch or a hand-off in ns.
+/// Processes started by the set-up are ended.
 fn play_ping_pong(
     shell: &Shell,
     effect: &Effect,
@@ -194,7 +195,7 @@ fn play_ping_pong(
     let script = format!(
         "{setup}\n{wrapper} ./ping_pong 1 {policy} 150000\n{undo}\ntrap '' TERM; kill 0; wait; exit 0"
     );
-    // Processes that the set-up has started are in its process group.
+    // Processes started by the set-up are in its process group.
     let output = shell
         .command(&script)
         .process_group(0)
@@ -230,7 +231,8 @@ pub(crate) fn measure_minute(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Measures the smallest change of a real switch that would be shown with 80 % power after at most a minute.
+/// Measures the smallest change of a real switch that `ab` would detect with 80 % power within a
+/// minute.
 fn power(shell: &Shell, policy: &str) -> Row {
     let command = format!("switchcost ab --format json -- --policy {policy}");
     let run = |_| {
@@ -257,7 +259,7 @@ fn power(shell: &Shell, policy: &str) -> Row {
     )
 }
 
-/// Tests whether `ab` distinguishes a synthetic switch from one that is longer by a small change.
+/// Tests whether `ab` distinguishes a synthetic switch from one that is longer by [`CHANGE`].
 fn small_change(shell: &Shell) -> Row {
     let made_up = |ns: f64| {
         format!(r#""sh -c 'exec \"\$@\" --mechanism synthetic --synthetic-switch {ns:.0}ns' sh""#)

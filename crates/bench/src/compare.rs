@@ -1,9 +1,10 @@
-//! Compares the same machine with itself: how often `compare` reports a difference when there is
+//! Counts how often `compare` reports a difference between runs of the same machine, where there is
 //! none.
 //!
-//! Of forty quick runs, every other one is next to another task. The runs are compared two by two,
-//! and the first ten in every division into two sets of five. Pairs share runs, so the outcomes are
-//! not independent. A further check shows whether sets of three runs find an existing change.
+//! Every other one of forty quick runs is next to another task. Each run is compared with each
+//! other run, and the first ten runs in every division into two sets of five. The outcomes are not
+//! independent, because pairs share runs. A further check shows whether sets of three runs find an
+//! existing change.
 
 use crate::figure::{Bound, count_trials};
 use crate::row::Row;
@@ -12,13 +13,14 @@ use crate::tables::BESIDE_NEIGHBOUR;
 
 const RUNS: usize = 40;
 
-/// Number of runs from which sets are made.
+/// Number of runs that are divided into sets.
 const IN_SETS: usize = 10;
 
-/// Error rate that `compare` promises at its usual confidence.
+/// Error rate in percent that `compare` promises at its default confidence.
 const NOMINAL_PERCENT: usize = 10;
 
-/// Number of trials with three records per side, of a synthetic switch and one that is a twentieth longer.
+/// Number of trials that compare a synthetic switch with one that is longer by [`CHANGE`], with
+/// three records per side.
 const TRIALS: usize = 10;
 const CHANGE: f64 = 1.05;
 
@@ -54,7 +56,7 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     ]
 }
 
-/// Returns the commands that compare each run with each later run.
+/// Returns the command lines that compare each run with each later run.
 fn pairs() -> impl Iterator<Item = String> {
     let later = |base| (base + 1..RUNS).map(move |new| (base, new));
     (0..RUNS).flat_map(later).map(|(base, new)| {
@@ -62,7 +64,7 @@ fn pairs() -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns the command that compares the given members with all other runs.
+/// Returns the command line that compares the runs in `members`, one bit for each, with all others.
 fn sets(members: u32) -> String {
     let link = |index: usize| {
         let side = if members >> index & 1 == 1 {
@@ -76,8 +78,8 @@ fn sets(members: u32) -> String {
     format!("mkdir $out/base $out/new; {links}switchcost compare $out/base $out/new --format json")
 }
 
-/// Returns every way to halve a set, as bits that mark the second half. The first member is always
-/// in the first half, so that no way occurs twice.
+/// Returns every division of a set into halves, as bits that mark the second half. The first member
+/// is always in the first half, so that no division occurs twice.
 fn halves_of(count: usize) -> impl Iterator<Item = u32> {
     (0..1_u32 << count)
         .filter(move |members| members & 1 == 0 && members.count_ones() as usize == count / 2)

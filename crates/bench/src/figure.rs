@@ -1,8 +1,8 @@
-//! Figures of commands that run interleaved, and the runner of all commands.
+//! Figures of commands that run interleaved, and the function that runs all commands.
 //!
-//! A figure is a row of `tables`: a command, a quantity of its result, the value with which the
-//! quantity is compared, and a bound. The runner runs each different command of a table once per
-//! round, in random order, and returns the median and the spread over rounds.
+//! A figure is a row of `tables`: a command, a quantity of its result, a value for comparison, and
+//! a bound. Each different command of a table runs once per round, in random order. The result of a
+//! figure is its median and spread over the rounds.
 
 use std::collections::HashMap;
 
@@ -15,22 +15,22 @@ use crate::row::Row;
 use crate::shell::{Run, Shell, number};
 use crate::spread::Spread;
 
-/// Seed of the order of commands, the same in each run.
+/// Seed of the order of commands, which is the same each time.
 const SEED: u64 = 7;
 
-/// A function that computes a number of a run, if the run has it.
+/// A function that computes a number from a run; `None` if the run lacks the number.
 type Compute = Box<dyn Fn(&Run) -> Option<f64>>;
 
-/// A quantity of a run, which a figure shows.
+/// The quantity of a run that a figure shows.
 pub(crate) enum Quantity {
     Seconds,
     CpuSeconds,
     PeakMib,
-    /// A number in the run's JSON, by path. For a command that prints only a number, that number.
+    /// A number in the run's JSON, by path, or the only number that a command prints.
     Number(&'static str),
-    /// Half the width of an interval in the run's JSON.
+    /// Half the width of an interval in the run's JSON, by path.
     HalfWidth(&'static str),
-    /// Half the width of an interval, in percent of the estimate.
+    /// Half the width of an interval in the run's JSON, in percent of the estimate.
     HalfWidthPercent(&'static str),
     Computed(Compute),
 }
@@ -55,18 +55,18 @@ impl Quantity {
     }
 }
 
-/// The value with which a quantity is compared in each round.
+/// Value with which a quantity is compared in each round.
 enum Beside {
     Nothing,
-    /// Ratio to the same quantity of another command.
+    /// The ratio to the same quantity of another command.
     Over(String),
-    /// Difference from the same quantity of another command.
+    /// The difference from the same quantity of another command.
     Less(String),
-    /// Ratio to another command, divided by the ratio of two further commands.
+    /// The ratio to another command, divided by the ratio of two further commands.
     OverAsWell([String; 3]),
 }
 
-/// The condition that a figure must meet.
+/// Bound that a figure must meet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
     /// No bound: the figure is only shown.
@@ -115,7 +115,7 @@ pub(crate) struct Figure {
     command: String,
     quantity: Quantity,
     beside: Beside,
-    /// The true value, by which the measured value is divided.
+    /// Known true value, by which the measured value is divided; 1 if there is none.
     truth: f64,
     bound: Bound,
     unit: &'static str,
@@ -139,31 +139,31 @@ impl Figure {
         }
     }
 
-    /// Sets the unit of the quantity, with a space before it.
+    /// Sets the unit of the figure, which begins with a space.
     pub(crate) fn unit(self, unit: &'static str) -> Figure {
         Figure { unit, ..self }
     }
 
-    /// Divides the figure by the same quantity of another command.
+    /// Divides the quantity by that of another command.
     pub(crate) fn over(self, other: impl Into<String>) -> Figure {
         let beside = Beside::Over(other.into());
         Figure { beside, ..self }
     }
 
-    /// Divides the figure by the same quantity of another command, and by the ratio of two further
+    /// Divides the quantity by that of the command `other`, and by the ratio of two further
     /// commands.
     pub(crate) fn over_as_well(self, other: &str, [theirs, their_other]: [&str; 2]) -> Figure {
         let beside = Beside::OverAsWell([other, theirs, their_other].map(str::to_owned));
         Figure { beside, ..self }
     }
 
-    /// Subtracts the same quantity of another command from the figure.
+    /// Subtracts the quantity of another command.
     pub(crate) fn less(self, other: impl Into<String>) -> Figure {
         let beside = Beside::Less(other.into());
         Figure { beside, ..self }
     }
 
-    /// Divides the figure by the known true value.
+    /// Divides the quantity by its known true value.
     pub(crate) fn over_truth(self, truth: f64) -> Figure {
         Figure { truth, ..self }
     }
@@ -177,7 +177,7 @@ impl Figure {
         std::iter::once(&self.command).chain(others)
     }
 
-    /// Returns the value of the figure in one round.
+    /// Returns the value of the figure in one round; an error if it was not measured.
     fn value(&self, round: &Round<'_>) -> Result<f64, String> {
         let read = |command: &String| {
             let run = round[command].as_ref().map_err(String::clone)?;
@@ -196,7 +196,7 @@ impl Figure {
         Ok(compared / self.truth)
     }
 
-    /// Returns the medians of the quantity for both commands of a ratio.
+    /// Returns the medians of both commands of a ratio as text; empty for other figures.
     fn sides(&self, rounds: &[Round<'_>]) -> String {
         let Beside::Over(other) = &self.beside else {
             return String::new();
@@ -252,7 +252,7 @@ impl Figure {
     }
 }
 
-/// Returns the reason that the program gives for a result that it could not measure.
+/// Returns the reason that a run gives for a missing result.
 fn missing_reason(run: &Run) -> String {
     match run.json["results"][0]["why"].as_str() {
         Some(why) => why.to_owned(),
@@ -260,19 +260,19 @@ fn missing_reason(run: &Run) -> String {
     }
 }
 
-/// Results of each command in a round.
+/// Runs of one round, by command.
 type Round<'a> = HashMap<&'a String, Result<Run, String>>;
 
-/// A table of figures, with the commands that must run before them.
+/// A table of figures, with the commands that run before them.
 pub(crate) struct Table {
-    /// Commands that run once, before the commands of all figures.
+    /// Commands that run once, before the commands of the figures.
     pub(crate) setup: Vec<&'static str>,
     pub(crate) rounds: usize,
     pub(crate) figures: Vec<Figure>,
 }
 
 impl Table {
-    /// Runs the commands of all figures, interleaved.
+    /// Runs the commands of all figures interleaved, and returns a row for each figure.
     pub(crate) fn measure(&self, shell: &Shell) -> Vec<Row> {
         let ready = self
             .setup
@@ -305,8 +305,8 @@ impl Table {
     }
 }
 
-/// Counts the trials in which a condition holds. If a trial fails, the failure is reported, and
-/// nothing is judged.
+/// Counts the trials for which `trial` returns true, and compares the count with a bound. A failed
+/// trial is reported, and the bound is then not judged.
 pub(crate) fn count_trials(
     what: impl Into<String>,
     count: usize,

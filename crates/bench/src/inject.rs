@@ -1,4 +1,4 @@
-//! Checks of `inject` with programs that know the cost of a preemption: loops without data, pointer
+//! Checks of `inject` by programs that know the cost of a preemption: loops without data, pointer
 //! chases that time their own reload, and runs without preemptions.
 
 use std::hint::black_box;
@@ -14,31 +14,32 @@ use crate::row::Row;
 use crate::shell::{Shell, interval, need};
 use crate::spread::Spread;
 
-/// First argument that makes this program run a pointer chase; the size in KiB and the number of
+/// First argument that makes this program run a pointer chase. The size in KiB and the number of
 /// steps follow.
 pub(crate) const ARGUMENT: &str = "--chase";
 
-/// Word in place of the size that makes the program touch memory on request.
+/// Argument in place of a size that makes this program touch memory on request.
 const TOUCH: &str = "touch";
 
-/// Number of runs without preemptions, of which by chance one in ten may find a cost at 90 %.
+/// Number of runs without preemptions. With intervals of 90 %, one in ten may find a cost by
+/// chance.
 const TRIALS: usize = 100;
 
-/// Sizes of chases in KiB, with steps for some 100 ms. A chase that fills a level to its last line
-/// repeatedly loses its own lines after it has lost any. Most first levels have 32 KiB, so the
-/// smallest size is below that.
+/// Sizes of pointer chases in KiB, with the number of steps that take about 100 ms. A chase that
+/// fills a cache to its last line keeps evicting its own lines, so the smallest size is below the
+/// 32 KiB of most first-level caches.
 const CHASES: [(usize, u32); 3] = [(24, 90_000_000), (256, 30_000_000), (768, 20_000_000)];
 
-/// Command of a pointer chase through a single line.
+/// Command line of a pointer chase through a single line.
 const LOOP: &str = "switchcost-bench --chase 0 90000000";
 
-/// Memory that the other task touches, in KiB.
+/// Memory that the other task touches between two time slices of the chase, in KiB.
 const EVICTOR_KIB: usize = 4 << 10;
 
-/// Time for which the preempted program runs between two preemptions; the chase that times itself
-/// runs for the same time.
+/// Time that the preempted program runs between two preemptions, in ns. The chase that times itself
+/// runs equally long.
 const PERIOD_NS: f64 = 250_000.0;
-/// Number of repetitions of the chase that times itself.
+/// Number of measurements of a reload by the chase itself.
 const TIMES: usize = 600;
 
 pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
@@ -60,7 +61,8 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Compares the cost of a preemption of a loop that has hardly any data with the cost by `measure`.
+/// Compares the cost of a preemption of a loop with hardly any data with the direct cost by
+/// `measure`.
 fn direct(shell: &Shell) -> Row {
     let found = || {
         let injected = shell.json(&format!(
@@ -82,8 +84,8 @@ fn direct(shell: &Shell) -> Row {
     )
 }
 
-/// Compares the reload of a chase by `inject` with the chase's own timing. The kernel's own lines
-/// are subtracted, as the loss of a loop without data.
+/// Compares the reload of a pointer chase by `inject` with the chase's own timing. The reload of a
+/// loop without data is subtracted, because it is that of the kernel's lines.
 fn reload(shell: &Shell, (kib, steps): (usize, u32)) -> Row {
     let inject = |command: &str| {
         let json = shell.json(&format!(
@@ -129,7 +131,7 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the reload of a chase on this CPU in nanoseconds: the time of a period after another
+/// Returns the time to reload a chase's array on a CPU, in ns: the time of a period after another
 /// process has touched its memory, minus that after a process that touched nothing. The result is
 /// the median of many alternating measurements.
 fn own_reload(cpu: CpuId, kib: usize) -> io::Result<f64> {
@@ -154,7 +156,7 @@ fn own_reload(cpu: CpuId, kib: usize) -> io::Result<f64> {
     Ok(Spread::new(&longer).map_or(f64::NAN, |spread| spread.median))
 }
 
-/// Another process on the same CPU, which touches its memory when asked, and ends when its pipe is
+/// Another process on the same CPU, which touches its memory on request, and ends when its pipe is
 /// closed.
 struct Other {
     questions: ChildStdin,
@@ -180,7 +182,7 @@ impl Other {
         Ok(other)
     }
 
-    /// Lets the process run once; with `does_touch`, the process touches its memory.
+    /// Lets the process run once. The process touches its memory if `does_touch`.
     fn run(&mut self, does_touch: bool) -> io::Result<()> {
         self.questions.write_all(&[u8::from(does_touch)])?;
         self.answers.read_exact(&mut [0])
@@ -194,7 +196,8 @@ impl Drop for Other {
     }
 }
 
-/// Acts as the other process: reads and writes one word of each line, as the preemptor does.
+/// Acts as the other process: reads and writes one word of each line on request, as the preemptor
+/// of `inject` does.
 fn touch(kib: usize) -> io::Result<()> {
     let mut memory = lines::zeros(kib << 10);
     let (mut questions, mut answers) = (io::stdin().lock(), io::stdout().lock());

@@ -1,4 +1,4 @@
-//! Arrays of cache lines, which are followed in random order or touched in sequence.
+//! Arrays of cache lines, for pointer chases in random order and for touching in sequence.
 
 use std::hint::black_box;
 
@@ -6,11 +6,11 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Number of words in a cache line.
+/// Number of 8-byte words in a cache line.
 const LINE: usize = 8;
 
-/// Makes an array of this many bytes, but at least one line. The first word of each line is the
-/// index of another, so that one cycle leads through all lines.
+/// Creates an array of this many bytes, but at least one line. The first word of each line is the
+/// index of another line's first word, so that a single cycle leads through all lines.
 pub(crate) fn cycle(bytes: usize) -> Vec<u64> {
     let mut array = zeros(bytes.max(8 * LINE));
     let mut lines: Vec<usize> = (0..array.len()).step_by(LINE).collect();
@@ -21,17 +21,17 @@ pub(crate) fn cycle(bytes: usize) -> Vec<u64> {
     array
 }
 
-/// Follows the cycle for this many steps from line to line, and returns the index reached.
+/// Follows a cycle from line to line, and returns the index reached after `steps` steps.
 pub(crate) fn follow(cycle: &[u64], from: u64, steps: u64) -> u64 {
     (0..steps).fold(from, |at, _| cycle[at as usize])
 }
 
-/// Makes an array of this many zero bytes.
+/// Creates an array of this many bytes, filled with zeros.
 pub(crate) fn zeros(bytes: usize) -> Vec<u64> {
     vec![0; bytes / 8]
 }
 
-/// Reads and writes one word of each line.
+/// Reads and writes one word of each line of an array.
 pub(crate) fn touch(array: &mut [u64]) {
     for word in array.iter_mut().step_by(LINE) {
         *word = black_box(*word + 1);

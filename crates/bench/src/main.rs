@@ -1,10 +1,10 @@
-//! The figures that switchcost promises, measured through its own command line on this machine,
-//! each next to its bound. A figure is printed as measured, whether or not it meets the bound; no
-//! measurement is repeated until it does.
+//! Measures the figures that switchcost promises, by its command line on this machine, and prints
+//! each figure next to its bound. Figures are printed as measured, whether or not they meet the
+//! bound. No measurement is repeated until it meets the bound.
 //!
-//! Most figures are rows of `tables`: a command, a quantity, and a bound. An experiment that needs
-//! more is a separate function. The program under test is the binary in the folder of this one, with
-//! the same profile. Both must be built before measuring.
+//! Most figures are rows of `tables`: a command, a quantity, and a bound. Experiments that need
+//! more are functions. The program under test is in the folder of this program, built with the same
+//! profile. Both must be built before measuring.
 
 mod ab;
 mod compare;
@@ -124,7 +124,7 @@ impl Part {
     }
 }
 
-/// A function that this program runs in a process that a part starts.
+/// A function of this program that runs in a process of its own, which a part starts.
 type Play = fn(&[String]) -> io::Result<()>;
 
 const PLAYS: [(&str, Play); 5] = [

@@ -1,5 +1,5 @@
-//! Runs a command next to another task, which computes in bursts with pauses in between, as on most
-//! machines. The command line is `--neighbour CPU COMMAND`, where CPU is a number or `any`.
+//! Runs a command next to another task, which computes in bursts with pauses in between. The
+//! command line is `--neighbour CPU COMMAND`, where CPU is a number or `any`.
 
 use std::io;
 use std::process::Command;
@@ -13,19 +13,19 @@ use switchcost_units::CpuId;
 
 pub(crate) const ARGUMENT: &str = "--neighbour";
 
-/// Shortest burst and pause in milliseconds, as of a compilation or a server.
+/// Shortest burst and shortest pause in milliseconds, as of a compilation or a server.
 const SHORTEST: u64 = 5;
 const LONGEST: u64 = 305;
 
-/// Runs the command to its end. A burst in progress then ends with this process.
+/// Runs the command to its end. The other task ends with this process.
 pub(crate) fn play(words: &[String]) -> io::Result<()> {
     let [cpu, program, words @ ..] = words else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let cpu = cpu.parse().ok().map(CpuId);
     std::thread::spawn(move || {
-        // Without a CPU of its own, the task runs wherever the measurement, which has real-time
-        // priority, leaves time.
+        // Without a CPU of its own, the other task runs wherever the measurement, which has
+        // real-time priority, leaves time.
         let _pinned = cpu.map(|cpu| pin(&[cpu]));
         disturb()
     });

@@ -1,4 +1,5 @@
-//! Checks of `observe`: its overhead, and its cost of cold caches for programs that time their own.
+//! Checks of `observe`: its overhead, and its cost of cold caches for programs that time this cost
+//! themselves.
 
 pub(crate) mod waits;
 
@@ -11,24 +12,24 @@ use crate::row::Row;
 use crate::shell::{Shell, interval, need, number};
 use crate::tables;
 
-/// CPU of the observed program and of most partners; the other partners run elsewhere and leave
-/// this CPU idle.
+/// CPU of the observed program and of most partners. Other partners run on [`OTHER_CPU`], which
+/// leaves this CPU idle.
 const CPU: &str = "1";
 const OTHER_CPU: &str = "0";
 
-/// Sizes of observed programs in KiB, with the approximate pauses of each program's partner in
+/// Sizes of observed programs in KiB, each with the approximate pause of its partner in
 /// microseconds.
 const PROGRAMS: [(usize, u64); 3] = [(64, 100), (256, 200), (1024, 1_500)];
 
-/// Sizes in KiB that the partner touches, each with the partner's CPU.
+/// Sizes of partners in KiB, each with its CPU.
 const PARTNERS: [(usize, &str); 4] = [(0, CPU), (256, CPU), (2048, CPU), (0, OTHER_CPU)];
 
 const ROUNDS: usize = 3;
 
-/// Largest relative error of an estimate that counts as near the truth.
+/// Largest relative error of an estimate that counts as near the true cost.
 const NEAR: f64 = 0.2;
 
-/// Number of estimates that must be near the truth, and of intervals that must contain it.
+/// Number of estimates that must be near the true cost.
 const MUST_BE_NEAR: usize = 34;
 const MUST_HOLD: usize = 32;
 
@@ -40,14 +41,14 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Cost of a wait as the program times it, and as `observe` estimates it, in nanoseconds.
+/// Cost of a wait in ns: as the observed program times it, and as `observe` estimates it.
 struct Wait {
     truth: f64,
     estimate: f64,
-    /// Half the width of the program's interval.
+    /// Half the width of the interval by `observe`.
     half: f64,
-    /// Estimate by `observe` for everything that follows a wait: a number, if there is one, and the
-    /// range.
+    /// Estimate by `observe` for everything that follows a wait: a number if there is one, and the
+    /// range if there is one.
     likely: Option<f64>,
     range: Option<(f64, f64)>,
 }
@@ -76,7 +77,7 @@ impl Wait {
         (self.estimate - self.truth).abs() <= self.half
     }
 
-    /// Formats the result of a wait: `9.81 us, observe 10.02 +- 0.40 (1.02 times), with all that
+    /// Formats a result, such as `9.81 us, observe 10.02 +- 0.40 (1.02 times), with all that
     /// follows 0.20 to 12.30`.
     fn text(&self) -> String {
         let us = |ns: f64| format!("{:.2}", ns / 1000.0);

@@ -1,5 +1,5 @@
-//! Checks of the measurement in cycles: numbers are reproducible on a quiet machine and next to
-//! another task, and equal arms show no difference.
+//! Checks of measurements: results are reproducible on a quiet machine and next to another task,
+//! and equal arms show no difference.
 
 use serde_json::Value;
 
@@ -9,19 +9,21 @@ use crate::shell::{Shell, interval, need};
 use crate::spread::Spread;
 use crate::tables::{self, BESIDE_NEIGHBOUR, PLACES};
 
-/// Number of separate runs of each kind.
+/// Number of runs for each condition.
 const RUNS: usize = 20;
 
-/// Number of runs that must cover the median of all: 90 % of 20, minus two standard deviations.
+/// Number of runs whose interval must cover the median of all: 90 % of 20, minus two standard
+/// deviations.
 const MUST_COVER: usize = 16;
 
-/// Number of trials of a change.
+/// Number of trials that search for a small change.
 const TRIALS: usize = 10;
 
-/// Number of default runs, half of which are next to another task.
+/// Number of runs with default settings, half of which are next to another task.
 const DEFAULT_RUNS: usize = 20;
 
-/// Number of runs without any difference, of which by chance one in ten may show one at 90 %.
+/// Number of runs without a difference. With intervals of 90 %, one in ten may show a difference by
+/// chance.
 const NULLS: usize = 400;
 
 pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
@@ -78,8 +80,7 @@ fn coverage(
     )
 }
 
-/// Tests whether runs of one second distinguish a synthetic switch from one that is a hundredth
-/// longer.
+/// Tests whether runs of one second distinguish a synthetic switch from one that is 1 % longer.
 fn small_change(shell: &Shell, (place, prefix): (&str, &str)) -> Row {
     let command = |length: &str| {
         format!(
@@ -102,8 +103,8 @@ fn small_change(shell: &Shell, (place, prefix): (&str, &str)) -> Row {
     )
 }
 
-/// Makes default runs, every other one next to another task. Tests whether every mechanism has a
-/// number in all runs, and how well the runs agree.
+/// Makes runs with default settings, every other one next to another task. Tests whether every
+/// mechanism has a result in all runs, and how well the runs agree.
 fn default_runs(shell: &Shell) -> Vec<Row> {
     let command = "switchcost measure --format json";
     let run = |index: usize| {
@@ -158,15 +159,15 @@ fn missing_reason(result: &Value) -> Option<String> {
         .then(|| fields.map(|field| result[field].to_string()).join(" "))
 }
 
-/// Returns the direct cost without data, if at least a twentieth of the core's cycles were not
-/// shared.
+/// Returns the direct cost without a working set in cycles; `None` if more than 95 % of the core's
+/// cycles were shared.
 fn unshared_cycles(result: &Value) -> Option<f64> {
     let is_unshared = result["shared"]["share"].as_f64()? <= 0.95;
     let cycles = result["direct_cycles"]["estimate"].as_f64()?;
     (is_unshared && result["size_bytes"] == 0).then_some(cycles)
 }
 
-/// Counts how often a difference is reported when there is none.
+/// Counts how often a difference between equal arms is reported.
 pub(crate) fn equal_arms(shell: &Shell) -> Row {
     let command = "switchcost measure --mechanism synthetic --no-counters --synthetic-switch 0ns --max-repetitions 10 \
                    --precision 0.1% --format json";

@@ -1,11 +1,12 @@
-//! Progress of an experiment and its remaining time, on standard error.
+//! Prints the progress of an experiment and its remaining time on stderr.
 
 use std::time::{Duration, Instant};
 
-/// Least time between two reports of steps that have no result.
+/// Least time between two lines for steps without a result.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// The steps of an experiment, each of which takes about the same time.
+/// Progress through the steps of an experiment. The remaining time is estimated as if all steps
+/// took equally long.
 pub(crate) struct Progress {
     what: String,
     count: usize,
@@ -25,7 +26,7 @@ impl Progress {
         }
     }
 
-    /// Records the end of a step.
+    /// Counts the end of a step, and prints a line if one is due.
     pub(crate) fn advance(&mut self) {
         self.done += 1;
         let is_due = |last: Instant| last.elapsed() >= BETWEEN_LINES;
@@ -35,7 +36,7 @@ impl Progress {
         }
     }
 
-    /// Records the end of a step, with its result.
+    /// Counts the end of a step, and prints a line with its result.
     pub(crate) fn advance_with(&mut self, result: &str) {
         self.done += 1;
         eprintln!("{}: {result}", self.text(self.start.elapsed()));

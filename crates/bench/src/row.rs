@@ -1,22 +1,22 @@
-//! A row of the table that the bench prints.
+//! Rows of the table that the bench prints.
 
 use comfy_table::{ContentArrangement, Table, presets};
 
-/// Width of the table in columns, which allows for pasting it into text.
+/// Width of the table in characters, so that it can be pasted into text.
 const WIDTH: u16 = 160;
 
-/// Bound of a figure and its measured value.
+/// A row: a figure with its bound, its measured value and its command.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) must_reach: String,
     pub(crate) measured: String,
-    /// Whether the figure meets its bound; `None` if it has none, or could not be measured.
+    /// Whether the figure meets its bound; `None` without a bound or a measured value.
     pub(crate) is_met: Option<bool>,
     pub(crate) command: String,
 }
 
-/// Measured value with whether it meets the bound, or the reason why there is no value.
+/// A measured value and whether it meets its bound, or the reason why there is no value.
 pub(crate) type Found = Result<(String, Option<bool>), String>;
 
 impl Row {

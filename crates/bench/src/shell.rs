@@ -1,6 +1,8 @@
-//! Commands as a user types them: `sh` runs each in a folder of the bench, with the program under test and the bench in PATH.
+//! Runs commands as a user types them: `sh` runs each command in a folder of the bench. PATH
+//! contains the program under test and the bench.
 //!
-//! `$out` is an empty folder, new for each command. `$release` is the folder of the program that `make build` builds.
+//! The variable `$out` is an empty folder that is new for each command. `$release` is the folder of
+//! the program that `make build` builds.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,7 +14,7 @@ use std::time::Instant;
 use serde_json::Value;
 use switchcost_host::usage;
 
-/// Exit code of a run that ended normally, but could not measure a result.
+/// Exit code of a run that ended normally, but could not measure some result.
 const DONE_IN_PART: i32 = 3;
 
 pub(crate) struct Shell {
@@ -21,20 +23,20 @@ pub(crate) struct Shell {
     path: OsString,
 }
 
-/// Time and output of one run of a command.
+/// Resources and output of one run of a command.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) seconds: f64,
-    /// User and system time of the command and its children.
+    /// User and system time of the command and its children, in seconds.
     pub(crate) cpu_seconds: f64,
     pub(crate) peak_mib: f64,
-    /// Output of the command, if it is JSON.
+    /// Output of the command as JSON; null if it is not JSON.
     pub(crate) json: Value,
     pub(crate) errors: String,
 }
 
 impl Shell {
-    /// Makes a shell for the programs in the folder of this one.
+    /// Creates a shell that runs commands in `folder`, with the programs next to this one.
     pub(crate) fn new(folder: &Path) -> io::Result<Shell> {
         fs::create_dir_all(folder)?;
         let programs = std::env::current_exe()?.with_file_name("");
@@ -48,7 +50,7 @@ impl Shell {
         })
     }
 
-    /// Returns a path in the shell's folder.
+    /// Returns the path of a file in the shell's folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -66,11 +68,11 @@ impl Shell {
         command
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to its end, and returns its output and resources.
     ///
     /// # Errors
     ///
-    /// If the command fails and prints no JSON.
+    /// Returns an error if the command fails and prints no JSON.
     pub(crate) fn run(&self, line: &str) -> Result<Run, String> {
         let outcome = || -> io::Result<_> {
             let _ = fs::remove_dir_all(self.path("out"));
@@ -100,7 +102,7 @@ impl Shell {
         }
     }
 
-    /// Runs a command that prints JSON.
+    /// Runs a command, and returns its output as JSON; an error if the output is not JSON.
     pub(crate) fn json(&self, line: &str) -> Result<Value, String> {
         let run = self.run(line)?;
         if run.json.is_null() {
@@ -110,7 +112,7 @@ impl Shell {
         }
     }
 
-    /// Describes the measured binary, the machine and the load.
+    /// Describes the program under test, the machine and the load.
     pub(crate) fn describe(&self) -> String {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let info = read("/proc/cpuinfo");
@@ -134,18 +136,19 @@ impl Shell {
     }
 }
 
-/// Returns a number in JSON, by path: `results.0.direct_ns.estimate`.
+/// Returns the number at a path in JSON, such as `results.0.direct_ns.estimate`; `None` if there is
+/// none.
 pub(crate) fn number(json: &Value, path: &str) -> Option<f64> {
     let pointer = format!("/{}", path.replace('.', "/"));
     json.pointer(&pointer)?.as_f64()
 }
 
-/// Returns a number in JSON, or an error that names the path.
+/// Returns the number at a path in JSON; an error that names the path if there is none.
 pub(crate) fn need(json: &Value, path: &str) -> Result<f64, String> {
     number(json, path).ok_or_else(|| format!("no number {path} in what was printed"))
 }
 
-/// Returns the three numbers of an interval or range.
+/// Returns three numbers at a path in JSON: `low`, the one named `middle`, and `high`.
 pub(crate) fn interval(json: &Value, path: &str, middle: &str) -> Result<[f64; 3], String> {
     let end = |name: &str| need(json, &format!("{path}.{name}"));
     Ok([end("low")?, end(middle)?, end("high")?])

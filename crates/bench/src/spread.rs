@@ -1,8 +1,8 @@
-//! Median and spread of several figures.
+//! Median and spread of a figure over several rounds.
 
 use std::fmt;
 
-/// Smallest, middle and largest of several figures.
+/// Smallest value, median and largest value of a figure over several rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) low: f64,
@@ -11,7 +11,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Returns the spread; `None` if there are no figures.
+    /// Returns the spread of some values; `None` without values.
     pub(crate) fn new(figures: &[f64]) -> Option<Spread> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -24,7 +24,7 @@ impl Spread {
         })
     }
 
-    /// Returns the largest distance from the median, in percent of the median.
+    /// Returns the largest distance of a value from the median, in percent of the median.
     pub(crate) fn largest_deviation_percent(&self) -> f64 {
         (self.high - self.median).max(self.median - self.low) / self.median * 100.0
     }

@@ -7,11 +7,11 @@ use crate::shell::{Shell, need};
 use crate::spread::Spread;
 
 const ROUNDS: usize = 3;
-/// Least speed, in millions of instructions per second.
+/// Least speed of tracing, in millions of instructions per second.
 const LEAST_RATE: f64 = 300.0;
 
-/// Script that runs programs that compute, and one that starts others. The latter takes longest,
-/// because QEMU must translate new code.
+/// Script for the guest, which runs programs that compute, and a loop that starts many programs.
+/// The loop takes longest, because QEMU must translate new code.
 const SCRIPT: &str = r#"text=$1
 (i=0; while [ $i -lt 10 ]; do i=$((i+1)); gzip -c "$text" | wc -c; done) &
 (i=0; while [ $i -lt 300 ]; do i=$((i+1)); ls / > /dev/null; done) &
@@ -20,8 +20,8 @@ sort "$text" | uniq | wc -l &
 wait
 "#;
 
-/// Script that starts QEMU like the program does, but without the plugin, and with the input of the
-/// guest.
+/// Script in place of QEMU, which starts QEMU without the plugin, and prints the messages that the
+/// program expects from the guest.
 const WITHOUT_PLUGIN: &str = r#"#!/bin/bash
 qemu=QEMU
 [ "$1" = --version ] && exec "$qemu" "$1"
@@ -36,7 +36,8 @@ printf 'ready\nstatus 0 0\noutput 0 0\nend\n'
 
 const MIX: &str = "sh $PWD/script $PWD/system-text";
 
-/// Returns the command that traces the programs; programs that the script starts are in the guest.
+/// Returns the command line that traces a guest. The programs that the scripts start are copied to
+/// the guest.
 fn capture(words: &str, options: &str) -> String {
     let files = ["gzip", "ls", "md5sum", "sha256sum", "sort", "uniq", "wc"]
         .map(|name| format!("--file /usr/bin/{name}"))
@@ -102,7 +103,7 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Results of each round: rates in millions of instructions per second, and sizes in bytes per
+/// Results of all rounds: rates in millions of instructions per second, and sizes in bytes per
 /// instruction.
 #[derive(Default)]
 struct Rounds {
@@ -143,9 +144,9 @@ fn rounds(shell: &Shell) -> Result<Rounds, String> {
     Ok(found)
 }
 
-/// Returns three results of the mix of programs beyond those of an empty run: the rate in millions
-/// of instructions per second; the number of instructions in millions; and the size of the trace in
-/// bytes per instruction.
+/// Traces the mix of programs and an empty run, and returns the differences: rate in millions of
+/// instructions per second, number of instructions in millions, and trace size in bytes per
+/// instruction.
 fn round(shell: &Shell, options: &str) -> Result<(f64, f64, f64), String> {
     let captured = |words: &str| {
         let run = shell.run(&capture(words, options))?;

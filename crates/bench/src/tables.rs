@@ -1,4 +1,4 @@
-//! The figures of the bench: commands, the measured quantity, the value to compare with, and the
+//! The figures of the bench: commands, the measured quantity, the value for comparison, and the
 //! bound.
 
 use serde_json::Value;
@@ -11,18 +11,20 @@ const DIRECT: &str = "results.0.direct_ns.estimate";
 /// Prefix of a command that runs next to another task, which computes in bursts.
 pub(crate) const BESIDE_NEIGHBOUR: &str = "switchcost-bench --neighbour any ";
 
-/// Conditions of a measurement: alone, and next to another task.
+/// Conditions of a measurement: alone, and next to another task. Each has a name and a command
+/// prefix.
 pub(crate) const PLACES: [(&str, &str); 2] =
     [("quiet", ""), ("beside a neighbour", BESIDE_NEIGHBOUR)];
 
-/// Command of Cachegrind, which simulates one design.
+/// Command prefix that simulates one design with Cachegrind.
 macro_rules! cachegrind {
     () => {
         "valgrind -q --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null"
     };
 }
 
-/// Compares the pipe with itself and with `perf bench sched pipe`.
+/// Returns figures of switches over a pipe, compared with each other and with `perf bench sched
+/// pipe`.
 pub(crate) fn pipe() -> Table {
     let pipe = |flags: &str| {
         format!(
@@ -61,7 +63,7 @@ pub(crate) fn pipe() -> Table {
     }
 }
 
-/// Measures the resolution of a fiber switch.
+/// Returns figures of the resolution of a fiber switch.
 pub(crate) fn fiber() -> Table {
     let command = "switchcost measure --mechanism fiber --no-counters --budget 2s --precision 0.5% --format json";
     Table {
@@ -79,9 +81,9 @@ pub(crate) fn fiber() -> Table {
     }
 }
 
-/// Checks synthetic switches and reloads. A walk after a spin takes a little longer than after
-/// another walk, because prefetchers start again. This is no error, so a reload is the difference
-/// from the result for a reload of 0.
+/// Returns figures of synthetic switches and reloads with known answers. A traversal after a spin
+/// loop takes a little longer than one after another traversal, because prefetchers start again.
+/// This is no error, so a reload is the difference from the result for a reload of 0.
 pub(crate) fn known_answers() -> Table {
     let synthetic = |flags: &str| {
         format!("switchcost measure --mechanism synthetic --no-counters {flags} --format json")
@@ -120,7 +122,7 @@ pub(crate) fn known_answers() -> Table {
     }
 }
 
-/// Measures half-widths of total costs, on a quiet machine and next to another task.
+/// Returns figures of the half-widths of total costs, on a quiet machine and next to another task.
 pub(crate) fn half_widths() -> Table {
     let figure = |(place, prefix): (&str, &str), mib: u64, budget: &str, most: f64| {
         Figure::new(
@@ -143,7 +145,7 @@ pub(crate) fn half_widths() -> Table {
     }
 }
 
-/// Measures the duration of the presets, from the command to the prompt.
+/// Returns figures of the duration of the presets, from the start of the command to its end.
 pub(crate) fn durations() -> Table {
     let preset = |flag: &str, most: f64| {
         let command = format!("switchcost measure{flag}");
@@ -166,12 +168,14 @@ pub(crate) fn durations() -> Table {
     }
 }
 
-/// Compares `switchcost trace` of gzip with gzip alone, and with Valgrind's own tools on the same text.
+/// Returns figures of `switchcost trace` of gzip, compared with gzip alone and with Valgrind's own
+/// tools on the same text.
 pub(crate) fn capture() -> Table {
     let native = "gzip -c text > /dev/null";
     let none = "valgrind -q --tool=none gzip -c text > /dev/null";
     let capture = "switchcost trace -o $out/gzip.sct -- gzip -c text > /dev/null";
-    // An example of the crate `capture`: its output is not read, which is the least that a capture with this tool can take.
+    // `unread` is an example in crate `capture`, whose output nobody reads. Its time is the least
+    // that a capture with this tool can take.
     let alone = "unread gzip -c text > /dev/null";
     let seconds = |what: &str, command: &str, other: &str, bound| {
         Figure::new(what, command, Quantity::Seconds, bound)
@@ -244,7 +248,7 @@ pub(crate) fn capture() -> Table {
     }
 }
 
-/// Compares the program of `make build` with the packaged one.
+/// Returns figures of the program of `make build`, compared with the packaged program.
 pub(crate) fn builds() -> Table {
     let capture = "switchcost trace -o $out/gzip.sct -- gzip -c text > /dev/null";
     let simulate = "switchcost simulate --design host gzip.sct";
@@ -283,8 +287,9 @@ pub(crate) fn builds() -> Table {
     }
 }
 
-/// Simulates four interleaved programs, which pack, sort, hash and search the same text. The long
-/// trace has some 1,800 million references, so that a run's start and end do not matter.
+/// Returns figures of simulating four interleaved programs, which pack, sort, hash and search the
+/// same text. The long trace has some 1,800 million references, so that start and end of a run do
+/// not matter.
 pub(crate) fn simulate() -> Table {
     let command = |trace: &str, designs: &str, threads: u8| {
         format!(
@@ -310,7 +315,7 @@ pub(crate) fn simulate() -> Table {
             .unit(" s")
             .over(other)
     };
-    // One design is in the middle: 1 MiB with 4 ways, or 2 MiB with 8 ways.
+    // One design is the middle one: 1 MiB with 4 ways, or 2 MiB with 8 ways.
     let many = |what: &str, folder: &str, one: &str, most: f64| {
         let all = format!("$(echo {folder}/* | tr ' ' ,)");
         let commands = [all, format!("{folder}/{one}.toml")];
@@ -370,7 +375,7 @@ pub(crate) fn simulate() -> Table {
     }
 }
 
-/// Runs the four programs under Cachegrind, which simulates one design.
+/// Returns figures of the four programs under Cachegrind, which simulates one design.
 pub(crate) fn cachegrind() -> Table {
     Table {
         setup: vec![],
@@ -392,8 +397,8 @@ pub(crate) fn cachegrind() -> Table {
     }
 }
 
-/// Measures the whole pipeline, with programs traced on one core and simulated on another, and its
-/// memory.
+/// Returns figures of the whole pipeline and its memory, with programs traced on one core and
+/// simulated on another.
 pub(crate) fn live() -> Table {
     let timesharing = "switchcost workload timesharing --design mogul-1a,mogul-1b,mogul-2a,mogul-2b --record $out/r.parquet --format json";
     let switches = |run: &Run| {
@@ -446,7 +451,7 @@ pub(crate) fn live() -> Table {
     }
 }
 
-/// Measures the time of all runtimes, and the widths of their intervals.
+/// Returns figures of the time of all runtimes, and of the widths of their intervals.
 pub(crate) fn ladder() -> Table {
     let command = "switchcost runtimes --format json";
     let narrow_percent = |run: &Run| {
@@ -480,8 +485,8 @@ pub(crate) fn ladder() -> Table {
     }
 }
 
-/// Measures hand-offs that represent all others: of a compiled runtime, of one with a just-in-time
-/// compiler, and between OS threads.
+/// Returns figures of three kinds of hand-offs: in a compiled runtime, in a runtime with a
+/// just-in-time compiler, and between OS threads.
 pub(crate) fn runtimes() -> Table {
     const NAMES: [(&str, &str); 4] = [
         ("go", "channel"),
@@ -517,17 +522,17 @@ pub(crate) fn runtimes() -> Table {
     }
 }
 
-/// Returns the hand-offs of runtimes without data.
+/// Returns the results of hand-offs in runtimes without a working set.
 fn handoffs(json: &Value) -> impl Iterator<Item = &Value> {
     let results = json["results"].as_array().into_iter().flatten();
     results.filter(|result| result["size_bytes"] == 0 && result["runtime"].is_string())
 }
 
-/// Measures what observing adds to each switch of a pinned ping-pong over a pipe.
+/// Returns figures of the time that observers add to each switch of a pinned ping-pong over a pipe.
 pub(crate) fn watchers() -> Table {
     let command = |watcher: &str| {
-        // The value is half a round trip, which perf calls an op, in nanoseconds; the observed
-        // command prints to standard error.
+        // The command prints half a round trip, which perf calls an op, in ns. The observed command
+        // prints to stderr.
         format!(
             "{watcher} taskset -c 1 perf bench sched pipe -l 100000 2>&1 | awk '/usecs\\/op/ {{print $1 * 500}}'"
         )
@@ -575,8 +580,8 @@ pub(crate) fn watchers() -> Table {
     }
 }
 
-/// Measures pages and comparisons of records. Two interleaved processes that walk 64 KiB, in
-/// intervals of 100 instructions, have 164 rows per segment.
+/// Returns figures of pages and comparisons of large records. Two interleaved processes that
+/// traverse 64 KiB, simulated in intervals of 100 instructions, have 164 rows per segment.
 pub(crate) fn report() -> Table {
     let page = |what: &str, record: &str, seconds: f64, mib: f64| {
         let command = format!("switchcost report {record} -o $out/page.html");
@@ -626,8 +631,8 @@ pub(crate) fn report() -> Table {
     }
 }
 
-/// Compares hand-offs under the ordinary scheduler with those of an independent ping-pong, by the
-/// ping-pong's CPU time.
+/// Returns figures of hand-offs with ordinary scheduling policies, compared with the CPU time of an
+/// independent ping-pong.
 pub(crate) fn ordinary() -> Table {
     const POLICIES: [(&str, &str, u8); 2] =
         [("SCHED_OTHER", "other", 0), ("SCHED_BATCH", "batch", 3)];

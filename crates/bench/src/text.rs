@@ -1,9 +1,9 @@
-//! Text that is the same on every machine: words of an invented language, of which a few are much
-//! more frequent than the rest.
+//! Generates text that is the same on every machine: words of an invented language, of which a few
+//! are much more frequent than the rest.
 
 use std::io::{self, BufWriter, Write};
 
-/// First argument that makes this program print the text; the number of bytes follows.
+/// First argument that makes this program print the text. The number of bytes follows.
 pub(crate) const ARGUMENT: &str = "--text";
 
 const VOCABULARY: u64 = 4_000;
@@ -31,7 +31,8 @@ fn write_text(into: impl Write, bytes: usize) -> io::Result<()> {
     file.flush()
 }
 
-/// Draws a word. The product of two random numbers favours small numbers.
+/// Draws a word. The product of two random numbers favours small numbers, which stand for frequent
+/// words.
 fn word(dice: &mut Lcg) -> String {
     let number = dice.below(VOCABULARY) * dice.below(VOCABULARY) / VOCABULARY;
     let mut letters = Lcg(number + 1);
@@ -41,7 +42,7 @@ fn word(dice: &mut Lcg) -> String {
         .collect()
 }
 
-/// A linear congruential generator (Knuth's MMIX), whose output does not depend on the version of a
+/// A linear congruential generator (Knuth's MMIX). Its output does not depend on the version of a
 /// library.
 struct Lcg(u64);
 

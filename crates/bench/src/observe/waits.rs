@@ -1,5 +1,5 @@
-//! A program that times the cost of its own waits: it reads a byte, then walks through its memory.
-//! A partner sends one or two bytes at a time, so that some reads wait and others do not.
+//! A program that times the cost of its own waits. The program reads a byte, and then traverses its
+//! memory. A partner sends one or two bytes at a time, so that some reads wait and others do not.
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
@@ -15,14 +15,15 @@ use switchcost_host::usage::own_switches;
 
 use crate::lines::{cycle, follow, touch, zeros};
 
-/// First argument that selects the program that waits; the program's size in KiB, and the partner's
-/// CPU, size in KiB and pause in microseconds follow.
+/// First argument that makes this program the one that waits. Its size in KiB follows, then the
+/// partner's CPU, size in KiB and pause in microseconds.
 pub(crate) const ARGUMENT: &str = "--waits";
 
-/// First argument that selects the partner; its size in KiB and its pause follow.
+/// First argument that makes this program the partner. Its size in KiB and its pause in
+/// microseconds follow.
 pub(crate) const PARTNER: &str = "--partner";
 
-/// Part of the run in which the program times itself, since its start; `observe` traces from
+/// Time since the start in which the program times itself. `observe` traces system calls from
 /// earlier until later.
 const TIMED: Range<Duration> = Duration::from_millis(1_500)..Duration::from_millis(4_200);
 const END: Duration = Duration::from_secs(5);
@@ -30,18 +31,18 @@ const END: Duration = Duration::from_secs(5);
 const WALKS: usize = 4;
 const WALK_BYTES: usize = 8 << 10;
 
-/// Positions of the timed intervals after the read: position 0 follows the read, position 1 the
-/// call that counts switches.
+/// Positions of the timed intervals after the read. Position 0 follows the read, and position 1 the
+/// system call that counts switches.
 pub(super) const POSITIONS: RangeInclusive<usize> = 2..=2 + WALKS;
 
-/// Fraction of the values, the largest ones, that is left out as in `observe`, because the host had
-/// the CPU meanwhile: one in this many.
+/// The largest values are left out, one in this many, as in `observe`, because the host had the CPU
+/// meanwhile.
 const CUT: usize = 100;
 
-/// Intervals of each round, for the rounds with a wait or those without.
+/// Times of the intervals in each round, in ns, for rounds with a wait or for rounds without.
 type Arm = Vec<[f64; 1 + WALKS]>;
 
-/// Prints the cost of a wait in the timed intervals, in nanoseconds.
+/// Prints the cost of a wait over all timed intervals, in ns.
 pub(crate) fn play(words: &[String]) -> io::Result<()> {
     let [kib, cpu, partner @ ..] = words else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -92,7 +93,7 @@ fn time_rounds(bytes: usize, mut from: impl Read) -> io::Result<[Arm; 2]> {
     Ok(arms)
 }
 
-/// Returns the time of user code after a call that never waits, in nanoseconds.
+/// Returns the time of `work` in ns. A system call that never waits precedes the work.
 fn time_ns(work: impl FnOnce()) -> f64 {
     black_box(parent_id());
     let start = Instant::now();
@@ -100,7 +101,7 @@ fn time_ns(work: impl FnOnce()) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// Returns the additional time of all intervals together after waits, in nanoseconds.
+/// Returns the additional time of all intervals together after waits, in ns.
 fn excess_ns([others, waits]: &[Arm; 2]) -> f64 {
     let excess = |interval| mean(waits, interval) - mean(others, interval);
     (0..=WALKS).map(excess).sum()
@@ -113,7 +114,7 @@ fn mean(arm: &Arm, interval: usize) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Acts as the partner: touches its memory and sends a byte or two, repeatedly.
+/// Acts as the partner: repeatedly touches its memory, and sends one or two bytes.
 pub(crate) fn send(words: &[String]) -> io::Result<()> {
     let [kib, pause_us] = words else {
         return Err(io::ErrorKind::InvalidInput.into());
