@@ -1,4 +1,4 @@
-//! Runs many trials of each kind, a few at a time, until all trials are done or the time is up.
+//! Runs many trials of each kind of attack, a few at a time, until all are done or the time is up.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,34 +14,35 @@ use crate::outcome::Outcome;
 use crate::place::Place;
 use crate::sample;
 
-/// A kind of attack. Everything that happens in a trial follows from the trial's name.
+/// A kind of attack. The name of a trial determines everything that happens in the trial.
 pub(crate) trait Kind: Sync {
     /// Returns the first part of the names of this kind's trials.
     fn name(&self) -> &'static str;
 
-    /// Returns the size of a sample that represents all trials of the kind.
+    /// Returns the size of a sample that represents all trials of this kind.
     fn sample(&self) -> Sample;
 
     /// Returns names of trials, in any order. Only names that contain `matching` are needed. All
     /// random choices come from `random`.
     fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String>;
 
-    /// Carries out the trial that the rest of a name describes, or returns an error if there is no such trial.
+    /// Carries out the trial with the name parts `parts`, without the kind. Returns an error if
+    /// there is no such trial.
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String>;
 }
 
-/// Size of a sample that covers a kind whose trials would take hours together.
+/// Size of a sample that represents all trials of a kind, which would take hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sample {
     All,
-    /// The sample has at least this many trials for each first and each second part of the names.
+    /// At least this many trials for each first part and for each second part of the names.
     OfEachPart(usize),
-    /// The sample has one trial for each combination of a first and a second part.
+    /// At least this many trials for each combination of a first and a second part of the names.
     OfEachPair(usize),
 }
 
 impl Sample {
-    /// Keeps the first of these names that together cover all parts.
+    /// Keeps the first names that together give the sample, and removes the others.
     fn take(self, names: &mut Vec<String>) {
         let (least, is_of_pairs) = match self {
             Sample::All => return,
@@ -75,7 +76,7 @@ pub(crate) struct Campaign {
     pub(crate) matching: String,
     /// Whether a sample of each kind's trials suffices.
     pub(crate) is_sampled: bool,
-    /// Number of times that all trials are drawn.
+    /// Number of times that the trials are drawn.
     pub(crate) times: u32,
     pub(crate) at_once: usize,
 }
@@ -85,9 +86,9 @@ pub(crate) struct Count {
     kind: &'static str,
     passed: usize,
     pub(crate) failed: usize,
-    /// Reasons why trials did nothing, with the number of trials for each.
+    /// Reasons why trials attacked nothing, with the number of trials for each.
     untried: BTreeMap<String, usize>,
-    /// Number of trials for which there was no time.
+    /// Number of trials that were not run for lack of time.
     late: usize,
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn time_of_day() -> u64 {
 }
 
 impl Campaign {
-    /// Runs trials of a kind until the given time.
+    /// Runs the trials of a kind until all are done or the time `until` has come.
     pub(crate) fn attack(&self, kind: &dyn Kind, until: Instant) -> Result<Count, String> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let place = sample::place(&self.program)?;
@@ -159,7 +160,7 @@ impl Campaign {
         }
     }
 
-    /// Repeats one trial, and reports it in full.
+    /// Repeats the trial with this name, and reports it in full.
     pub(crate) fn repeat(&self, kind: &dyn Kind, name: &str) -> Result<Count, String> {
         let mut count = Count {
             kind: kind.name(),

@@ -1,4 +1,4 @@
-//! Makes one random change to a file's content.
+//! Makes one random change to the content of a file.
 
 mod json;
 mod parquet_file;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::form::{self, Columns, Records};
 use crate::table::{Change, Form};
 
-/// Limits of number types that programs use, and numbers next to these limits.
+/// Limits of number types, and numbers next to these limits.
 const NUMBERS: [&str; 24] = [
     "0",
     "1",
@@ -40,7 +40,7 @@ const NUMBERS: [&str; 24] = [
     "1e308",
     "-9223372036854775808",
 ];
-/// Texts that have a meaning for a terminal, a page or a file system, and texts that have none.
+/// Texts with a meaning for a terminal, a page or a file system, and ordinary texts.
 const WORDS: [&str; 12] = [
     "",
     "\\u001b[31m",
@@ -65,17 +65,18 @@ const VALUES: [&str; 8] = [
     "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]",
     "{\"unknown\":\"x\"}",
 ];
-/// Longest piece that a change deletes or doubles, in bytes.
+/// Length in bytes of the longest piece that a change deletes or doubles.
 const LONGEST_PIECE: usize = 64;
 
 /// A file with one change.
 pub(crate) struct Changed {
     pub(crate) file: Vec<u8>,
-    /// Path of the changed value, if known: kind of line and case, keys, and indices in lists.
+    /// Path of the changed value, from the kind of the line and its case to keys and list indices;
+    /// `None` if unknown.
     pub(crate) at: Option<String>,
 }
 
-/// Returns the file with one change and correct checksums; `None` if this kind of change is
+/// Returns a file with one change and corrected checksums; `None` if this kind of change is
 /// impossible in the file.
 pub(crate) fn changed(
     form: Form,
@@ -97,7 +98,7 @@ pub(crate) fn changed(
 
 fn lines(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed> {
     let mut bodies = form::bodies(file);
-    // A piece may be a whole line.
+    // A deleted or doubled piece may be a whole line.
     if change == Change::Piece && bodies.len() > 1 && random.random_bool(0.5) {
         let at = random.random_range(0..bodies.len());
         if random.random_bool(0.5) {
@@ -130,7 +131,7 @@ fn lines(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed
     })
 }
 
-/// Returns the kind of a line and its case; empty for a record that is a single object.
+/// Returns the kind of a record's line and its case; empty if the record is a single object.
 fn title(body: &[u8]) -> String {
     let line: Value = serde_json::from_slice(&[body, b"}"].concat()).unwrap_or_default();
     let kind = line["line"].as_str().unwrap_or_default();
@@ -139,7 +140,8 @@ fn title(body: &[u8]) -> String {
         .map_or_else(|| kind.to_owned(), |case| format!("{kind} {case}"))
 }
 
-/// Changes an object. Returns its body, without the closing bracket, and the path of the change.
+/// Changes a JSON object. Returns its text without the closing bracket, and the path of the change;
+/// `None` if the change is impossible.
 fn object(change: Change, mut body: Vec<u8>, random: &mut ChaCha8Rng) -> Option<(Vec<u8>, String)> {
     body.push(b'}');
     let (mut changed, path) = change_json(change, &body, random)?;
@@ -173,7 +175,7 @@ fn change_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<(
     ))
 }
 
-/// Deletes or doubles a field or element, with the comma before or after it.
+/// Deletes or doubles a field or list element, with a comma before or after it.
 fn delete_or_double(text: &[u8], member: &Range<usize>, random: &mut ChaCha8Rng) -> Vec<u8> {
     if random.random_bool(0.5) {
         let twice = [&text[member.clone()], b",", &text[member.clone()]].concat();
@@ -258,7 +260,7 @@ fn another_byte(byte: u8, random: &mut ChaCha8Rng) -> u8 {
     .expect("seven")
 }
 
-/// Returns the positions of numbers in a text.
+/// Returns the ranges of the decimal numbers in a text.
 fn numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let starts = (0..bytes.len()).filter(|&at| is_digit(at) && (at == 0 || !is_digit(at - 1)));
@@ -284,8 +286,8 @@ fn parquet(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Chang
     })
 }
 
-/// Changes a byte of a record's head or body, or of an unpacked column of a chunk; or deletes or doubles a piece, which may be a whole
-/// record.
+/// Changes a trace file: a byte of a record's head or body, or of an unpacked column of a chunk, or
+/// deletes or doubles a piece, which may be a whole record.
 fn trace(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
     let mut trace = Records::parse(file);
     let at = random.random_range(0..trace.records.len());

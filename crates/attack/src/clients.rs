@@ -1,4 +1,4 @@
-//! Clients of `observe --listen`, both well-behaved and hostile.
+//! Attacks `observe --listen` by clients, both well-behaved and hostile.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,12 +17,12 @@ use crate::place::Place;
 use crate::run::{LONGEST, Run, Running};
 use crate::table::{self, Client, Then};
 
-/// Longest time until a client is served. Usually that is at once, or after half a second if all
-/// places are taken; on a busy machine much more.
+/// Longest time until a client is served. A client is usually served at once, or after half a
+/// second if there is no free connection, but on a busy machine much later.
 const SERVED_AGAIN_WITHIN: Duration = Duration::from_secs(5);
-/// Longest time until a signal is answered, whatever clients do.
+/// Longest time until the program ends after a signal, whatever the clients do.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
-/// Largest resident memory that the program may have, in KiB.
+/// Largest resident memory that the program may use, in KiB.
 const MOST_MEMORY_KIB: u64 = 200 << 10;
 
 pub(crate) struct Clients(Vec<Client>);
@@ -72,7 +72,8 @@ impl Kind for Clients {
                 running.end(LONGEST).reported()
             )));
         };
-        // From the first answer on, the program has all the resources that it needs by itself.
+        // After the first answer, the program has allocated everything that it needs without
+        // further clients.
         if let Err(why) = is_served(address) {
             return Ok(Outcome::Failed(format!(
                 "{why}: {}",
@@ -91,7 +92,7 @@ impl Kind for Clients {
     }
 }
 
-/// Returns the address that the program prints.
+/// Waits for the address that the program prints; `None` if it prints none in time.
 fn address(place: &Place, running: &Running<'_>) -> Option<SocketAddr> {
     let start = Instant::now();
     while start.elapsed() < LONGEST && running.is_there() {
@@ -107,10 +108,10 @@ fn address(place: &Place, running: &Running<'_>) -> Option<SocketAddr> {
     None
 }
 
-/// Starts all clients at once, and returns the connections that stay open.
+/// Starts all clients at once, and returns their connections that stay open.
 fn attack(client: &Client, address: SocketAddr) -> Result<Vec<TcpStream>, String> {
     let sends = client.sends.replace("{host}", &address.to_string());
-    // Every letter is one byte, as the table says.
+    // Every letter in the table stands for one byte.
     let bytes: Vec<u8> = sends.chars().map(|letter| letter as u8).collect();
     thread::scope(|scope| {
         let threads: Vec<_> = (0..client.count)
@@ -129,8 +130,8 @@ fn play(client: &Client, bytes: &[u8], address: SocketAddr) -> Result<Option<Tcp
     let is_sent = send(client, bytes, &mut stream);
     if client.reads {
         let answer = answer(&mut stream);
-        // A client that is refused before it has sent everything may lose the answer together with
-        // the rest of its request.
+        // If a client is refused before it has sent its whole request, the answer may be lost
+        // together with the rest of the request.
         let may_be_lost = !is_sent && answer.is_empty();
         if !may_be_lost
             && !client
@@ -171,7 +172,7 @@ fn connect(address: SocketAddr) -> Result<TcpStream, String> {
     Ok(stream)
 }
 
-/// Sends bytes, and returns whether all were accepted.
+/// Sends the bytes of a client. Returns true if the program accepted all of them.
 fn send(client: &Client, bytes: &[u8], stream: &mut TcpStream) -> bool {
     let Some(pause) = client.every_ms.map(Duration::from_millis) else {
         return (0..client.repeat).all(|_| stream.write_all(bytes).is_ok());
@@ -205,7 +206,8 @@ fn is_served(address: SocketAddr) -> Result<(), String> {
     Err(format!("no client is served any more: {last:.80?}"))
 }
 
-/// Returns the program's memory in KiB, number of descriptors, and number of threads.
+/// Returns the program's resident memory in KiB, its number of file descriptors, and its number of
+/// threads.
 fn used(running: &Running<'_>) -> (u64, usize, usize) {
     let folder = format!("/proc/{}", running.child.id());
     let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
@@ -220,7 +222,8 @@ fn used(running: &Running<'_>) -> (u64, usize, usize) {
     (memory.unwrap_or(0), count("fd"), count("task"))
 }
 
-/// Checks that the program releases all memory, descriptors and threads of the clients.
+/// Checks that the program has released the memory, file descriptors and threads that it used for
+/// clients.
 fn is_small_again(running: &Running<'_>, before: &(u64, usize, usize)) -> Result<(), String> {
     let start = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Runs each subcommand in each environment.
+//! Runs each subcommand in each unusual environment.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use crate::table::{self, Environment};
 use crate::verb::{self, Verb};
 use crate::whole::Whole;
 
-/// Programs that set up an environment. If one of them fails, its message begins with its own name.
+/// Programs that set up an environment. The error messages of these programs begin with their
+/// names.
 const MAKERS: [&str; 11] = [
     "unshare:", "setpriv:", "prlimit:", "mount:", "strace:", "chrt:", "taskset:", "setarch:",
     "nice:", "env:", "sh:",
@@ -86,7 +87,8 @@ impl Kind for Environments {
         if environment.killed && is_ended_by_limit(&ran) {
             return Ok(judge::is_tidy(place, &bystander).into());
         }
-        // Texts may differ in the other environment, and results that nobody else sees may exist.
+        // Texts may differ in another environment, and results in a private mount are invisible
+        // here.
         let is_visible = !environment.wrap.iter().any(|word| word.contains("{made}"));
         let whole = if is_visible {
             whole.with_other_texts()
@@ -139,8 +141,8 @@ fn is_as_promised(
     }
 }
 
-/// Whether a limit ended the program, through the kernel or through the program's own answer to
-/// SIGXCPU (exit code 128 plus the signal's number).
+/// Returns true if a resource limit ended the program: the kernel killed it, or it ended itself
+/// after SIGXCPU with exit code 128 plus the signal's number.
 fn is_ended_by_limit(ran: &Ran) -> bool {
     ran.code() == Some(152)
         || ran

@@ -1,15 +1,15 @@
-//! Checksums of each format (docs/formats), which are corrected after a change.
+//! Corrects the checksums of each file format (docs/formats) after a change.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
-/// Beginning of the last field of a record's line.
+/// Beginning of the last field of a record's line, which has the checksum.
 const CHECK: &[u8] = b",\"check\":\"";
-/// Key of a simulation's checksum in the footer, followed by the prefix that Thrift gives to a text
-/// of 16 bytes.
+/// Key of the checksum in the footer of a simulation's record, and the prefix that Thrift writes
+/// before a text of 16 bytes.
 const SIMULATION_CHECK: &[u8] = b"switchcost.record.checksum.xxh3\x18\x10";
 const DIGITS: usize = 16;
 
-/// Returns the bodies of all lines, without checksums and closing brackets.
+/// Returns the text of each line of a record, without its checksum and closing bracket.
 pub(crate) fn bodies(file: &[u8]) -> Vec<Vec<u8>> {
     let lines = file
         .split(|byte| *byte == b'\n')
@@ -19,7 +19,7 @@ pub(crate) fn bodies(file: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Returns the lines, each with the checksum of all lines up to it.
+/// Returns a record's lines, each with a checksum over all lines up to it.
 pub(crate) fn sealed_lines(bodies: &[Vec<u8>]) -> Vec<u8> {
     let (mut file, mut check) = (Vec::new(), 0);
     for body in bodies {
@@ -31,8 +31,8 @@ pub(crate) fn sealed_lines(bodies: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// Returns the record of a simulation with the checksum of all its bytes. A record without a field
-/// for the checksum stays unchanged.
+/// Returns the record of a simulation with a corrected checksum. A record without a checksum stays
+/// unchanged.
 pub(crate) fn sealed_simulation(mut file: Vec<u8>) -> Vec<u8> {
     let Some(at) = last(&file, SIMULATION_CHECK).map(|at| at + SIMULATION_CHECK.len()) else {
         return file;
@@ -54,7 +54,7 @@ fn last(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
         .rposition(|window| window == wanted)
 }
 
-/// A trace as a list of records, each with kind, flags and body.
+/// A trace file as a list of records: kind and flags, and body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Records {
     magic: Vec<u8>,
@@ -66,8 +66,8 @@ const HEAD_BYTES: usize = 32;
 const CHUNK: u8 = 2;
 const INDEX: u8 = 3;
 const FOOTER: u8 = 4;
-/// Number of bytes that six sums take in the index before the chunks. Each chunk's entry begins
-/// with the position of the chunk in the file.
+/// Length in bytes of the six sums at the beginning of the index. An entry for each chunk follows,
+/// which begins with the position of the chunk in the file.
 const INDEX_SUMS: usize = 48;
 const INDEX_ENTRY: usize = 32;
 
@@ -89,8 +89,7 @@ impl Records {
         }
     }
 
-    /// Returns the file with correct lengths, numbers, checksums, and positions of chunks in the
-    /// index.
+    /// Returns the file with corrected lengths, record numbers, checksums, and positions of chunks.
     pub(crate) fn sealed(mut self) -> Vec<u8> {
         self.place();
         let mut file = self.magic;
@@ -108,7 +107,7 @@ impl Records {
         file
     }
 
-    /// Computes the positions of the chunks and of the index.
+    /// Corrects the positions of the chunks and of the index.
     fn place(&mut self) {
         let begins: Vec<u64> = self
             .records
@@ -150,7 +149,7 @@ fn write(body: &mut [u8], at: usize, number: u64) {
     }
 }
 
-/// A chunk as its head and its unpacked columns.
+/// A chunk of a trace: its head, and its unpacked columns.
 pub(crate) struct Columns {
     head: Vec<u8>,
     pub(crate) columns: Vec<Vec<u8>>,
@@ -162,7 +161,7 @@ const ENTRY: usize = 12;
 const MOST_UNPACKED: usize = 64 << 20;
 
 impl Columns {
-    /// Splits a record's body into columns; `None` if the record is not a chunk.
+    /// Unpacks the columns of a record's body; `None` if the record is not a chunk.
     pub(crate) fn new(kind: [u8; 4], body: &[u8]) -> Option<Columns> {
         let (head, rest) = body
             .split_at_checked(CHUNK_HEAD)
@@ -184,7 +183,7 @@ impl Columns {
         })
     }
 
-    /// Returns the chunk as a record's body, with all columns unpacked.
+    /// Returns the chunk as the body of a record, with all columns unpacked.
     pub(crate) fn body(&self) -> Vec<u8> {
         let mut body = self.head.clone();
         for (number, column) in self.columns.iter().enumerate() {

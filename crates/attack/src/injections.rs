@@ -1,5 +1,4 @@
-//! Trials in which strace makes system calls fail: either a single call of a task, or all calls
-//! from one on.
+//! Makes system calls fail by strace: a single call of a task, or all calls from one on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +15,7 @@ use crate::run::{Ran, Run};
 use crate::table::{self, Injection};
 use crate::verb::{self, Verb};
 
-/// Largest number of calls that strace can count.
+/// Largest call number that strace can count.
 const MOST: usize = 65_535;
 
 pub(crate) struct Injections {
@@ -24,8 +23,8 @@ pub(crate) struct Injections {
     injections: Vec<Injection>,
 }
 
-/// For each call, two positions in the sequence of a task's calls: the first call by the program's
-/// own code, and the last call of the task with the most.
+/// For each system call, two numbers in the sequence of a task's calls: that of the first call by
+/// the program's own code, and that of the last call in the task with the most calls.
 type Calls = BTreeMap<String, (usize, usize)>;
 
 impl Injections {
@@ -37,7 +36,8 @@ impl Injections {
         }
     }
 
-    /// Returns the calls of an undisturbed run of a subcommand; empty if strace is not permitted.
+    /// Counts the system calls in an undisturbed run of a subcommand; empty if strace is not
+    /// permitted.
     fn calls(&self, place: &Place, verb: &Verb) -> Calls {
         place.clear();
         let names: Vec<&str> = self
@@ -59,8 +59,8 @@ impl Injections {
     }
 }
 
-/// Whether the name of any trial of this subcommand can match. The calls are counted only then,
-/// because counting takes as long as a run.
+/// Returns true if a trial of this subcommand can have a name that contains `matching`. Calls are
+/// counted only for these subcommands, because counting takes a whole run.
 fn may_match(verb: &str, matching: &str) -> bool {
     matching.strip_prefix("injections/").is_none_or(|rest| {
         format!("{verb}/").starts_with(rest) || rest.starts_with(&format!("{verb}/"))
@@ -88,8 +88,8 @@ fn traced<'a>(place: &'a Place, verb: &'a Verb, expression: &[&str]) -> Run<'a> 
     run
 }
 
-/// Returns the position of the first call that neither the loader nor the runtime makes, and the
-/// position of any task's last call. `None` if no task makes the call.
+/// Returns the numbers of the first call that neither the loader nor the runtime makes, and of the
+/// last call in the task with the most calls; `None` if no task makes this system call.
 fn counted(log: &str, name: &str) -> Option<(usize, usize)> {
     let first = log.split_whitespace().next()?;
     let mut of_task: BTreeMap<&str, usize> = BTreeMap::new();
@@ -178,8 +178,8 @@ impl Kind for Injections {
     }
 }
 
-/// Checks that the program explains the failure. No explanation is expected if the failing call is
-/// the one that prints messages.
+/// Checks that the program reports the failure. A report is not expected if the failing system call
+/// is the one that prints messages.
 fn is_explained(call: &str, on: &str, ran: &Ran) -> Result<(), String> {
     let is_refused = call == "write" && (on == "+" || ran.stderr.is_empty());
     if is_refused {

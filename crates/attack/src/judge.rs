@@ -1,4 +1,4 @@
-//! Conditions that must hold after any run, whatever the attack was.
+//! Conditions that must hold after any run, whatever the attack.
 
 use crate::leftovers::{Condition, await_none};
 use crate::place::Place;
@@ -6,11 +6,11 @@ use crate::run::Ran;
 use crate::verb::Verb;
 use crate::whole::Whole;
 
-/// Numbers of the signals by which the kernel ends a faulty program: SIGABRT, SIGBUS, SIGSEGV,
-/// SIGILL, SIGFPE, SIGSYS, SIGTRAP.
+/// Numbers of the signals that a faulty program gets: SIGABRT, SIGBUS, SIGSEGV, SIGILL, SIGFPE,
+/// SIGSYS, SIGTRAP.
 const FAULTS: [i32; 7] = [6, 7, 11, 4, 8, 31, 5];
 
-/// Checks that the run had no panic, fault or hang.
+/// Checks that a run had no panic, no fault and no hang.
 pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
     let has_panicked = ran.code() == Some(101)
         || ran.stderr.contains("panicked at")
@@ -25,10 +25,10 @@ pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
     }
 }
 
-/// Checks that a run that failed says on standard error what is wrong and what to do. `trace check`
-/// instead prints this as its result.
+/// Checks that a failed run says on stderr what is wrong and what to do. `trace check` prints its
+/// findings as its result instead.
 pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
-    // A terminal also gets colours and the codes that leave another screen.
+    // On a terminal the text also has colours and the codes that leave the alternate screen.
     let lines = ran.stderr.replace("\u{1b}[?1049l", "\n");
     let text = console::strip_ansi_codes(&lines);
     let has = |start: &str| text.lines().any(|line| line.starts_with(start));
@@ -45,13 +45,13 @@ pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
     }
 }
 
-/// Whether the exit code is that of a failed command, and the output names the command's failure.
+/// Returns true if the run reports that the command it started has failed.
 fn is_of_command(ran: &Ran) -> bool {
     ran.stderr.contains("' ended with ")
 }
 
-/// Checks that no process and no temporary file remains, and that the bystander process still runs
-/// as before.
+/// Checks that no process and no temporary file of the run remains, and that the bystander process
+/// is unchanged.
 pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String> {
     await_none(|| place.processes())?;
     let (found, left) = (place.bystander()?, place.temporary());
@@ -67,7 +67,7 @@ pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String
     }
 }
 
-/// Checks all conditions for a run that ended by itself.
+/// Checks all conditions for a run that ended without a signal.
 pub(crate) fn judge_run(
     verb: &Verb,
     place: &Place,

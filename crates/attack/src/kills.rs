@@ -14,7 +14,7 @@ use crate::run::{LONGEST, Ran, Running};
 use crate::table::{self, Kill, Victim};
 use crate::verb::{self, Verb};
 
-/// Longest time until a program that catches a signal ends: a second, or two on a busy machine.
+/// Longest time until a program that catches a signal ends: one second, or two on a busy machine.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 pub(crate) struct Kills {
@@ -125,7 +125,7 @@ impl Kind for Kills {
     }
 }
 
-/// Sends the signal, and returns whether a process could receive it.
+/// Sends the signal of a trial. Returns false if no process could receive the signal.
 fn send(
     place: &Place,
     running: &Running<'_>,
@@ -135,8 +135,8 @@ fn send(
     let signal = kill.signal()?;
     let program = Pid::from_child(&running.child);
     if kill.victim == Victim::Program {
-        // The process has not been waited for, so the number is still its own, whether or not it
-        // has ended.
+        // The process has not been waited for, so its PID is not reused, even if the process has
+        // ended.
         kill_process(program, signal).map_err(|error| error.to_string())?;
         return Ok(true);
     }
@@ -153,8 +153,8 @@ fn send(
     Ok(victim.is_some_and(|victim| kill_process(victim, signal).is_ok()))
 }
 
-/// Checks that the signal ended the program, either before the program could catch it or with the
-/// documented exit code.
+/// Checks that the signal ended the program, either directly or with exit code 128 plus the
+/// signal's number.
 fn is_ended_by(kill: &Kill, ran: &Ran) -> Result<(), String> {
     judge::is_orderly(ran)?;
     let number = kill.signal()?.as_raw();

@@ -1,5 +1,5 @@
-//! Processes that remain after a trial, and the state of the bystander process, which no trial may
-//! affect.
+//! Finds processes that remain after a trial, and reads the state of the bystander process, which
+//! no trial may affect.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest time for which a process may outlive its run.
+/// Longest time that a process of a trial may outlive its run.
 const TIME_TO_GO: Duration = Duration::from_secs(10);
 
-/// Returns the processes of a trial: those whose environment contains a path below this folder.
+/// Returns the PIDs of a trial's processes, whose environment contains a path in this folder.
 pub(crate) fn marked(folder: &Path) -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -23,7 +23,8 @@ pub(crate) fn marked(folder: &Path) -> Vec<i32> {
     numbers.filter(has_mark).collect()
 }
 
-/// Waits until none of the processes remains; ends and reports those that do not end.
+/// Waits until none of the processes remains. Processes that do not end in time are killed, and
+/// reported as an error.
 pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String> {
     let start = Instant::now();
     loop {
@@ -40,7 +41,7 @@ pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String>
     }
 }
 
-/// Describes processes and the calls in which they wait.
+/// Describes processes by their command lines and the system calls in which they wait.
 pub(crate) fn described(processes: &[i32]) -> String {
     let read = |pid: &i32, file: &str| {
         fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
@@ -60,15 +61,15 @@ pub(crate) fn described(processes: &[i32]) -> String {
         .join("; ")
 }
 
-/// Kills the given processes of the trial.
+/// Kills the given processes, which must belong to a trial.
 pub(crate) fn kill(processes: &[i32]) {
     for pid in processes.iter().filter_map(|&pid| Pid::from_raw(pid)) {
         let _ = kill_process(pid, Signal::KILL);
     }
 }
 
-/// Reduces a process state to whether the process is stopped; whether it runs or waits at that
-/// moment is ignored.
+/// Reduces the state of a process in `/proc/PID/stat` to whether the process is stopped. Whether it
+/// runs or sleeps at the moment does not matter.
 fn awake_or_not(state: &str) -> String {
     if state.starts_with(['R', 'S', 'D']) {
         "at work".to_owned()
@@ -77,7 +78,7 @@ fn awake_or_not(state: &str) -> String {
     }
 }
 
-/// State of the bystander process, of which no trial may change anything.
+/// State of the bystander process, which no trial may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
     state: String,
@@ -102,8 +103,8 @@ impl Condition {
                 .trim()
                 .to_owned()
         };
-        // After the name in brackets, priority and nice value are fields 18 and 19, and policy is
-        // 41.
+        // After the name in brackets, priority and nice value are fields 18 and 19, and the policy
+        // is field 41.
         let stat = read("stat")?;
         let fields: Vec<&str> = stat
             .rsplit(')')

@@ -1,10 +1,11 @@
-//! Attacks switchcost through its own command line, and judges its behaviour. It ends the program
-//! at any moment, lets requests to the kernel fail, and gives the program damaged files with
-//! correct checksums, hostile clients and unusual environments.
+//! Attacks switchcost through its command line, and judges its behaviour. The attacks end the
+//! program at any moment, make system calls fail, and give the program damaged files with correct
+//! checksums, hostile clients and unusual environments.
 //!
-//! The program under test is the one in the folder of this program. Everything in a trial, including
-//! random choices, follows from the trial's name, by which a failed trial is repeated. Trials have
-//! limited time and memory, and end with this program, which touches no process of others.
+//! The program under test is in the folder of this program. The name of a trial determines
+//! everything that happens in the trial, including random choices, so a failed trial is repeated by
+//! its name. Trials have limited time and memory, and end with this program. No process outside of
+//! the trials is touched.
 
 mod campaign;
 mod change;
@@ -34,7 +35,7 @@ use clap::{Parser, ValueEnum};
 
 use campaign::{Campaign, Count, Kind};
 
-/// Number of trials at a time, each of which waits for most of its duration.
+/// Number of trials that run at the same time. A trial waits for most of its duration.
 const AT_ONCE: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -95,7 +96,7 @@ struct Arguments {
     program: Option<PathBuf>,
 }
 
-/// Returns each kind of attack with its share of the time, in parts of the sum.
+/// Returns the kinds of attack. Each has its share of the time, in parts of the sum of all shares.
 fn kinds() -> Vec<(Of, u32, Box<dyn Kind>)> {
     vec![
         (Of::Clients, 2, Box::new(clients::Clients::new())),
@@ -122,7 +123,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the attacks, and returns the number of trials that failed.
+/// Runs the attacks, and returns the number of failed trials.
 fn run(arguments: Arguments) -> Result<usize, String> {
     let program = arguments.program.map_or_else(sibling_program, Ok)?;
     let seed = arguments.seed.unwrap_or_else(campaign::time_of_day);

@@ -1,4 +1,4 @@
-//! Gives files with one change and correct checksums to every command that reads such files.
+//! Gives files with one change and correct checksums to every subcommand that reads such files.
 
 mod difference;
 
@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::run::{Ran, Run};
 use crate::table::{self, Change, Format};
 
-/// Size of the address space, in MiB, for reading a file of some kilobytes.
+/// Limit on the address space in MiB for a run that reads a file of some kilobytes.
 const MEMORY_MIB: u64 = 1024;
 
 pub(crate) struct Mutants(Vec<Format>);
@@ -121,8 +121,7 @@ fn run(place: &Place, words: &[String], file: &str) -> Ran {
     .whole()
 }
 
-/// Checks that the output contains no control characters for a terminal, and that all numbers in it
-/// are valid.
+/// Checks that the output contains no control characters for a terminal, and only valid numbers.
 fn is_fit_to_show(ran: &Ran) -> Result<(), String> {
     let is_command = |letter: char| {
         letter.is_control() && !"\n\t".contains(letter) || matches!(letter, '\u{202a}'..='\u{202e}')

@@ -4,10 +4,10 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// The program broke a promise; the text says what happened.
+    /// The program broke a promise; the text says how.
     Failed(String),
-    /// Nothing was tried; the text says why: the run had already ended, made no such call, or is
-    /// impossible here.
+    /// The trial attacked nothing; the text says why. The run may have ended before, or the attack
+    /// may be impossible here.
     Untried(String),
 }
 

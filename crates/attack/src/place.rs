@@ -1,4 +1,4 @@
-//! A folder with inputs and room for results, and a bystander process that sleeps for most of the
+//! A folder with inputs and room for results, and a bystander process, which sleeps for most of the
 //! time.
 
 use std::cell::RefCell;
@@ -13,11 +13,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::leftovers::{Condition, marked};
 use crate::whole::Whole;
 
-/// Variable in the program's environment that contains the path of the place's folder.
+/// Environment variable of the trials' processes, which contains the path of the place's folder.
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
-/// Script of a process with a light load, even on a busy machine: it uses a seventh of a CPU, and
-/// writes a few words each hundredth of a second.
+/// Perl script of the bystander process, which uses about a seventh of a CPU, and writes 200 bytes
+/// every ten milliseconds.
 const BYSTANDER: &str = "for (;;) { $i = 0; $i++ while $i < 120000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.
@@ -27,8 +27,8 @@ pub(crate) struct Place {
     folder: tempfile::TempDir,
     pub(crate) program: PathBuf,
     bystander: Child,
-    /// Results of undisturbed runs in this place by subcommand, or the reason why the subcommand
-    /// does not run.
+    /// Result of an undisturbed run of each subcommand, or the reason why the subcommand does not
+    /// run here.
     pub(crate) wholes: RefCell<BTreeMap<String, Result<Whole, String>>>,
 }
 
@@ -39,7 +39,7 @@ impl Place {
             .prefix("attack-")
             .tempdir()
             .map_err(reported)?;
-        // The bystander does not outlive the thread that started it.
+        // The bystander process ends with the thread that started it.
         let bystander = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "perl", "-e", BYSTANDER])
             .stdin(Stdio::null())
@@ -72,17 +72,17 @@ impl Place {
         self.path("made").join(name)
     }
 
-    /// Returns the processes of this place, however they were started.
+    /// Returns the PIDs of this place's processes, however they were started.
     pub(crate) fn processes(&self) -> Vec<i32> {
         marked(self.folder())
     }
 
-    /// Returns the state of the bystander process, which has nothing to do with the trials.
+    /// Returns the state of the bystander process.
     pub(crate) fn bystander(&self) -> Result<Condition, String> {
         Condition::read(self.bystander.id())
     }
 
-    /// Empties all folders except those of the inputs.
+    /// Empties all folders except that of the inputs.
     pub(crate) fn clear(&self) {
         for name in EMPTIED {
             let _ = fs::remove_dir_all(self.path(name));
@@ -90,7 +90,8 @@ impl Place {
         }
     }
 
-    /// Returns the temporary files that remain, and unfinished files next to compiled runtimes.
+    /// Returns temporary files that remain after a run, and unfinished files next to compiled
+    /// runtimes.
     pub(crate) fn temporary(&self) -> Vec<String> {
         let names = |folder: &str| {
             let entries = fs::read_dir(self.path(folder))
@@ -104,7 +105,7 @@ impl Place {
         names("tmp").chain(drafts).collect()
     }
 
-    /// Returns a word of a table with its placeholders replaced.
+    /// Replaces the placeholders in a word of a table, such as `{in}` by the folder of inputs.
     pub(crate) fn expanded(&self, word: &str) -> String {
         let mut word = word.replace("{bystander}", &self.bystander.id().to_string());
         for name in ["in", "made", "scratch", "state", "tmp"] {
@@ -130,7 +131,7 @@ fn open_to_all(folder: &Path) -> std::io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o777))
 }
 
-/// Returns the folder of the repository, which contains the samples.
+/// Returns the root folder of the repository, which contains the samples.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

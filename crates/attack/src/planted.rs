@@ -1,5 +1,5 @@
-//! Files that another user may have planted in each place that the program chooses itself, and files that the program makes there under a
-//! umask of 000.
+//! Plants files of another user in each place that the program chooses itself, and checks the
+//! permissions of files that the program creates there under umask 000.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::run::{Ran, Run};
 use crate::table::{self, Executed, Kept, Read};
 
-/// User ID of the other user.
+/// User ID of the other user, who plants the files.
 const OTHER: u32 = 65_533;
 /// Exit codes that docs/reference.md documents.
 const CODES: [i32; 6] = [0, 1, 2, 3, 5, 6];
@@ -73,7 +73,7 @@ impl Kind for Planted {
                 "only root can plant another user's files".to_owned(),
             ));
         }
-        // Anything in a folder that all users may write is refused for that reason.
+        // A file in a folder that all users may write to is refused for that reason.
         for folder in ["", "scratch", "state", "home"] {
             fs::set_permissions(place.path(folder), Permissions::from_mode(0o755))
                 .map_err(|error| error.to_string())?;
@@ -111,8 +111,8 @@ fn read(place: &Place, row: &Read, kind: &str) -> Result<Outcome, String> {
     planted.map_err(|error| format!("failed to plant {}: {error}", at.display()))?;
     let bystander = place.bystander()?;
     let ran = Run::new(place, &row.words).whole();
-    // The program must not remove planted files in TMPDIR; records that the state does not accept
-    // stay there.
+    // The program must not remove planted files in TMPDIR. Records that the state folder does not
+    // accept stay there.
     for folder in place
         .temporary()
         .iter()
@@ -142,8 +142,8 @@ fn execute(place: &Place, row: &Executed, kind: &str) -> Result<Outcome, String>
                 .iter()
                 .try_for_each(|file| fs::write(place.expanded(file), ""))
         })
-        // Another process writes the file, because a child of another trial could hold a copy open
-        // for writing (ETXTBSY).
+        // Another process writes the file, because the child of another trial could hold a writable
+        // copy of the descriptor (ETXTBSY).
         .and_then(|()| match row.copied {
             true => Command::new("cp")
                 .arg(&place.program)
@@ -209,7 +209,7 @@ fn keep(place: &Place, row: &Kept) -> Result<Outcome, String> {
     })
 }
 
-/// Collects the files in a folder that other users may read or write.
+/// Adds the files in a folder that other users may read or write to `open`, with their modes.
 fn gather_open(folder: &Path, open: &mut Vec<String>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

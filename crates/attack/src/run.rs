@@ -1,5 +1,5 @@
-//! A run of the program, with limits on time and memory. The run ends when this process ends, and
-//! its output goes to files.
+//! Runs the program with limits on time and memory. A run ends when this process ends, and its
+//! output goes to files.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,29 +12,29 @@ use crate::leftovers;
 use crate::place::{MARK, Place};
 use crate::terminal::Terminal;
 
-/// Longest time of a run, which exceeds that of any trial on a busy machine.
+/// Longest time of a run: more than any trial needs, even on a busy machine.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
-/// Limits of each process: on CPU time in seconds, and on written bytes.
+/// Limit on the CPU time of each process, in seconds, as an option of prlimit.
 const MOST_CPU: &str = "--cpu=120";
 const MOST_DATA: &str = "--data=8589934592";
-/// Number of bytes of output that are examined.
+/// Number of bytes of the output that are examined.
 const MOST_OUTPUT: u64 = 16 << 20;
 
-/// A run of the program, with its command and conditions.
+/// A run of the program: its command line and conditions.
 pub(crate) struct Run<'a> {
     pub(crate) place: &'a Place,
     pub(crate) words: &'a [String],
-    /// Words before the program, such as the name of a program that starts it.
+    /// Words before the program in the command line, such as `strace` with its options.
     pub(crate) wrap: Vec<String>,
     pub(crate) set: Vec<(String, String)>,
     pub(crate) unset: &'a [String],
     pub(crate) memory_mib: Option<u64>,
     pub(crate) is_on_terminal: bool,
-    /// Path of another copy of the program; `None` for the usual one.
+    /// Path of a copy of the program; `None` for the program of the place.
     pub(crate) program: Option<PathBuf>,
 }
 
-/// A run that is in progress.
+/// A run in progress.
 pub(crate) struct Running<'a> {
     pub(crate) child: Child,
     place: &'a Place,
@@ -49,9 +49,10 @@ pub(crate) struct Ran {
     pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// System calls in which the processes waited when the time was up.
+    /// System calls in which the processes waited when the time was up; empty for a run that ended
+    /// in time.
     hang: String,
-    /// Wrong state in which the run left the terminal, if any.
+    /// Wrong state in which the run left the terminal; `None` if the state is right.
     pub(crate) terminal: Option<String>,
     words: String,
 }
@@ -70,7 +71,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the program to its end, or until the time is up.
+    /// Runs the program to its end, or until [`LONGEST`] has passed.
     pub(crate) fn whole(&self) -> Ran {
         self.start().end(LONGEST)
     }
@@ -112,7 +113,7 @@ impl<'a> Run<'a> {
             command.args(["setsid", "--ctty"]);
         }
         command.args(self.wrap.iter().map(|word| place.expanded(word)));
-        // Only the program gets the variables of the trial, including PATH.
+        // Only the program gets the environment variables of the trial, including PATH.
         command
             .arg("env")
             .args(self.unset.iter().flat_map(|name| ["-u", name]));
@@ -150,7 +151,7 @@ impl Running<'_> {
         std::path::Path::new(&format!("/proc/{}/exe", self.child.id())).exists()
     }
 
-    /// Waits for the end of the run. A program that does not end in time is described and killed.
+    /// Waits for the end of the run. Processes that do not end in time are described and killed.
     pub(crate) fn end(mut self, longest: Duration) -> Ran {
         let start = Instant::now();
         let mut pause = Duration::from_micros(500);
@@ -204,7 +205,7 @@ impl Running<'_> {
 }
 
 impl Ran {
-    /// Returns the exit code, if the program ended by itself.
+    /// Returns the exit code; `None` if a signal ended the program, or if it did not end in time.
     pub(crate) fn code(&self) -> Option<i32> {
         self.status?.code()
     }
@@ -213,7 +214,7 @@ impl Ran {
         self.status?.signal()
     }
 
-    /// Describes the result in one line.
+    /// Describes the result in one line, for a report.
     pub(crate) fn reported(&self) -> String {
         let end = self
             .status

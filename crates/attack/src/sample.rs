@@ -1,4 +1,4 @@
-//! Inputs for all trials: short files of each kind that the program reads.
+//! Makes the inputs for all trials: short files of each kind that the program reads.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,7 +11,7 @@ use crate::form;
 use crate::place::{Place, repository};
 use crate::run::Run;
 
-/// Samples that are copied, each with its name in the place.
+/// Inputs that are copied from samples: the name in the place, and the path in the repository.
 const COPIES: [(&str, &str); 4] = [
     (
         "sparse.jsonl",
@@ -31,15 +31,16 @@ const COPIES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Measurements with results, cut to their first repetitions.
+/// Inputs made from measurements: the name in the place, and the name of the stored measurement.
+/// Only the first repetitions are kept.
 const MEASUREMENTS: [(&str, &str); 2] = [
     ("measured.jsonl", "li2007-isolated-quiet-01"),
     ("again.jsonl", "li2007-isolated-noisy-01"),
 ];
-/// Number of repetitions that are left in a measurement: one more than an interval needs.
+/// Number of repetitions that are kept of a measurement: one more than an interval needs.
 const REPETITIONS: u64 = 6;
 
-/// Makes a place with all inputs.
+/// Creates a place with all inputs.
 pub(crate) fn place(program: &Path) -> Result<Place, String> {
     let place = Place::new(program)?;
     fill(&place)?;

@@ -1,4 +1,4 @@
-//! The tables that define the trials, as types.
+//! Types of the tables that define the trials.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ struct Verbs {
     verb: Vec<Verb>,
 }
 
-/// Returns all subcommands.
+/// Reads the table of all subcommands under attack.
 pub(crate) fn verbs() -> Vec<Verb> {
     read::<Verbs>(include_str!("../tables/verbs.toml")).verb
 }
 
-/// Reads a table that is part of this program.
+/// Reads a table that is built into this program.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> T {
     toml::from_str(text)
         .unwrap_or_else(|error| panic!("a table of this program cannot be read: {error}"))
@@ -36,7 +36,7 @@ pub(crate) struct Kill {
     pub(crate) signal: String,
     pub(crate) victim: Victim,
     pub(crate) moments: u32,
-    /// Whether the program catches the signal and ends with 128 plus the signal's number.
+    /// Whether the program catches the signal, and ends with 128 plus the signal's number.
     #[serde(default)]
     pub(crate) answers: bool,
 }
@@ -158,7 +158,7 @@ fn default_once() -> usize {
     1
 }
 
-/// Last action of a client.
+/// What a client does after it has sent its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Then {
@@ -187,7 +187,7 @@ pub(crate) struct Format {
     pub(crate) confined: Vec<Confined>,
 }
 
-/// A part of a record whose change may affect only a part of the report.
+/// A part of a record whose change may affect only some parts of the report.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Confined {
@@ -195,7 +195,7 @@ pub(crate) struct Confined {
     pub(crate) to: Vec<String>,
 }
 
-/// Format of a file, which decides how its checksums are computed.
+/// Format of a file, which determines how its checksums are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Form {
@@ -220,7 +220,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// Returns the change that has this name in names of trials.
+    /// Returns the change with this name in the names of trials; `None` if there is none.
     pub(crate) fn named(name: &str) -> Option<Change> {
         Change::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name))
             .ok()

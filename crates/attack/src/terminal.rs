@@ -1,4 +1,4 @@
-//! A terminal for a run, and the state in which the run leaves it.
+//! A pseudoterminal for a run, and the state in which the run leaves it.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,22 +10,23 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, OutputModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
-/// Sequences that turn a mode of the terminal on, each with the sequence that turns the mode off.
+/// Modes of a terminal: a name, the sequence that turns the mode on, and the sequence that turns it
+/// off.
 const MODES: [(&str, &str, &str); 2] = [
     ("the other screen", "\u{1b}[?1049h", "\u{1b}[?1049l"),
     ("the hidden cursor", "\u{1b}[?25l", "\u{1b}[?25h"),
 ];
 
 pub(crate) struct Terminal {
-    /// The terminal's device, held open so that the modes can be read after all others have closed
-    /// it.
+    /// Device of the terminal, held open so that its modes can be read after all processes have
+    /// closed it.
     line: OwnedFd,
     before: Termios,
     reader: JoinHandle<String>,
 }
 
 impl Terminal {
-    /// Makes a terminal for the command.
+    /// Creates a terminal, and makes it the terminal of the command.
     pub(crate) fn new(command: &mut Command) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&master)
@@ -55,7 +56,8 @@ impl Terminal {
         }
     }
 
-    /// Returns the text that was shown, and what is wrong with the terminal's state.
+    /// Returns the text that was shown, and what is wrong with the terminal's state; `None` if
+    /// nothing is.
     pub(crate) fn end(self) -> (String, Option<String>) {
         let settled = std::time::Instant::now();
         // A program may restore the terminal a moment later.
@@ -84,7 +86,7 @@ impl Terminal {
     }
 }
 
-/// Reads until no process has the terminal open.
+/// Reads the output until no process has the terminal open.
 fn read(mut master: File) -> String {
     let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = master.read(&mut piece) {

@@ -1,4 +1,4 @@
-//! A subcommand under attack, and the files that it makes.
+//! A subcommand under attack, and checks of the files that it makes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use crate::place::Place;
 use crate::run::Run;
 use crate::whole::Whole;
 
-/// Bytes with which a complete result can end.
+/// Endings of a complete result.
 const ENDS: [&[u8]; 2] = [b"\n", b"</html>"];
 
-/// A subcommand's command line, and the files that it makes.
+/// A subcommand under attack: its command line, the files that it makes, and its limits.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Verb {
@@ -30,7 +30,7 @@ pub(crate) struct Verb {
     pub(crate) memory_mib: Option<u64>,
 }
 
-/// A file that a subcommand makes, and what may remain of the file after a stop.
+/// Kind of file that a subcommand makes, which determines what may remain of the file after a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Made {
@@ -49,13 +49,13 @@ impl Verb {
         }
     }
 
-    /// Whether docs/reference.md allows this exit code.
+    /// Returns true if docs/reference.md allows this exit code for the subcommand.
     pub(crate) fn may_end_with(&self, code: i32) -> bool {
         matches!(code, 0 | 1 | 2 | 3 | 5) || self.also.contains(&code)
     }
 
-    /// Returns the result of an undisturbed run, made once in each place, or the reason why the
-    /// subcommand does not run.
+    /// Returns the result of an undisturbed run, which is made once for each place, or the reason
+    /// why the subcommand does not run there.
     pub(crate) fn whole(&self, place: &Place) -> Result<Whole, String> {
         let known = place.wholes.borrow().get(&self.name).cloned();
         known.unwrap_or_else(|| {
@@ -90,8 +90,8 @@ impl Verb {
         }
     }
 
-    /// Checks that the files are complete, or as complete as promised; after success all files must
-    /// be complete.
+    /// Checks that the files are complete, or as complete as promised after a stop. After success
+    /// all files must be complete.
     pub(crate) fn check_made(
         &self,
         place: &Place,
@@ -147,8 +147,8 @@ fn check(
     }
 }
 
-/// Checks that a file can be read. In a file that was cut off only the last piece may be
-/// unreadable, which a trace reports as damage; all complete lines must be reported.
+/// Checks that a subcommand can read a file. In a file that was cut off, the last piece may be
+/// damaged, which is reported for a trace. All complete lines must be read.
 fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
     words.push(path.display().to_string());
@@ -165,7 +165,7 @@ fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     }
 }
 
-/// Finds a subcommand by name.
+/// Returns the subcommand with this name; an error if there is none.
 pub(crate) fn named<'a>(verbs: &'a [Verb], name: &str) -> Result<&'a Verb, String> {
     verbs
         .iter()

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-/// Result of an undisturbed run: its exit code and the files that it makes.
+/// Result of an undisturbed run: its exit code, and the files that it makes.
 #[derive(Clone, Debug)]
 pub(crate) struct Whole {
     pub(crate) code: i32,
@@ -17,7 +17,7 @@ impl Whole {
             .map(Vec::as_slice)
     }
 
-    /// Returns the same result without its texts, because lines differ on another terminal.
+    /// Returns the same result without comparing texts, because lines differ on another terminal.
     pub(crate) fn with_other_texts(self) -> Whole {
         Whole {
             is_same_text: false,
@@ -25,7 +25,7 @@ impl Whole {
         }
     }
 
-    /// Returns the same result without files, because files are invisible after the run.
+    /// Returns the same result for a run whose files are invisible afterwards.
     pub(crate) fn hidden(self) -> Whole {
         Whole {
             is_visible: false,

@@ -1,4 +1,4 @@
-//! Finds the values in a valid JSON text.
+//! Finds the values in a JSON text.
 
 use std::ops::Range;
 
@@ -13,13 +13,14 @@ pub(super) enum Kind {
 pub(super) struct Found {
     pub(super) kind: Kind,
     pub(super) span: Range<usize>,
-    /// Position of the value, including its key if it has one.
+    /// Range of the value in the text, with its key if it has one.
     pub(super) member: Range<usize>,
-    /// Keys and indices from the outermost to the innermost, each after a slash.
+    /// Keys and list indices from the outermost to the value, each after a slash.
     pub(super) path: String,
 }
 
-/// Returns all values, the whole text last; empty if the text is not JSON.
+/// Returns all values in a JSON text, with the whole text as the last; empty if the text is not
+/// JSON.
 pub(super) fn values(text: &[u8]) -> Vec<Found> {
     if serde_json::from_slice::<serde::de::IgnoredAny>(text).is_err() {
         return Vec::new();
@@ -51,7 +52,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads the value at the current position, whose member begins at `member`.
+    /// Reads the value at the current position. `member` is the position of its key, or of the
+    /// value if it has no key.
     fn value(&mut self, member: usize, path: String) {
         let start = self.at;
         let kind = match self.here() {
@@ -93,7 +95,7 @@ impl Scanner<'_> {
         Kind::Other
     }
 
-    /// Reads a key and the colon after it.
+    /// Reads a key and the colon after it, and returns the key.
     fn key(&mut self) -> String {
         let start = self.at + 1;
         self.word();

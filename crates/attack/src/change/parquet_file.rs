@@ -1,4 +1,4 @@
-//! Rewrites the record of a simulation with the Parquet library, with one change.
+//! Rewrites the Parquet file of a simulation's record with one change.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use rand_chacha::ChaCha8Rng;
 
 const HEAD: &str = "switchcost.record.simulation";
 
-/// Replaces the JSON object in the file's metadata.
+/// Replaces the JSON object in the file's metadata by the result of `change`; `None` if this is
+/// impossible.
 pub(super) fn with_another_head(
     file: &[u8],
     change: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
@@ -34,7 +35,7 @@ pub(super) fn with_another_head(
     write(&reader, keys, |_, _, _| None).ok()
 }
 
-/// Replaces a number or text in one row of one column.
+/// Replaces a number or text in one row of one column; `None` if this is impossible.
 pub(super) fn with_another_cell(file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
     let reader = SerializedFileReader::new(Bytes::copy_from_slice(file)).ok()?;
     let keys = reader

@@ -1,11 +1,11 @@
-//! Differences between two JSON reports, which may occur only where the record's value was changed.
+//! Checks that two JSON reports differ only where the record's change may have an effect.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Checks that all differences lie in the given parts, each of which is a path from the outermost
-/// key. Output that is not JSON passes.
+/// Checks that all differences between two JSON texts lie in the parts `to`, each of which is a
+/// path from the outermost key. Text that is not JSON passes.
 pub(super) fn is_confined(whole: &str, found: &str, to: &[String]) -> Result<(), String> {
     let (Ok(whole), Ok(found)) = (
         serde_json::from_str::<Value>(whole),
@@ -24,8 +24,8 @@ pub(super) fn is_confined(whole: &str, found: &str, to: &[String]) -> Result<(),
     }
 }
 
-/// Whether a path lies in a part of the report. The last step of the part may be the beginning of a
-/// key.
+/// Returns true if a path lies in a part of the report. The last step of the part matches any key
+/// that begins with it.
 fn is_in(path: &str, part: &str) -> bool {
     let (mut steps, mut wanted) = (path.split('/'), part.split('/').peekable());
     while let Some(want) = wanted.next() {
