@@ -114,8 +114,8 @@ pub(crate) fn cost(ns: f64) -> String {
     }
 }
 
-/// Formats an estimate in short form: its centre if the interval is above 0, the upper limit if the
-/// interval covers 0, and the interval if it is below 0.
+/// Formats an estimate in short form: the centre for an interval above 0, the upper limit for an
+/// interval that covers 0, and the interval itself if it lies below 0.
 pub(crate) fn with_bound(e: &Estimate) -> String {
     match (
         e.is_distinguishable_from_zero(),

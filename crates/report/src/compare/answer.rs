@@ -308,7 +308,7 @@ pub(super) fn intervals_hold(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns a sentence on what the width of the intervals is based on; `None` if it needs no
+/// Returns a sentence on the source of the intervals' width; `None` if the width needs no
 /// explanation.
 pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     let text = match comparison.basis {

@@ -113,8 +113,8 @@ pub(super) fn basis(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns a sentence on the prices that both costs are computed from; `None` if no cost is
-/// compared.
+/// Returns a sentence on the calibrations that the costs of both sides are computed with; `None` if
+/// no cost is compared.
 pub(super) fn pricing(comparison: &Comparison) -> Option<&'static str> {
     let is_cost = |pair: &Pair| {
         matches!(pair.quantity, Quantity::DirectShare | Quantity::CostShare)

@@ -17,7 +17,7 @@ use crate::{Entry, Grid, Page, Tone};
 /// Maximum number of subjects named for each reason in a terminal.
 const MOST_NAMED: usize = 4;
 
-/// Maximum number of records named because they have a suspect number.
+/// Maximum number of records with a suspect number that are named.
 const SUSPECTS_NAMED: usize = 3;
 
 /// Headings of the columns with the numbers of a pair, in every table of pairs.

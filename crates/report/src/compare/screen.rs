@@ -18,7 +18,7 @@ const MOST_LINES: usize = 43;
 /// Maximum number of costs in the table on the screen.
 const MOST_ROWS: usize = 20;
 
-/// Maximum number of costs named because they grew by more than the limit of `--fail-above`.
+/// Maximum number of costs beyond the limit of `--fail-above` that are named on the screen.
 const MOST_NAMED: usize = 3;
 
 /// Maximum number of reasons for missing verdicts on the screen.

@@ -28,8 +28,8 @@ pub(crate) enum Scale {
     Share,
     /// Names at the positions 0, 1, 2 and so on.
     Names(Vec<String>),
-    /// Bins at the positions 0, 1, 2 and so on. The names are those of the bins' edges, so there is
-    /// one more name than bins. The last name is empty if the last bin is open.
+    /// Bins at the positions 0, 1, 2 and so on. The names belong to the edges of the bins, so there
+    /// is one more name than bins. The last name is empty if the last bin is open.
     Edges(Vec<String>),
 }
 

@@ -581,8 +581,8 @@ impl Plane {
         html! { @for mark in drawn { (mark) } }
     }
 
-    /// Shades the stretches: named stretches in alternating shades, and a stretch without a name in
-    /// its own colour.
+    /// Shades the marked ranges of positions: ranges with names in alternating shades, and a range
+    /// without a name in its own colour.
     fn stretches(&self, stretches: &[Stretch]) -> Markup {
         html! {
             @for (i, stretch) in stretches.iter().enumerate() {

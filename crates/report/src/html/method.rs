@@ -6,8 +6,8 @@ macro_rules! pages {
     };
 }
 
-/// Pages of `docs/method`: their names and texts. Each report contains these pages, so that it can
-/// be read without the source.
+/// Pages of `docs/method`: their names and texts. Each report contains these pages, so that the
+/// report can be read without the source code.
 const PAGES: &[(&str, &str)] = pages![
     "direct-cost",
     "total-and-indirect-cost",

@@ -9,8 +9,8 @@ use crate::quantity::{
 };
 use crate::{Grid, Page};
 
-/// Least share of the service's CPU time used by threads that are not preempted, from which this
-/// share is reported.
+/// Share of the service's CPU time used by threads other than the preempted one, above which a
+/// sentence reports this share.
 const MUCH: f64 = 0.1;
 
 /// Adds sentences on the cost of cold caches after a preemption of a service, and on the cost of

@@ -83,8 +83,8 @@ pub(super) fn cost_text(cost: Option<&Estimate>) -> String {
     cost.map_or("not measured".to_owned(), with_interval)
 }
 
-/// Formats a cost for a cell: a placeholder if the row has no such cost, words if it was not
-/// measured.
+/// Formats a cost for a cell: a placeholder for `None`, and "not measured" for a cost that could
+/// not be measured.
 pub(super) fn cell(cost: &Option<Result<Estimate, String>>) -> String {
     cost.as_ref()
         .map_or(NO_NUMBER.to_owned(), |cost| cost_text(cost.as_ref().ok()))

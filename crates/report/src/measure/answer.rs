@@ -59,8 +59,8 @@ fn answer(findings: &Findings) -> String {
         .join(" ")
 }
 
-/// Returns a sentence on doubts about the headline. Doubts about the cost of data are printed with
-/// that cost, if the answer names it.
+/// Returns a sentence on doubts about the headline; `None` if there are none. Doubts about the cost
+/// of data are printed next to that cost.
 fn suspicion(finding: &CaseFinding) -> Option<String> {
     let names = finding.doubts_of_switch();
     let what = if finding.direct_ns.is_some() {
@@ -321,8 +321,8 @@ fn reason(finding: &CaseFinding) -> &'static str {
     }
 }
 
-/// Returns a sentence on the largest indirect cost of all sizes; `None` if the answer names it
-/// already.
+/// Returns a sentence on the largest indirect cost of all sizes; `None` if the answer names this
+/// cost already.
 fn largest(
     findings: &Findings,
     headline: &CaseFinding,
@@ -353,7 +353,8 @@ fn largest(
 /// Half-width of an interval, as a share of its centre, above which the centre is not printed.
 const WIDE: f64 = 0.4;
 
-/// Returns true if only the interval is printed, because it is wide or the core was shared.
+/// Returns true if only the interval of a cost is printed, because the interval is wide or the core
+/// was shared.
 fn is_rough(finding: &CaseFinding, cost: &Estimate) -> bool {
     cost.relative_half_width() > WIDE || is_shared(finding)
 }

@@ -8,7 +8,7 @@ use crate::Entry;
 /// the caption.
 #[derive(Clone, Copy)]
 pub(super) struct Condition {
-    /// Name of the column.
+    /// Heading of the table column with this condition.
     pub(super) name: &'static str,
     /// Formats a case's value of this condition for the column.
     pub(super) value: fn(&Case) -> String,

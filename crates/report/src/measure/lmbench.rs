@@ -79,8 +79,9 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
     grid
 }
 
-/// Returns the cell with the cost of a hand-off as lmbench defines it, with the reload of the
-/// working set: total time minus the time of the work alone, divided by the number of hand-offs.
+/// Returns the cell with the cost of a hand-off by lmbench's definition, which includes the reload
+/// of the working set: total time minus the time of the work alone, divided by the number of
+/// hand-offs.
 fn entry(finding: &CaseFinding) -> Entry {
     match (&finding.verdict, &finding.handoff_cost()) {
         (Verdict::NotMeasured { .. }, _) => unmeasured_cell(finding),

@@ -20,7 +20,7 @@ const MOST_ROWS: usize = 20;
 /// colours.
 const MOST_BEHIND: usize = 7;
 
-/// Least number of stretches of the window for a chart over time.
+/// Least number of periods of the observed window that gives a chart over time.
 const FEWEST_STRETCHES: usize = 2;
 
 /// Drawn end of a range without an upper end, as a multiple of the largest known end.
@@ -295,7 +295,8 @@ fn course(name: &str, title: &str, height: &str) -> Chart {
     Chart::new(name, title, x, Axis::new(Scale::Zero, height))
 }
 
-/// Returns two points at the same height: the start and the end of a stretch.
+/// Returns two points at the same height, at the start and the end of a period of the observed
+/// window.
 fn steps(stretch: &Stretch, height: f64, text: String) -> [Point; 2] {
     let until = format!("until {} s", number(stretch.to_seconds));
     [

@@ -12,8 +12,8 @@ use crate::{Entry, Grid, Page};
 /// Maximum number of rows on one screen.
 const MOST_ROWS: usize = 3;
 
-/// Adds a table of the programs that ran while the observed tasks waited for a CPU or were off it,
-/// with a row for each program.
+/// Adds a table with a row for each program that ran while an observed task waited for a CPU or was
+/// off the CPU.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let all = rows(findings);
     if all.is_empty() {

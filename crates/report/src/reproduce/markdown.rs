@@ -1,5 +1,5 @@
-//! Renders a paper as one page of Markdown: each claim, its published numbers, and the numbers
-//! found here, below the figure that it refers to.
+//! Renders a paper as one page of Markdown. Each claim, with its published numbers and the numbers
+//! found here, stands below the figure or table that the claim is about.
 
 use std::fmt::Write;
 

@@ -12,7 +12,7 @@ use crate::Page;
 /// show their first entry only.
 const MOST_LINES: usize = 35;
 
-/// Maximum number of commands named because they left no result.
+/// Maximum number of commands without a result that are named on the screen.
 const MOST_FAILED: usize = 3;
 
 /// Adds the screen for all papers to a page.

@@ -18,7 +18,7 @@ enum Shown {
     Nothing,
     /// An upper limit, because the interval covers 0 and the centre is above 0.
     LessThan(f64),
-    /// The interval, because it covers 0 and the centre is below 0.
+    /// The interval instead of a cost, because the interval covers 0 and the centre is below 0.
     EitherWay,
 }
 

@@ -7,8 +7,8 @@ use crate::listing::first_few;
 use crate::measure::conditions::label;
 use crate::measure::row::starred;
 
-/// Remarks for flags, worst first. Flags that the table shows are omitted: an interval that covers
-/// 0 has a bound, and each number has half its interval next to it.
+/// Remarks for flags, worst first. Flags that the table already shows are omitted: an interval that
+/// covers 0 is shown as a bound, and half the interval stands next to each number.
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
