@@ -1,5 +1,5 @@
-//! Results of a paper from other days or machines. A verdict stands only if these results agree
-//! with it.
+//! Results of a paper from other days or machines. A verdict of the new result is kept only if
+//! these results agree.
 //!
 //! An interval covers the variation of a number within a run, or between runs within an hour, but
 //! not between days or machines. So a verdict is inconclusive if another result does not share it.
@@ -21,7 +21,7 @@ impl Earlier {
     ///
     /// # Errors
     ///
-    /// If the file was not written by `reproduce`, or is about another paper.
+    /// Returns an error if the file was not written by `reproduce`, or is about another paper.
     pub fn read(file: &str, text: &str, paper: Paper) -> Result<Earlier, EarlierError> {
         let found = StoredPaper::read(text, paper)?;
         let claims = found
@@ -45,8 +45,8 @@ impl Earlier {
         (!terms.is_empty()).then_some(terms)
     }
 
-    /// Returns true if all numbers equal those of `exhibits`, so that the file is a copy of this
-    /// result. Different results may share single counts, but not all numbers.
+    /// Returns true if all numbers of this result equal those of `exhibits`, so that one is a copy
+    /// of the other. Different results may share single counts, but not all numbers.
     fn is_same(&self, exhibits: &[Exhibit]) -> bool {
         let mut claims = exhibits.iter().flat_map(|exhibit| &exhibit.claims);
         claims.all(|claim| {

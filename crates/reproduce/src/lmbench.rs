@@ -34,7 +34,8 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     )]
 }
 
-/// Returns the cost of a hand-off with the reload of the array in ns, as lmbench defines it.
+/// Returns the cost of a hand-off by lmbench's definition, which includes the reload of the array,
+/// in ns.
 fn cost(
     records: &Records,
     (tasks, kib): (u32, u64),

@@ -14,7 +14,7 @@ pub enum Effort {
 /// The machine on which steps are run, and choices for the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// Facts about the machine.
+    /// CPUs, kernel and settings of the machine.
     pub host: &'a HostManifest,
     /// CPU with the fewest interrupts, for isolated runs.
     pub quiet_cpu: CpuId,

@@ -43,7 +43,8 @@ impl Stored {
     /// Reads a result from the text of a file that `reproduce` wrote, and judges its claims.
     ///
     /// # Errors
-    /// If the text has another format, or has no result of this paper.
+    ///
+    /// Returns an error if the text has another format, or has no result of this paper.
     pub fn judge(text: &str, paper: Paper) -> Result<Stored, EarlierError> {
         let stored = StoredPaper::read(text, paper)?;
         // Without records, the exhibits have only titles and notes.

@@ -114,8 +114,8 @@ fn one(records: &Records, setting: Setting, number: usize) -> Result<[(u64, f64)
         .map_err(|_| format!("{sizes} of {SIZES} sizes were measured"))
 }
 
-/// Returns the blocks with the wanted settings, and the array sizes in bytes. A machine with one
-/// CPU has no blocks with isolation.
+/// Returns the blocks, each with one run of each wanted setting, and the array sizes in bytes. A
+/// machine with one CPU has no blocks with isolation.
 fn blocks(records: &Records, wanted: &[usize]) -> Result<(Vec<Block>, [u64; SIZES]), String> {
     let mut sizes = [0; SIZES];
     let mut block = |number: usize| -> Result<Block, String> {

@@ -476,9 +476,9 @@ fn prefetched(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms, ""))
 }
 
-/// Returns the ratio of the largest cost to the cost of the smallest array, for region 2, at a
-/// stride that is not prefetched. With a sequential traversal, the cost of a reload is small
-/// compared with the noise.
+/// Returns the ratio of the largest cost to the cost of the smallest array, at a stride that is not
+/// prefetched, for the claim on region 2. With a sequential traversal, the cost of a reload is
+/// small compared with the noise.
 fn rise(records: &Records) -> Result<Found, String> {
     let all = points_of_one_run(records.measured(GRID)?.1, Access::Rmw, STRIDES[2]);
     let points = clear(all.clone());
@@ -501,8 +501,8 @@ fn rise(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the ratio of the cost of each array size to that of the next smaller one, for region 2,
-/// from half of the last-level cache to its full size.
+/// Returns the ratio of the cost of each array size to that of the next smaller one, from half of
+/// the last-level cache to its full size, for the claim on region 2.
 fn grows(records: &Records) -> Result<Found, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let mut points = rmw(records)?;
@@ -584,7 +584,8 @@ fn beyond(records: &Records) -> Result<Points, String> {
     }
 }
 
-/// Returns the ratio of the cost of each array size to that of the next smaller one, for region 3.
+/// Returns the ratio of the cost of each array size to that of the next smaller one, for region 3
+/// (from the size of the last-level cache on).
 fn uneven(records: &Records) -> Result<Found, String> {
     Ok(Found::new(steps_up(&beyond(records)?), ""))
 }

@@ -350,7 +350,7 @@ fn scaled(sample: Sample, by: f64) -> Sample {
 }
 
 /// Returns the smallest of some ratios, and the inverse of the largest. Both are below 1 if one
-/// number falls and another rises. Which ones do is not known in advance.
+/// number falls and another rises. Which number falls is not known in advance.
 fn detrended_ratio(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
     let found = moves(records, overhead, &between.map(|designs| (set, designs)))?;
     let all: Vec<Interval> = found

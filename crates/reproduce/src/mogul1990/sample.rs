@@ -24,8 +24,8 @@ pub(super) const LARGER: [[&str; 2]; 2] = [["1a", "1b"], ["2a", "2b"]];
 
 pub(super) type Outcome = Result<Found, String>;
 
-/// A number of one trial, and its values with each batch of segments left out once; no such values
-/// if they are unknown.
+/// A number of one trial, and its values with each batch of segments left out once. The list of
+/// values is empty if they are unknown.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) trial: u64,

@@ -20,9 +20,9 @@ use crate::{Effort, Exhibit, Records, Site, Step, Table};
 const TRIALS: u64 = 3;
 const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 2500];
 
-/// Ways of indexing and tagging caches, named as for `--vary`: by virtual addresses with process
-/// numbers, by physical tags with virtual indices, so that all processes share the kernel's lines,
-/// and by physical addresses.
+/// Ways of indexing and tagging caches, named as for `--vary`: virtual addresses with process
+/// numbers (`vivt`), physical tags with virtual indices (`vipt`), with which all processes share
+/// the kernel's lines, and physical addresses (`pipt`).
 const ADDRESSINGS: [&str; 3] = ["vivt", "vipt", "pipt"];
 
 /// Returns the name of a design with one way of addressing the caches.
