@@ -128,8 +128,8 @@ impl Read for FileWithBar {
     }
 }
 
-/// Draws a bar on stderr, or hides it if the terminal cannot redraw a line or notices are turned
-/// off.
+/// Draws a bar on stderr. The bar is hidden if the terminal cannot redraw a line, or if notices are
+/// turned off.
 fn drawn(bar: ProgressBar) -> ProgressBar {
     if terminal::cursorless().is_some() || messages::is_quiet() {
         ProgressBar::hidden()

@@ -80,7 +80,7 @@ pub(crate) fn folder() -> Result<PathBuf, NoHome> {
     home::state().map(|state| state.join("runs"))
 }
 
-/// Longest time that a process may hold a lock. A process that holds it longer has hung.
+/// Longest time that a process may hold a lock. A process that holds the lock longer has hung.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
 /// Waits for a lock that only one run may hold at a time. The lock is held while the returned file

@@ -57,8 +57,8 @@ impl Destination {
     }
 }
 
-/// Opens a device, a FIFO or an open file for writing. Returns an error if another user may have
-/// placed it as a trap.
+/// Opens a device, a FIFO or an open file for writing. Returns an error if the path may be a trap
+/// that another user has placed.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
     let folder = folder_of(path);
     // The check is done before opening, because opening may wait for a reader, and again on the

@@ -197,7 +197,8 @@ fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Fa
     )))
 }
 
-/// Checks that there is a CPU for all other tasks, or that the user accepts that they wait.
+/// Checks that there is a CPU for all other tasks, or that the user lets these tasks wait
+/// (`--only-cpu`).
 fn check_others(
     arguments: &InjectArguments,
     host: &HostManifest,
@@ -402,8 +403,8 @@ fn announce(found: &Undisturbed, plan: &Plan) {
     );
 }
 
-/// Returns the CPUs for all other tasks: those not in `taken`, or if none is left, those that the
-/// measurement uses only at times.
+/// Returns the CPUs for all other tasks: the allowed CPUs except `taken`. If none is left, CPUs
+/// that the measurement uses only at times are returned.
 fn remaining_cpus(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     let but = |taken: &[Option<CpuId>]| -> Vec<CpuId> {
         host.cpus_allowed

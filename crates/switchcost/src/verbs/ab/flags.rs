@@ -42,7 +42,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Parses the given flags of `measure`, and adds those that one of many runs needs.
+    /// Parses the given flags of `measure`, and adds the flags that one of many runs needs.
     pub(super) fn new(given: &[String], cpu: Option<CpuId>, time: Time) -> Result<Flags, Failure> {
         let command = ["switchcost", "measure"]
             .into_iter()

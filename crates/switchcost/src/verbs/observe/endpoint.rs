@@ -37,8 +37,8 @@ pub(super) struct Endpoint {
     next_at: Instant,
 }
 
-/// State that the observation and the endpoint's thread share. Each holds the lock only while it
-/// reads or stores a value.
+/// State that the observation and the endpoint's thread share. Both threads hold the lock only
+/// while they read or store a value.
 struct Shared(Mutex<State>);
 
 struct State {
@@ -64,7 +64,7 @@ impl Shared {
     }
 }
 
-/// A bound address. Requests are queued, but not answered yet.
+/// A TCP address that is bound and listens. Requests are queued, but not answered yet.
 pub(super) struct Address {
     listener: TcpListener,
     asked: SocketAddr,

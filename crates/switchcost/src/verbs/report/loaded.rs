@@ -42,7 +42,7 @@ enum Content {
 }
 
 impl Loaded {
-    /// Reads a record of any kind and analyses it.
+    /// Reads a record of any kind, and analyses its content.
     pub(crate) fn read(source: impl Into<Source>) -> Result<Self, Failure> {
         let source = source.into();
         refuse_trace(&source)?;

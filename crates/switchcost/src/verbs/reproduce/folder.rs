@@ -17,7 +17,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder, or creates it.
+    /// Opens the folder of a site, which is created if it does not exist.
     pub(super) fn open(path: Option<&Path>) -> Result<Folder, Failure> {
         type Make = fn(&Path) -> std::io::Result<()>;
         let (path, make): (_, Make) = match path {

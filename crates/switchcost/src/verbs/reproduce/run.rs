@@ -23,7 +23,7 @@ use crate::messages::say;
 use crate::records::simulation;
 use crate::signals::Interrupt;
 
-/// Returns the command line of a step, as a user would type it.
+/// Returns the command line of a step in the form in which a user would type it.
 pub(super) fn line(step: &Step) -> String {
     let own = std::iter::once("switchcost".to_owned()).chain(step.arguments.iter().map(|word| {
         match word.as_str() {

@@ -38,7 +38,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Returns the quantum in instructions; `None` if it ends no time slices.
+    /// Returns the quantum in instructions; `None` if the order has no quantum that ends time
+    /// slices.
     fn quantum(self) -> Option<u64> {
         (self.schedule != Schedule::LongestQuantum).then_some(self.quantum_instructions)
     }

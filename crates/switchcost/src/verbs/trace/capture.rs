@@ -314,9 +314,9 @@ impl Session {
         self
     }
 
-    /// Begins a trace, and starts the thread that writes it, which inherits this thread's CPUs. In
-    /// the kernel's own order of tasks, the thread must not disturb the traced CPU. In a scheduled
-    /// order, both CPUs are equally busy.
+    /// Begins a trace file, and starts the thread that writes the file. The thread inherits this
+    /// thread's CPUs. In the kernel's own order of tasks, the thread must not use the traced CPU.
+    /// In a scheduled order, both CPUs are equally busy.
     fn recorder(&self, into: File, is_redacted: bool) -> Result<Recorder<File>, WriteTraceError> {
         let _guard = match (
             self.is_as_run(),

@@ -1,4 +1,4 @@
-//! `trace info`, `check` and `head`: show the content of a trace, and check it.
+//! `trace info`, `check` and `head`: show and check the content of a trace.
 
 use std::fs::File;
 use std::io::{BufReader, Read};

@@ -20,9 +20,9 @@ use crate::verbs::inject::recorded;
 /// Number of multiplications in the loop: about 40 ms, twice the time that `inject` needs.
 const STEPS: &str = "48000000";
 
-/// Periods, each with the footprints that are measured at it. A short period is better, because the
-/// result grows with the number of preemptions and the noise does not. Touching a larger footprint
-/// takes a whole period.
+/// Periods, each with its measured footprints. A short period is better, because the result grows
+/// with the number of preemptions and the noise does not. Touching a larger footprint takes a whole
+/// short period.
 const GROUPS: [(&str, [Bytes; 2]); 2] = [
     ("100us", [Bytes::kib(256), Bytes::mib(1)]),
     ("250us", [Bytes::mib(4), Bytes::mib(16)]),

@@ -128,8 +128,8 @@ fn takes_gzip(fields: &[Header<'_>]) -> bool {
     weight(fields, "accept-encoding", "gzip") > Some(0.0)
 }
 
-/// Chooses OpenMetrics if the client gives it at least the weight of plain text, and Prometheus'
-/// text otherwise.
+/// Chooses the format of metrics: OpenMetrics if the client gives this format at least the weight
+/// of plain text, otherwise Prometheus' text.
 fn form(fields: &[Header<'_>]) -> Form {
     let open_metrics = weight(fields, "accept", "application/openmetrics-text");
     let text = weight(fields, "accept", "text/plain").unwrap_or(0.0);
