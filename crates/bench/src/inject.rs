@@ -85,7 +85,7 @@ fn direct(shell: &Shell) -> Row {
 }
 
 /// Compares the reload of a pointer chase by `inject` with the chase's own timing. The reload of a
-/// loop without data is subtracted, because it is that of the kernel's lines.
+/// loop without data is subtracted, because such a loop reloads only lines of the kernel.
 fn reload(shell: &Shell, (kib, steps): (usize, u32)) -> Row {
     let inject = |command: &str| {
         let json = shell.json(&format!(
