@@ -68,8 +68,8 @@ pub(crate) fn kill(processes: &[i32]) {
     }
 }
 
-/// Reduces the state of a process in `/proc/PID/stat` to whether the process is stopped. Whether it
-/// runs or sleeps at the moment does not matter.
+/// Reduces the state of a process in `/proc/PID/stat`: running and sleeping are the same, because
+/// only a stopped process has been affected.
 fn awake_or_not(state: &str) -> String {
     if state.starts_with(['R', 'S', 'D']) {
         "at work".to_owned()

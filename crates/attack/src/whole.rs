@@ -17,7 +17,8 @@ impl Whole {
             .map(Vec::as_slice)
     }
 
-    /// Returns the same result without comparing texts, because lines differ on another terminal.
+    /// Marks the result as one whose texts are not compared with those of other runs, because lines
+    /// differ on another terminal.
     pub(crate) fn with_other_texts(self) -> Whole {
         Whole {
             is_same_text: false,
@@ -25,7 +26,8 @@ impl Whole {
         }
     }
 
-    /// Returns the same result for a run whose files are invisible afterwards.
+    /// Marks the result as one whose files cannot be checked, because they are invisible after the
+    /// run.
     pub(crate) fn hidden(self) -> Whole {
         Whole {
             is_visible: false,

@@ -24,8 +24,8 @@ pub(super) fn is_confined(whole: &str, found: &str, to: &[String]) -> Result<(),
     }
 }
 
-/// Returns true if a path lies in a part of the report. The last step of the part matches any key
-/// that begins with it.
+/// Returns true if a path lies in a part of the report. The last step of the part also matches
+/// longer keys with the same beginning.
 fn is_in(path: &str, part: &str) -> bool {
     let (mut steps, mut wanted) = (path.split('/'), part.split('/').peekable());
     while let Some(want) = wanted.next() {
