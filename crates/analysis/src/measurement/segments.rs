@@ -1,14 +1,15 @@
-//! Divides a sequence of points into as few straight pieces as the points allow.
+//! Divides a sequence of points into straight pieces, as few as the points allow.
 
-/// Maximum number of pieces: the small, rising and large regions, and one more for a machine with a
-/// third cache.
+/// Largest number of straight pieces: one each for small, rising and large sizes, and one more for
+/// a machine with a third cache level.
 const MOST_PIECES: usize = 4;
-/// Least number of points of a piece: two points always lie on a line, so a third is needed.
+/// Least number of points in a piece. Two points always lie on a line, so a third is necessary.
 const FEWEST_POINTS: usize = 3;
-/// Largest distance of a point from a line, in standard errors, that counts as on the line.
+/// Largest distance of a point from a line, in standard errors, at which the point counts as on the
+/// line.
 const ON_THE_LINE: f64 = 2.0;
 
-/// A point of a curve and the standard error of its height.
+/// A point of a curve, with the standard error of its height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) x: f64,
@@ -16,13 +17,14 @@ pub(crate) struct Point {
     pub(crate) sigma: f64,
 }
 
-/// Returns the last point of each piece except the last piece; empty if one line suffices.
+/// Returns the index of the last point of each piece except the last piece; empty if a single line
+/// fits.
 ///
 /// The method is piecewise linear least squares by dynamic programming (Bellman 1961, "On the
-/// approximation of curves by line segments using dynamic programming"). The pieces are not joined,
-/// because a cost may jump between two sizes. The number of pieces minimises Schwarz's criterion
+/// approximation of curves by line segments using dynamic programming"). The pieces need not join,
+/// because a cost may jump between two sizes. The number of pieces minimizes Schwarz's criterion
 /// (1978, "Estimating the dimension of a model") with known errors: the weighted sum of squares
-/// plus ln n for each of two coefficients per piece and for each cut.
+/// plus ln n for each of the parameters, which are two coefficients per piece, and each cut.
 pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
     let n = points.len();
     let tables = best_tables(points);
@@ -37,8 +39,8 @@ pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
     move_behind(points, trace_back(&tables, pieces, n))
 }
 
-/// Moves cuts to a later point while the first point of a piece still lies on the line of the piece
-/// before. A short piece fits whatever its first points are.
+/// Moves each cut to a later point as long as the first point of the next piece lies on the line of
+/// the piece before. Without this step, a short next piece may begin too early.
 fn move_behind(points: &[Point], mut cuts: Vec<usize>) -> Vec<usize> {
     let sums = Sums::sum(points);
     let mut start = 0;
@@ -56,16 +58,16 @@ fn move_behind(points: &[Point], mut cuts: Vec<usize>) -> Vec<usize> {
     cuts
 }
 
-/// Best division of the points up to some point into a given number of pieces.
+/// Best division of the first points of a curve into a given number of pieces.
 #[derive(Clone, Copy, Debug)]
 struct Best {
     cost: f64,
-    /// Number of points before the last piece.
+    /// Number of points before the last piece of the division.
     before: usize,
 }
 
-/// Returns tables of the best divisions: `tables[m][j]` divides the first j points into m + 1
-/// pieces.
+/// Returns tables of the best divisions. `tables[m][j]` is the best division of the first j points
+/// into m + 1 pieces.
 fn best_tables(points: &[Point]) -> Vec<Vec<Best>> {
     let n = points.len();
     let sums = Sums::sum(points);
@@ -108,13 +110,14 @@ fn trace_back(tables: &[Vec<Best>], pieces: usize, n: usize) -> Vec<usize> {
     cuts
 }
 
-/// Running sums, about a centre, that give the best line through any range of points.
+/// Prefix sums of the points about their centre, from which the best line through any range of
+/// points is computed.
 struct Sums {
     centre: (f64, f64),
     sums: Vec<[f64; 6]>,
 }
 
-/// Best line through some points: centre, slope, and weighted squares around the line.
+/// Best line through a range of points: centre, slope, and weighted sum of squares about the line.
 struct Line {
     x: f64,
     y: f64,
@@ -144,7 +147,8 @@ impl Sums {
         }
     }
 
-    /// Returns the line through the points from `start` up to, not including, `end`: at least two.
+    /// Returns the best line through the points from `start` to before `end`, which must be at
+    /// least two.
     fn line(&self, start: usize, end: usize) -> Line {
         let [w, wx, wy, wxx, wxy, wyy] =
             std::array::from_fn(|i| self.sums[end][i] - self.sums[start][i]);
@@ -157,14 +161,15 @@ impl Sums {
         }
     }
 
-    /// Returns the height of a point above the line through other points.
+    /// Returns the height of `point` above the best line through the points from `start` to before
+    /// `end`.
     fn above_line(&self, start: usize, end: usize, point: &Point) -> f64 {
         let line = self.line(start, end);
         point.y - self.centre.1 - line.y - line.slope * (point.x - self.centre.0 - line.x)
     }
 
-    /// Returns the weighted squares about the best line through the points from `start` up to, not
-    /// including, `end`; infinite for too few points.
+    /// Returns the weighted sum of squares about the best line through the points from `start` to
+    /// before `end`; infinite if there are fewer than [`FEWEST_POINTS`].
     fn cost(&self, start: usize, end: usize) -> f64 {
         if end < start + FEWEST_POINTS {
             return f64::INFINITY;

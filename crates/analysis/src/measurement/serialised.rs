@@ -1,5 +1,5 @@
-//! Serialises findings whose JSON differs from their types: flattened fields, or a number without
-//! the reason for its absence.
+//! Serializes findings whose JSON form differs from the Rust type: flattened fields, and numbers
+//! without the reason for their absence.
 
 mod conditions;
 
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 pub use conditions::Conditions;
 pub(crate) use conditions::{conditions, conditions_if_any};
 
-/// Serialises the number, or null if there is none, whatever the reason.
+/// Serializes the number, or null if there is none. The reason for its absence is left out.
 pub(crate) fn or_null<T: Serialize, S: Serializer>(
     found: &Option<Result<T, String>>,
     serializer: S,

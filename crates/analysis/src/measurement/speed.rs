@@ -1,75 +1,79 @@
-//! Derives the core's speed over a run from the probes around every batch. The speed makes costs at
-//! different clocks comparable, and distinguishes cycles on an unshared core from those on a shared
-//! one.
+//! Computes the core clock over a run from the probes around every batch. With the core clock,
+//! costs at different clocks are comparable. The probes also show in which rounds the core was
+//! shared.
 
 use switchcost_record::{Batch, Batches, CoreClock, Cycles, MeasureRecord};
 use switchcost_units::{TickRate, Ticks};
 
 use crate::statistics::order_statistics::{nearest_rank, trimmed_mean};
 
-/// Share of the fastest speeds that is ignored: up to one in fifty may be chance or a probe cut
-/// short.
+/// Quantile of the probes' times that counts as the fastest. Up to one in fifty probes may be too
+/// short by chance.
 const FASTEST: f64 = 0.02;
 
-/// Largest relative difference of the probes before and after a batch: a larger one means that the
-/// speed changed during the batch, or that a probe was disturbed.
+/// Largest relative difference between the probes before and after a batch, at which the core clock
+/// counts as steady. A larger difference means that the clock changed during the batch, or that a
+/// probe was disturbed.
 const STEADY_WITHIN: f64 = 0.04;
 
-/// Number of consecutive probes per moment of the run. A single probe has the clock's resolution,
-/// on some machines ten nanoseconds, which is two hundredths of a chain. The probes of one moment
-/// take less than a millisecond together.
+/// Number of consecutive probes over which a mean is taken (a moment of the run). The mean is
+/// necessary, because a single probe has only the resolution of the clock. On some machines that is
+/// ten nanoseconds, two hundredths of a chain. The probes of one moment together take less than a
+/// millisecond.
 const MOMENT: usize = 32;
 
-/// Number of moments that show the core's best speed: a few seconds of measurement.
+/// Number of moments from which the least ratio of a core is known: a few seconds of measurement.
 const MOMENTS_TO_KNOW: usize = 200;
 
-/// Relative difference of ratios within which two runs count as shared with the same kind of load.
+/// Relative difference between two ratios within which two runs count as shared with the same kind
+/// of load.
 const ALIKE_WITHIN: f64 = 0.1;
 
-/// Least number of costs on a shared core from which the cost of sharing is derived.
+/// Least number of known costs on a shared core from which the cost of sharing is computed.
 const POINTS_TO_KNOW: usize = 8;
 
-/// Largest ratio of a time on half of a core to the time on a whole core.
+/// Largest possible ratio of a time on half of a core to the time on a whole core.
 const TWICE: f64 = 2.0;
 
-/// Core speed derived from a run's probes.
+/// Core clock and core sharing in a run, computed from the probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Speed {
     rate: TickRate,
     overhead: f64,
-    /// Step of the clock in ticks, derived from the probes: equal probes may differ by one step.
+    /// Granularity of the clock in ticks, computed from the probes. Equal probes may differ by one
+    /// such step.
     step: f64,
-    /// Median ticks of the chain over all moments, that is, at the core's usual speed: the
-    /// reference speed of all costs.
+    /// Median time of the multiplication chain over all moments, in ticks. All costs are scaled to
+    /// the core clock of this median, the reference clock.
     reference_chain: f64,
-    /// Least and usual ratio of the additions' time to the chain's.
+    /// Least ratio of the additions' time to the multiplications' time over all moments.
     least_ratio: f64,
     usual_ratio: f64,
-    /// Number of moments from which the least and the usual ratio come.
+    /// Number of moments from which the ratios were computed.
     moments: usize,
-    /// Largest ratio of the additions' time to the chain's on an unshared core.
+    /// Largest ratio of the additions' time to the multiplications' time at which the core counts
+    /// as unshared.
     unshared_below: f64,
-    /// Core cycles of the multiplication chain; `None` if they are not known.
+    /// Number of core cycles of the multiplication chain; `None` if unknown.
     chain_cycles: Option<f64>,
-    /// Core cycles per second at the usual speed; `None` if the cycles of a multiplication are not
-    /// known.
+    /// Reference clock in hertz; `None` if the number of cycles of a multiplication is unknown.
     hertz: Option<f64>,
     fastest_hertz: Option<f64>,
 }
 
-/// State of the core in a cycle.
+/// State of the core during a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// The core is not shared.
+    /// The other hardware thread of the core is idle.
     Unshared,
-    /// A core shared with another hardware thread.
+    /// The other hardware thread of the core is busy.
     Shared,
-    /// A core whose speed changed within the cycle, or a cycle with a disturbed probe.
+    /// The core clock changed during the round, or a probe was disturbed.
     Unsteady,
 }
 
 impl Speed {
-    /// Derives the speed from all cycles of a record; `None` if it has none.
+    /// Computes the core clock from all rounds of a record; `None` if there are none.
     pub(crate) fn new(record: &MeasureRecord) -> Option<Speed> {
         Speed::speed_of_cycles(
             &record.header.core_clock,
@@ -78,7 +82,7 @@ impl Speed {
         )
     }
 
-    /// Derives the speed from these cycles.
+    /// Computes the core clock from these windows of rounds; `None` if there are none.
     pub(crate) fn speed_of_cycles(
         clock: &CoreClock,
         rate: TickRate,
@@ -118,24 +122,25 @@ impl Speed {
         })
     }
 
-    /// Returns the core cycles per second at the reference speed.
+    /// Returns the reference clock in hertz; `None` if unknown.
     pub(crate) fn hertz(&self) -> Option<f64> {
         self.hertz
     }
 
-    /// Returns the core cycles per second at the fastest speed seen.
+    /// Returns the fastest core clock of the run in hertz; `None` if unknown.
     pub(crate) fn fastest_hertz(&self) -> Option<f64> {
         self.fastest_hertz
     }
 
-    /// Returns the least ratio of the additions' time to the chain's; `None` if there are too few
-    /// probes to know the core's best speed.
+    /// Returns the least ratio of the additions' time to the multiplications' time; `None` if there
+    /// are too few moments for a reliable value.
     pub(crate) fn least_ratio(&self) -> Option<f64> {
         (self.moments >= MOMENTS_TO_KNOW).then_some(self.least_ratio)
     }
 
-    /// Returns the largest ratio of a cost on a shared core to one on an unshared core. It comes from earlier runs that were shared as much
-    /// as this one, if there are enough; otherwise it is 2, since two hardware threads have half of a core each.
+    /// Returns the largest ratio of a cost on a shared core to the same cost on an unshared core.
+    /// The source is earlier runs that were shared to the same degree, if there are enough.
+    /// Otherwise the ratio is 2, because each of two hardware threads has half of the core.
     pub(crate) fn most_of_sharing(&self, clock: &CoreClock) -> f64 {
         let is_alike = |ratio: f64| (ratio / self.usual_ratio - 1.0).abs() < ALIKE_WITHIN;
         let alike = clock
@@ -152,7 +157,8 @@ impl Speed {
         }
     }
 
-    /// Returns the time of the additions divided by that of the chain, in these batches together.
+    /// Returns the time of the additions over the time of the multiplications, summed over these
+    /// batches.
     pub(crate) fn ratio(&self, batches: &[Batch]) -> f64 {
         let sum = |ticks: fn(&Batch) -> (Ticks, Ticks)| {
             let both = |(before, after): (Ticks, Ticks)| {
@@ -163,27 +169,28 @@ impl Speed {
         sum(|batch| batch.addition_ticks) / sum(|batch| batch.chain_ticks)
     }
 
-    /// Converts ticks to nanoseconds, not scaled to the reference speed.
+    /// Converts ticks to nanoseconds, without scaling to the reference clock.
     pub(crate) fn ns(&self, ticks: Ticks) -> f64 {
         signed(ticks) * 1e9 / self.rate.0 as f64
     }
 
-    /// Converts ticks of a batch to nanoseconds at the reference speed.
+    /// Converts ticks of a batch to nanoseconds, scaled to the reference clock.
     pub(crate) fn scaled_ns(&self, ticks: Ticks, batch: &Batch) -> f64 {
         let (before, after) = batch.chain_ticks;
         let probed = (net(before, self.overhead) + net(after, self.overhead)) / 2.0;
         self.ns(ticks) * self.reference_chain / self.counted_chain(batch).unwrap_or(probed)
     }
 
-    /// Returns the chain's time at the clock that the CPU itself counted over a batch; probes can
-    /// only interpolate this clock. Returns `None` without such a count.
+    /// Returns the multiplication chain's time in ticks from the core cycles that the CPU counted
+    /// over the batch; `None` without a count. The count is more precise than the probes, which
+    /// only interpolate the core clock.
     fn counted_chain(&self, batch: &Batch) -> Option<f64> {
         let (cycles, ticks) = batch.counted.filter(|(cycles, _)| *cycles > 0)?;
         Some(self.chain_cycles? * ticks.0 as f64 / cycles as f64)
     }
 
-    /// Whether the core was shared during these batches, judged only by their probes: judging by
-    /// the batches' times would favour short batches.
+    /// Returns the state of the core during these batches. The result depends only on the probes,
+    /// because a decision by the batches' own times would favour short ones.
     pub(crate) fn sharing(&self, batches: &[Batch]) -> Sharing {
         let net = |(before, after): (Ticks, Ticks)| {
             (net(before, self.overhead), net(after, self.overhead))
@@ -192,8 +199,8 @@ impl Speed {
             let (before, after) = net(batch.chain_ticks);
             before.min(after) * (1.0 + STEADY_WITHIN) + self.step >= before.max(after)
         };
-        // Each probe is compared within the clock's resolution, so that a neighbour during a part of the cycle is noticed; all probes
-        // together are more precise.
+        // Each probe is judged with a tolerance of one clock step, so that sharing during a part of
+        // the round is detected. All probes together are judged without this tolerance.
         let is_unshared = |batch: &Batch| {
             let ((chain, other_chain), (additions, other_additions)) =
                 (net(batch.chain_ticks), net(batch.addition_ticks));
@@ -213,14 +220,13 @@ impl Speed {
     }
 }
 
-/// Converts ticks as a signed number, because sums of hand-offs wrap (see
-/// `switchcost_record::Batches`).
+/// Converts ticks as a signed number, because the sums over hand-offs may be negative and wrap.
 fn signed(ticks: Ticks) -> f64 {
     ticks.0 as i64 as f64
 }
 
-/// Returns the chain and additions of each moment of a window, in ticks, without the time of
-/// reading the clock.
+/// Returns the mean time of the multiplications and of the additions for each moment of a window,
+/// in ticks, without the time of clock readings.
 fn moments(batches: &Batches, overhead: f64) -> Vec<(f64, f64)> {
     let mean =
         |ticks: &[Ticks]| trimmed_mean(ticks.iter().map(|ticks| net(*ticks, overhead)).collect());
@@ -233,7 +239,7 @@ fn moments(batches: &Batches, overhead: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Returns the greatest number of ticks that divides all probes.
+/// Returns the greatest number of ticks that divides the times of all probes.
 fn step(windows: &[Cycles]) -> f64 {
     let probes = windows.iter().flat_map(|window| {
         window

@@ -1,4 +1,4 @@
-//! Decides when a case has been repeated often enough.
+//! Decides when a case has enough repetitions.
 
 use switchcost_record::{Case, Cycles, Header, Plan};
 
@@ -10,22 +10,21 @@ use crate::measurement::speed::Speed;
 use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 
-/// Least number of repetitions before a case may stop: an interval of the two extreme values alone
-/// must not end it.
+/// Least number of repetitions of a case. With fewer, an interval would depend on the two extreme
+/// values alone.
 pub const MIN_REPETITIONS: usize = 8;
 
-/// Whether the interval of a case is as narrow as the plan wants. The interval is that of the total
-/// cost if there is a working set, else of the direct cost, else (across CPUs) of the hand-off. The
-/// printed interval is used unless earlier runs of the machine differ by too much; then the
-/// interval within the run is used.
+/// Whether the interval of a case's deciding cost is as narrow as the plan requires. The spread
+/// between runs is included if enough earlier runs of the machine are known and the required width
+/// can still be reached. Otherwise only the interval within the run is judged.
 ///
-/// `cycles` are the cycles of this case so far. The function is called after each repetition and
-/// takes about a millisecond. Cycles on shared and unshared cores are treated alike, because they
+/// `cycles` are the windows of rounds so far. The function is called after each repetition and
+/// takes about a millisecond. Rounds on shared and unshared cores are treated alike, because they
 /// can be distinguished only at the end of the run.
 ///
-/// Stopping at the first narrow interval favours intervals that are narrow by chance (Anscombe
-/// 1953, "Sequential estimation"): in simulations, intervals of 90 % then cover the truth in 87 to
-/// 91 of 100 runs.
+/// A run that stops at the first narrow interval prefers intervals that are narrow by chance
+/// (Anscombe 1953, "Sequential estimation"). In simulations, intervals of 90 % then contain the
+/// true value in 87 to 91 of 100 runs.
 pub fn is_case_done(header: &Header, case_index: usize, cycles: &[Cycles]) -> bool {
     let plan = &header.plan;
     decisive(header, case_index, cycles).is_some_and(|(case, values)| {
@@ -34,14 +33,14 @@ pub fn is_case_done(header: &Header, case_index: usize, cycles: &[Cycles]) -> bo
     })
 }
 
-/// Whether the cycles of a case so far give an interval, however wide.
+/// Whether the windows of rounds so far give an interval for the case, however wide.
 pub fn has_interval(header: &Header, case_index: usize, cycles: &[Cycles]) -> bool {
     decisive(header, case_index, cycles)
         .is_some_and(|(_, values)| estimate(&values, confidence(&header.plan)).is_ok())
 }
 
-/// Returns the values from which a case's interval is computed; `None` if there is no such case, or
-/// too much of it is disturbed.
+/// Returns the case and the values of its deciding cost, one per repetition; `None` if there is no
+/// such case, or if it was disturbed too much.
 fn decisive<'a>(
     header: &'a Header,
     case_index: usize,
@@ -62,7 +61,8 @@ fn decisive<'a>(
 
 fn is_precise(values: &[f64], confidence: f64, precision: f64, runs_differ: &RunsDiffer) -> bool {
     let is_narrow = |found: Estimate| {
-        // The wanted confidence decides: an interval from few values has a higher one, which falls as values are added.
+        // Intervals from few values have more than the requested confidence, which falls as values
+        // are added. So the requested confidence is used here.
         let can_be_reached =
             runs_differ.is_own() && runs_differ.least_half_width(confidence) < precision;
         let found = if can_be_reached {
@@ -75,13 +75,13 @@ fn is_precise(values: &[f64], confidence: f64, precision: f64, runs_differ: &Run
     values.len() >= MIN_REPETITIONS && estimate(values, confidence).is_ok_and(is_narrow)
 }
 
-/// Returns the confidence level of a plan, limited to below 1, which no number of repetitions can
-/// reach.
+/// Returns the confidence that the plan requires, at most 0.999, because no number of repetitions
+/// gives 1.
 pub(crate) fn confidence(plan: &Plan) -> f64 {
     f64::from(plan.confidence_per_mille.min(999)) / 1000.0
 }
 
-/// Returns the relative half-width that a plan asks for.
+/// Returns the half-width of an interval that the plan requires, as a share of the cost.
 pub(crate) fn precision(plan: &Plan) -> f64 {
     f64::from(plan.precision_per_mille) / 1000.0
 }

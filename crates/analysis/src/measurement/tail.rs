@@ -1,4 +1,4 @@
-//! Computes the distribution of single hand-off times.
+//! Computes the distribution of the times of single hand-offs.
 
 use switchcost_record::{Arm, Sample};
 use switchcost_units::TickRate;
@@ -7,8 +7,8 @@ use crate::measurement::findings::Tail;
 use crate::measurement::judged::Judged;
 use crate::statistics::order_statistics::nearest_rank;
 
-/// Returns the quantiles of all hand-offs that were timed one by one. Disturbed ones are included,
-/// because they make the tail.
+/// Returns the distribution of all hand-offs that were timed one by one; `None` without such
+/// hand-offs. Disturbed hand-offs are included, because they are the tail.
 pub(crate) fn tail(judged: &Judged<'_>) -> Option<Tail> {
     let is_sound =
         |sample: &&&Sample| sample.arm == Arm::SwitchDirect && !sample.evidence.is_clock_backwards;

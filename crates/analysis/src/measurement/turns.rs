@@ -1,26 +1,27 @@
-//! Detects time slices that other tasks get on the CPU between two steps of ordinary tasks: a batch
-//! with such a time slice takes longer, which is no part of a hand-off's cost.
+//! Detects time slices of other tasks between two steps of ordinary tasks. A batch with such a time
+//! slice takes longer, although hand-offs do not.
 
 use switchcost_record::{Arm, Batch, Case, Cycles};
 
 use crate::measurement::speed::Speed;
 use crate::statistics::order_statistics::median;
 
-/// Shortest time slice of the scheduler (Linux 6.18: 0.7 ms, longer with each doubling of CPUs); no
-/// switch takes this long.
+/// Least additional time of a batch that indicates a time slice of another task, in nanoseconds. No
+/// switch takes this long, and the scheduler's time slices are longer (Linux 6.18: 0.7 ms, more
+/// with each doubling of CPUs).
 const SHORTEST_NS: f64 = 500_000.0;
 
-/// Factor by which the times of long batches may differ because of memory and interrupts.
+/// Factor by which the times of long batches may vary because of memory and interrupts.
 const OF_ITSELF: f64 = 1.5;
 
-/// Usual time of a hand-off with its walk in each arm, in nanoseconds.
+/// Median time of a hand-off with its walk over the working set, for each arm, in nanoseconds.
 pub(crate) struct Turns {
     usual: [Option<f64>; 4],
 }
 
 impl Turns {
-    /// Returns the usual times of a case; `None` with real-time priority, because other tasks then
-    /// run only while the tasks wait.
+    /// Returns the median times of a case; `None` with real-time priority, under which other tasks
+    /// run only while all measured tasks wait.
     pub(crate) fn new(case: &Case, windows: &[&Cycles], speed: &Speed) -> Option<Turns> {
         if case.policy.is_real_time() {
             return None;
@@ -43,7 +44,7 @@ impl Turns {
         })
     }
 
-    /// Whether another task had a time slice within a cycle.
+    /// Whether another task had a time slice during these batches of a round.
     pub(crate) fn are_within(&self, batches: &[Batch], speed: &Speed) -> bool {
         batches.iter().any(|batch| {
             let usual = self.usual[batch.arm as usize].unwrap_or(f64::INFINITY) * handoffs(batch);

@@ -1,4 +1,4 @@
-//! Decides whether a case has a number, and if not, gives the reason and the remedy.
+//! Decides whether a case has costs, and gives the reason and the remedy if not.
 
 use switchcost_record::{Between, Case, Refusal};
 
@@ -7,19 +7,20 @@ use crate::measurement::findings::{Flag, FlagName};
 use crate::measurement::judged::{Judged, Remedies};
 use crate::statistics::estimate::TooFew;
 
-/// Share of windows that are left out even on a quiet machine, because of timer ticks.
+/// Share of windows that are disturbed even on an idle machine, because of timer ticks.
 pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
 
-/// Share of additional switches that is within the limits of a sample.
+/// Share of additional switches that is tolerated in a count.
 const COUNT_TOLERANCE: f64 = 0.01;
 
-/// Reason for no number and remedy, in one sentence, with the flag.
+/// Reason and remedy for a case without costs, as one sentence, with the flag.
 pub(crate) struct NoNumber {
     pub(crate) why: String,
     pub(crate) flag: Option<Flag>,
 }
 
-/// Returns why there is no number; `None` if the decisive quantity has a valid estimate.
+/// Returns the reason why a case has no costs; `None` if its deciding cost has an estimate.
+/// `decisive` is the result of that estimate.
 pub(crate) fn missing_number(
     judged: &Judged<'_>,
     refusals: &[&Refusal],
@@ -48,7 +49,8 @@ pub(crate) fn missing_number(
     })
 }
 
-/// Returns the reason for which most samples were left out; among equals, the one to look at first.
+/// Returns the reason for which most windows were left out, with their number. Of reasons with
+/// equal numbers, the most serious one is returned. `None` if no window was left out.
 fn main_reason(judged: &Judged<'_>) -> Option<(&'static str, usize)> {
     let order = |reason: &str| {
         (
@@ -67,7 +69,7 @@ fn main_reason(judged: &Judged<'_>) -> Option<(&'static str, usize)> {
 fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
     let (name, why) = match main_reason(judged) {
         _ if lacks_switches(judged) => (FlagName::SwitchCount, wrong_count(judged)),
-        // A competitor adds its own switches.
+        // Without a competing task, which would add switches of its own, the count itself is wrong.
         Some((reason::SWITCH_COUNT, _)) if !judged.has_competitor() => {
             (FlagName::SwitchCount, wrong_count(judged))
         }
@@ -83,7 +85,7 @@ fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
 }
 
 /// Whether the kernel counted fewer than half of the planned switches. Disturbances only add
-/// switches, so the token must have moved without switches.
+/// switches, so the token was passed without switches.
 fn lacks_switches(judged: &Judged<'_>) -> bool {
     let (low, _) = planned(judged.case);
     judged
@@ -91,7 +93,7 @@ fn lacks_switches(judged: &Judged<'_>) -> bool {
         .is_some_and(|counted| counted < low / 2.0)
 }
 
-/// Explains disturbed samples: their share, the main reason, and a remedy.
+/// Returns a text about the disturbed windows: their share, the main reason, and a remedy.
 pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     let (left_out, all) = (judged.excluded.total, judged.excluded.of);
     let percent = judged.excluded_share() * 100.0;
@@ -114,7 +116,8 @@ pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     )
 }
 
-/// Explains time that went to other tasks: its share, the reason, and a remedy.
+/// Returns two texts about the time that went to other tasks: its share, and the reason with a
+/// remedy.
 pub(crate) fn other_tasks(judged: &Judged<'_>) -> (String, String) {
     let foreign = judged.foreign_share() * 100.0;
     if let Some(quota) = judged.binding_quota() {
@@ -143,7 +146,7 @@ pub(crate) fn other_tasks(judged: &Judged<'_>) -> (String, String) {
     )
 }
 
-/// Returns an explanation of a reason, and a remedy.
+/// Returns a text for the reason why windows were left out, and a remedy.
 fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
     let (what, remedy) = match reason {
         reason::FOREIGN_TIME => {
@@ -179,7 +182,7 @@ fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
     (what, remedy.to_owned())
 }
 
-/// States the counted and the planned number of switches.
+/// Returns a text with the counted and the planned number of switches.
 fn wrong_count(judged: &Judged<'_>) -> String {
     let case = judged.case;
     if case.between == Between::User {

@@ -1,18 +1,19 @@
-//! Estimates one price from several arrays.
+//! Estimates one price (cost of a lost line) from the measurements of several arrays.
 
 use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 use crate::statistics::order_statistics::median;
 
-/// Confidence of every interval.
+/// Confidence of the intervals of prices.
 const CONFIDENCE: f64 = 0.9;
 
-/// Estimates a price from arrays at independent addresses. Each array gives the median of its
-/// rounds, because other tasks may have the CPU in some rounds.
+/// Returns the estimate of a price from arrays at independent addresses. `rounds` has, for each
+/// array, the values of its rounds. Their median represents the array, because other tasks may run
+/// in some rounds.
 ///
 /// # Errors
 ///
-/// If there are too few arrays.
+/// If there are too few arrays for an interval.
 pub fn across_arrays(rounds: &[Vec<f64>]) -> Result<Estimate, String> {
     let medians: Vec<f64> = rounds
         .iter()

@@ -1,7 +1,8 @@
-//! Interpolates numbers of lines between measured times.
+//! Interpolates numbers of lines between the times of a profile.
 
-/// Returns the number of lines at a number of instructions, interpolated on a scale of doublings:
-/// proportional before the first time, constant after the last.
+/// Returns the number of lines used within `instructions` instructions. The number is interpolated
+/// over the logarithm of the time, proportional to the time before the first of `times`, and
+/// constant after the last.
 pub(super) fn within(times: &[u64], lines: &[f64], instructions: f64) -> f64 {
     let Some(next) = times.iter().position(|time| *time as f64 >= instructions) else {
         return lines.last().copied().unwrap_or(0.0);

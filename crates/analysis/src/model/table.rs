@@ -1,11 +1,12 @@
-//! Interpolates prices between measured ones.
+//! Interpolates prices (costs of a lost line) between measured sizes and footprints.
 
 use std::collections::BTreeMap;
 
 use switchcost_record::profile::{Kind, Price, Prices};
 use switchcost_units::Bytes;
 
-/// Rows by kind and size, in ascending order of footprints.
+/// Prices by kind of access and array size. Each row has pairs of footprint in bytes and price in
+/// nanoseconds, by ascending footprint.
 pub(super) struct Table(BTreeMap<Kind, BTreeMap<u64, Vec<(f64, f64)>>>);
 
 impl Table {
@@ -22,8 +23,8 @@ impl Table {
         table
     }
 
-    /// Returns the price of a line in an array of this size. A kind that was not measured costs as
-    /// much as a load that waits for the load before it.
+    /// Returns the price of one line in nanoseconds, in an array of `own` bytes, after a footprint
+    /// of `away` bytes. A kind without measured prices has those of dependent loads.
     pub(super) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> f64 {
         let rows = self.0.get(&kind).or_else(|| self.0.get(&Kind::Dependent));
         let by_own: Vec<(f64, f64)> = rows
@@ -35,7 +36,8 @@ impl Table {
     }
 }
 
-/// Returns the price of the kernel's switch path; `None` if not measured.
+/// Returns the additional time of the kernel's switch path after a footprint of `away` bytes, in
+/// nanoseconds; `None` if not measured.
 pub(super) fn switch_path(prices: &Prices, away: Bytes) -> Option<f64> {
     let mut row: Vec<(f64, f64)> = prices
         .switch_path
@@ -46,15 +48,15 @@ pub(super) fn switch_path(prices: &Prices, away: Bytes) -> Option<f64> {
     (!row.is_empty()).then(|| between(&prepend_zero(&row), away.0 as f64))
 }
 
-/// Adds a footprint of 0, which evicts nothing.
+/// Returns the row with an additional price of 0 for a footprint of 0, which evicts nothing.
 fn prepend_zero(row: &[(f64, f64)]) -> Vec<(f64, f64)> {
     std::iter::once((0.0, 0.0))
         .chain(row.iter().copied().filter(|(at, _)| *at > 0.0))
         .collect()
 }
 
-/// Interpolates between two points on a scale of doublings, on a linear scale from 0; constant
-/// outside.
+/// Returns the value at `at`, interpolated between two points over the logarithm, or linearly if
+/// the first is at 0. The value is constant outside of the points.
 fn between(points: &[(f64, f64)], at: f64) -> f64 {
     let Some(next) = points.iter().position(|(point, _)| *point >= at) else {
         return points.last().map_or(0.0, |(_, value)| *value);

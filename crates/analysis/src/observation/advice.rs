@@ -11,24 +11,27 @@ use super::cost::{self, Range};
 use super::{CauseFinding, NeighbourFinding, ProcessFinding, known, observed, runtimes};
 use crate::lists::saturating_sum;
 
-/// Least share of a workload's CPU time that makes a change of its switches worthwhile.
+/// Least cost of switches, as a share of a workload's CPU time, for which a change is advised.
 const WORTH: f64 = 0.01;
 
-/// Least share that makes something the main cause.
+/// Least share of switches that makes a cause the main one.
 const MOSTLY: f64 = 0.5;
 
-/// Least idle CPU time, in CPUs, that counts as a free CPU: with less, a program would take the time from another.
+/// Least idle time of all CPUs, in CPUs, that counts as room for another program. With less, the
+/// program would take CPU time from others.
 const FREE_CPUS: f64 = 0.5;
 
-/// Calls in which a task waits for input, or for room for its output: larger transfers make fewer
-/// waits. Calls that wait for something else, such as the end of a process, are not listed.
+/// System calls in which a task waits for input, or for room for output. Larger transfers mean
+/// fewer waits. System calls that wait for something else, such as the end of a process, are not
+/// listed.
 const TRANSFERS: [&str; 18] = [
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
     "pwritev2", "recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg", "accept",
     "accept4",
 ];
 
-/// Calls in which a task waits for a transfer or for a time, whichever comes first: which of the two ended a wait is not recorded.
+/// System calls in which a task waits for a transfer or a timeout. The record does not say which of
+/// the two ended a wait.
 const TRANSFERS_OR_TIMES: [&str; 9] = [
     "epoll_wait",
     "epoll_pwait",
@@ -41,89 +44,96 @@ const TRANSFERS_OR_TIMES: [&str; 9] = [
     "io_uring_enter",
 ];
 
-/// Calls in which a task waits only for a time.
+/// System calls in which a task waits only for a time to pass.
 const SLEEPS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
 
-/// A change that is likely to reduce the cost of a workload's switches, with its largest gain.
+/// A change that is likely to reduce the cost of a workload's switches, with its largest possible
+/// gain.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Advice {
-    /// Change that is recommended.
+    /// The advised change.
     #[serde(flatten)]
     pub change: Change,
-    /// Largest gain of the change.
+    /// Largest possible gain of the change.
     pub at_most: AtMost,
 }
 
-/// A change that is recommended.
+/// A change that may be advised.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Change {
-    /// No change: switching costs less than 1 % even at the upper end.
+    /// No change: switches cost less than 1 % of the CPU time, even at the upper end.
     Nothing,
-    /// A larger quota: a control group used up its CPU time, which costs more than its switches.
+    /// A larger CPU quota: a control group has used up its quota, which costs more time than
+    /// switches do.
     RaiseQuota {
-        /// Name of the group; hostile text until escaped.
+        /// Path of the control group; untrusted text that must be escaped before it is shown.
         group: String,
-        /// Time for which the quota kept tasks of the group from running, observed or not.
+        /// Time for which the quota kept tasks of the group from running, observed or not, in
+        /// nanoseconds.
         throttled_ns: Nanos,
-        /// Whether the whole group was observed. Otherwise the gain is the time that the observed tasks themselves waited for quotas.
+        /// Whether all tasks of the group were observed. If not, the gain is the time for which the
+        /// observed tasks themselves waited for quotas.
         is_whole: bool,
     },
-    /// Separate CPUs: another program takes the CPU while other CPUs are idle.
+    /// Separate CPUs for two programs: another program preempts the observed one while other CPUs
+    /// are idle.
     Separate {
-        /// Name of the observed program; hostile text until escaped.
+        /// Name of the observed program; untrusted text that must be escaped before it is shown.
         observed: String,
-        /// Name of the other program; hostile text until escaped.
+        /// Name of the other program; untrusted text that must be escaped before it is shown.
         other: String,
     },
-    /// Fewer concurrent tasks: more observed tasks can run than there are CPUs, and they preempt
-    /// one another.
+    /// Fewer concurrent tasks: the observed tasks preempt one another, because there are more of
+    /// them than CPUs.
     FewerAtATime,
-    /// Longer time slices: most switches come from slices that end.
+    /// Longer time slices: most switches occur at the ends of time slices.
     LongerSlices,
-    /// Less lock contention: hold locks for a shorter time, or let fewer threads compete for them.
+    /// Less lock contention: locks held for shorter times, or fewer threads that compete for a
+    /// lock.
     FewerLocks,
-    /// More work per wake-up: the tasks wait for input or for room for output.
+    /// More work per wake-up: the tasks mostly wait for input, or for room for output.
     MoreForEachWakeUp {
-        /// System call in which the tasks wait.
+        /// Name of the system call in which the tasks wait.
         call: String,
     },
-    /// Fewer wake-ups: the tasks wait for input, for room for output or for a time, and which of these ended the waits is not recorded.
+    /// Fewer wake-ups: the tasks mostly wait in a system call for a transfer or a timeout. The
+    /// record does not say which of the two ended the waits.
     FewerWakeUps {
-        /// System call in which the tasks wait.
+        /// Name of the system call in which the tasks wait.
         call: String,
     },
-    /// Fewer sleeps: the tasks sleep for a time.
+    /// Fewer and longer sleeps: the tasks mostly wait for a time to pass.
     SleepLonger {
-        /// System call in which the tasks sleep.
+        /// Name of the system call in which the tasks sleep.
         call: String,
     },
 }
 
-/// Reason for giving no advice although switching has a cost.
+/// Reason why no change is advised although switches have a cost.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "why")]
 pub enum NoAdvice {
-    /// Another program takes the CPU, and no CPU is free for either of the two.
+    /// Another program preempts the observed one, but no CPU is idle to separate the two.
     NoFreeCpu {
-        /// Name of the observed program; hostile text until escaped.
+        /// Name of the observed program; untrusted text that must be escaped before it is shown.
         observed: String,
-        /// Name of the other program; hostile text until escaped.
+        /// Name of the other program; untrusted text that must be escaped before it is shown.
         other: String,
     },
-    /// No cause has half of the switches.
+    /// No cause has at least half of the switches.
     NoMainCause,
 }
 
-/// Largest gain of a change.
+/// Largest possible gain of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct AtMost {
-    /// CPU time that the affected switches cost at their upper end, without the system calls that
-    /// are saved with them, as a share of all CPU time of the observed tasks. `None` if the gain is
-    /// not CPU time, or is not known.
+    /// Upper end of the cost of the affected switches, as a share of the CPU time of all observed
+    /// tasks. The system calls that also become unnecessary are not included. `None` if the gain is
+    /// not CPU time, or is unknown.
     pub cpu_share: Option<f64>,
-    /// Time for which the tasks could not continue, summed over all tasks, in nanoseconds; `None`
-    /// if the gain is not waiting time.
+    /// Time for which tasks had to wait, summed over all tasks, in nanoseconds; `None` if the gain
+    /// is not waiting time.
     pub waits_ns: Option<u64>,
 }
 
@@ -165,8 +175,8 @@ pub(super) fn find(
     (advice, no_advice)
 }
 
-/// Returns the share of the CPU time that switching costs: the upper end if there is one, else the
-/// likely value, else the direct cost.
+/// Returns the cost of switches as a share of CPU time: the upper end if there is one, else the
+/// likely value, else the likely direct cost.
 fn cost_share(all: &ProcessFinding) -> Option<f64> {
     match all.share.filter(Range::is_bounded) {
         Some(share) => Some(share.high),
@@ -174,12 +184,12 @@ fn cost_share(all: &ProcessFinding) -> Option<f64> {
     }
 }
 
-/// Advice with the share of CPU time that its switches cost, as in [`cost_share`].
+/// Advice, with the cost of the affected switches as a share of CPU time, as in [`cost_share`].
 type Candidate = (Advice, f64);
 
-/// Returns the advice to raise a quota. The throttled time of a group is that of all its tasks. If
-/// the group may include tasks that are not observed, the observed tasks gain at most the time that
-/// they waited for quotas themselves, of whichever group, if it was counted.
+/// Returns the advice to raise a group's quota. The gain is the throttled time of the whole group
+/// if all its tasks are observed. Otherwise the gain is the time for which the observed tasks
+/// waited for quotas, of this group or another, if that was counted.
 fn raise(observation: &Observation, group: &Throttled) -> Advice {
     let is_whole = match &observation.subject {
         Subject::Everything => true,
@@ -208,12 +218,13 @@ fn raise(observation: &Observation, group: &Throttled) -> Advice {
     }
 }
 
-/// Whether a control group is `above`, or one of its descendants.
+/// Whether the control group `group` is `above`, or a descendant of `above`.
 fn is_within(group: &str, above: &str) -> bool {
     Path::new(group.trim_matches('/')).starts_with(above.trim_matches('/'))
 }
 
-/// Counts that support an advice: an advice is given only if each of its premises was counted.
+/// Counts and findings from which advice is derived. Advice is given only if all its premises were
+/// counted.
 struct Counted<'a> {
     observation: &'a Observation,
     all: &'a ProcessFinding,
@@ -226,8 +237,8 @@ impl Counted<'_> {
         if self.share(|why, _| why.is_preemption()) < MOSTLY {
             return None;
         }
-        // A task that is woken by a system call of an observed task works with that task, so it is
-        // no competitor for the CPU.
+        // A task that is woken by a system call of an observed task works together with that task.
+        // So the two do not compete for the CPU.
         let are_apart =
             self.share(is_by_its_own_call) < MOSTLY * self.share(|why, _| why.is_preemption());
         let separate = self.separate().filter(|_| are_apart);
@@ -270,8 +281,9 @@ impl Counted<'_> {
         }
     }
 
-    /// Returns the advice about sleeps. Threads of a language runtime, such as Go's monitor, sleep
-    /// on their own account, so that no change of the program makes them sleep longer.
+    /// Returns the advice to sleep less often; `None` if the program's own threads do not make most
+    /// of these switches. Threads of a language runtime, such as Go's monitor, are not counted,
+    /// because a change of the program does not change their sleeps.
     fn about_sleeps(&self, call: &str, is_it: impl Fn(&Cause) -> bool) -> Option<Candidate> {
         let is_of_the_program = |tasks: &&Tasks| runtimes::kind(tasks).is_none();
         let own = observed(self.observation)
@@ -294,8 +306,8 @@ impl Counted<'_> {
         )
     }
 
-    /// Returns the advice to separate another program that takes the CPU, if the work of the
-    /// observed program has room on idle CPUs.
+    /// Returns the advice to separate another program that preempts the observed one; `None` if
+    /// there is none, or if idle CPUs have no room.
     fn separate(&self) -> Option<Change> {
         let first = self.foreign().filter(|first| self.has_room(first))?;
         Some(Change::Separate {
@@ -304,7 +316,8 @@ impl Counted<'_> {
         })
     }
 
-    /// Returns the program that takes the CPU most often, if it is not the observed program itself.
+    /// Returns the other program that causes most preemptions; `None` if none causes half of them,
+    /// or if it is the observed program itself.
     fn foreign(&self) -> Option<&NeighbourFinding> {
         self.mostly_preempted_by()
             .filter(|first| !self.is_own(first))
@@ -331,7 +344,7 @@ impl Counted<'_> {
         }
     }
 
-    /// Whether the observed tasks mostly preempt one another, and more of them could run than got
+    /// Whether the observed tasks mostly preempt one another, and more tasks could run than had
     /// CPUs.
     fn are_too_many(&self) -> bool {
         let sum = |of: fn(&Tasks) -> u64| {
@@ -344,7 +357,7 @@ impl Counted<'_> {
             sum(|tasks| tasks.run_ns.0) / window,
             sum(|tasks| tasks.wait_ns.0) / window,
         );
-        // A little more than a whole number of CPUs needs no additional CPU.
+        // A little more than a whole number of CPUs does not count as another CPU.
         let cpus = (running - 0.1).ceil().max(1.0);
         let is_own = self
             .mostly_preempted_by()
@@ -362,7 +375,8 @@ impl Counted<'_> {
             .filter(|first| first.preempted_share >= MOSTLY)
     }
 
-    /// Whether the other program is one of the observed. If all tasks are observed, only the same program counts as observed.
+    /// Whether the other program is observed, too. If all tasks are observed, only the same program
+    /// counts as observed.
     fn is_own(&self, neighbour: &NeighbourFinding) -> bool {
         let is_one = self.observation.subject != Subject::Everything
             || neighbour.observed == neighbour.other;
@@ -386,8 +400,8 @@ impl Counted<'_> {
         self.advice_to(change, |_| true, is, waits)
     }
 
-    /// Returns the advice with the cost of the switches of some tasks and causes; `None` if the
-    /// cost is not known.
+    /// Returns the advice with the cost of the switches of the affected tasks and causes; `None` if
+    /// the cost is unknown.
     fn advice_to(
         &self,
         change: Change,
@@ -405,8 +419,8 @@ impl Counted<'_> {
         }
         let cpu = self.all.cpu_ns?;
         let likely = direct.likely.unwrap_or(direct.low);
-        // The cost of caches belongs to no cause, so all of it may be due to these switches. If only the CPU time limits it, there is no
-        // upper end.
+        // The cost of cold caches has no cause, so all of it may be due to these switches. If only
+        // the CPU time limits the cost, there is no upper end.
         let (share, at_most) = match (self.all.cost_ns, self.all.indirect_ns) {
             (Some(cost), Some(indirect)) if cost.over(cpu).is_bounded() => {
                 let most = cost.high.min(direct.high + indirect.high) / cpu;
@@ -426,7 +440,7 @@ impl Counted<'_> {
     }
 }
 
-/// Whether the observed task was preempted during its own system call by a task that the call woke.
+/// Whether a task was preempted during its own system call, by a task that the call had woken.
 fn is_by_its_own_call(why: Why, entry: &Entry) -> bool {
     why == Why::PreemptedByWoken && matches!(entry, Entry::SystemCall(_) | Entry::Futex(_))
 }

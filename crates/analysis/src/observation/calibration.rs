@@ -4,22 +4,22 @@ use switchcost_record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, P
 use crate::statistics::order_statistics::median;
 use crate::{CaseFinding, Estimate, Findings};
 
-/// Returns the costs of switches that a measurement shows for programs in general; `None` if it has
-/// no switch that blocks, or if it emptied the caches or paused before its batches.
+/// Returns the costs of switches that a measurement gives for programs in general. `None` if the
+/// measurement has no switch that blocks, or if it flushed caches or paused before batches.
 ///
 /// The cost of a switch that blocks is that of a pipe between processes. Under a real-time policy
-/// each hand-off is one wait. Under the ordinary scheduler the woken task often preempts the
-/// writer, so some of the switches are preemptions, whose cost is subtracted. The reload is the
-/// indirect cost between processes with arrays that they read and write throughout.
+/// each hand-off is one wait. Under the ordinary policy the woken task often preempts the writer.
+/// The cost of these preemptions is then subtracted. The reload is the indirect cost between
+/// processes that read and write whole arrays.
 ///
-/// `measure` reports costs on the core at its best: unshared, at the fastest steady speed. Programs
-/// run on the core as it is. So the lower end is the cost on the best core, the upper end is the
-/// cost on a shared core at the usual speed, and the centre is the cost on the core as it was
-/// during the measurement, shared for a part of the time.
+/// `measure` reports costs on an unshared core at its fastest steady clock. Programs run on the
+/// core as it is. So the lower end is the reported cost. The upper end is the cost on a core that
+/// is always shared. The estimate is the cost on the core as it was during the measurement, shared
+/// for a part of the time.
 ///
-/// Load times serve as bounds: dependent loads have their median time on a shared core, loads of
-/// lines that other tasks left cold have the time of the slowest walk, and sequential loads have
-/// that of the fastest.
+/// Times of loads are used as bounds. Dependent loads have their median time on a shared core.
+/// Loads from empty caches have the time of the slowest walk. Loads in ascending order have the
+/// time of the fastest walk.
 pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibration> {
     if !record.header.plan.rounds.is_usual() {
         return None;
@@ -89,7 +89,7 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
     })
 }
 
-/// Returns the time of a load by size, the smallest size first.
+/// Returns the times of a load by memory size, smallest size first.
 fn loads(record: &MeasureRecord, core: &Core) -> Vec<Load> {
     let rate = record.header.clock.ticks_per_second.0 as f64;
     let each = |ticks: f64, loads: u64| {
@@ -124,8 +124,8 @@ fn loads(record: &MeasureRecord, core: &Core) -> Vec<Load> {
     loads
 }
 
-/// Returns the cost of a wait, given the mean cost of switches of which `share` are preemptions
-/// that cost as much as a yield.
+/// Returns the cost of a switch that blocks, from the mean cost of all switches. `share` of the
+/// switches are preemptions, which cost as much as a yield.
 fn remove_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost {
     let Some(yielded) = yielded.filter(|yielded| share < 1.0 && yielded.ns < of_both.ns) else {
         return of_both;
@@ -138,7 +138,8 @@ fn remove_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost 
     }
 }
 
-/// Returns the time of a walk without a preceding switch: the median over the case.
+/// Returns the median time of a walk over the working set without a switch before it, in
+/// nanoseconds; `None` if the case has no such walk.
 fn walk_ns(record: &MeasureRecord, case: usize) -> Option<f64> {
     let rate = record.header.clock.ticks_per_second.0 as f64;
     let batches = record
@@ -158,9 +159,10 @@ fn is_of_two_processes(case: &Case) -> bool {
     case.between == Between::Process && case.tasks == 2 && case.placement.is_one_cpu()
 }
 
-/// Slowdown of the core as programs find it, compared with the core at its best.
+/// Slowdown of a core in use, compared with an unshared core at its fastest steady clock.
 struct Core {
-    /// Largest slowdown on a shared core, as earlier runs and this one have seen it.
+    /// Largest ratio of a cost on a shared core to that on an unshared core, in this run and
+    /// earlier ones.
     most_shared: f64,
 }
 
@@ -178,7 +180,7 @@ impl Core {
         }
     }
 
-    /// Returns the time on a shared core, which is the longest.
+    /// Returns the time `ns` on a core that is always shared.
     fn slowed(&self, ns: f64) -> f64 {
         ns * self.most_shared
     }
@@ -186,7 +188,7 @@ impl Core {
     fn cost(&self, result: &CaseFinding, estimate: &Estimate) -> Cost {
         let (share, ratio) = shared_fraction(result).unwrap_or((0.0, 1.0));
         let as_it_was = 1.0 + share * (ratio - 1.0);
-        // An end below 0 must not move closer to 0.
+        // For a negative end, the factor would move the end closer to 0.
         let high = self.slowed(estimate.high).max(estimate.high);
         Cost {
             ns: estimate.estimate * as_it_was,
@@ -196,8 +198,9 @@ impl Core {
     }
 }
 
-/// Returns the share of the time in which the core was shared during a case, and the ratio of the cost on the shared core to the reported
-/// cost; `None` if the reported cost includes shared time.
+/// Returns two numbers for a case: the share of time in which the core was shared, and the cost on
+/// the shared core over the reported cost. `None` if the reported cost includes rounds on a shared
+/// core.
 fn shared_fraction(result: &CaseFinding) -> Option<(f64, f64)> {
     let shared = result.shared.as_ref().filter(|shared| shared.is_left_out)?;
     let (beside, alone) = (shared.cost_ns.as_ref()?, result.deciding()?);

@@ -7,14 +7,15 @@ use switchcost_record::observation::{Observation, Tasks, Why};
 use super::Range;
 use super::{cost, known};
 
-/// Switches for one reason, with their direct cost.
+/// Switches of some tasks for one reason, with their direct cost.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CauseCost {
-    /// Reason of the switches; `None` if reasons were not counted.
+    /// Reason for the switches; `None` if reasons were not counted.
     pub why: Option<Why>,
     /// Number of switches for this reason.
     pub switches: u64,
-    /// Direct cost; `None` if the machine's cost of a switch is not known.
+    /// Direct cost of these switches in nanoseconds; `None` if the cost of a switch on the machine
+    /// is unknown.
     pub direct_ns: Option<Range>,
 }
 
@@ -25,7 +26,7 @@ impl CauseCost {
     }
 }
 
-/// Returns the switches of some tasks together, the most frequent cause first.
+/// Returns the switches of these tasks by reason, most frequent first, with their direct costs.
 pub(super) fn find(tasks: &[&Tasks], observation: &Observation) -> Vec<CauseCost> {
     let mut sums: BTreeMap<Option<Why>, CauseCost> = BTreeMap::new();
     for cost in tasks

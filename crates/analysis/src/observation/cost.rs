@@ -2,14 +2,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::{Calibration, Cause, Cost, Entry, Tasks, Why};
 
-/// A cost in nanoseconds, as a likely value between two ends.
+/// A range of values, usually a cost in nanoseconds or a share: a likely value between a lower and
+/// an upper end.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Range {
-    /// Lower end of the cost.
+    /// Lower end of the range.
     pub low: f64,
-    /// Likely cost; `None` if it is not known.
+    /// Likely value; `None` if unknown.
     pub likely: Option<f64>,
-    /// Upper end of the cost; infinite, and null in JSON, if there is none.
+    /// Upper end of the range; infinite, and null in JSON, if there is none.
     #[schemars(with = "Option<f64>")]
     pub high: f64,
 }
@@ -29,7 +30,7 @@ impl Range {
         }
     }
 
-    /// Returns the range times `count`.
+    /// Returns the range multiplied by `count`.
     pub(super) fn times(self, count: f64) -> Range {
         if count > 0.0 {
             self.over(1.0 / count)
@@ -38,7 +39,7 @@ impl Range {
         }
     }
 
-    /// Returns the range, limited to `most`.
+    /// Returns the range with all its values limited to `most`.
     pub(super) fn up_to(self, most: f64) -> Range {
         Range {
             low: self.low.min(most),
@@ -47,7 +48,7 @@ impl Range {
         }
     }
 
-    /// Returns the range with its lower end set to 0.
+    /// Returns the range with 0 as lower end and as likely value.
     fn perhaps(self) -> Range {
         Range {
             low: 0.0,
@@ -56,7 +57,7 @@ impl Range {
         }
     }
 
-    /// Returns the range divided by `whole`, a time or a number.
+    /// Returns the range divided by `whole`, such as a time or a count.
     pub fn over(self, whole: f64) -> Range {
         Range {
             low: self.low / whole,
@@ -67,7 +68,7 @@ impl Range {
 }
 
 fn times(cost: &Cost, count: f64) -> Range {
-    // A negative end is an error of measurement, because no switch costs less than nothing.
+    // No switch has a negative cost, so a negative end is an error of measurement.
     Range {
         low: cost.low_ns.max(0.0) * count,
         likely: Some(cost.ns.max(0.0) * count),
@@ -75,17 +76,18 @@ fn times(cost: &Cost, count: f64) -> Range {
     }
 }
 
-/// Direct costs of a switch, for a trace of events that distinguishes no causes.
+/// Direct costs of a switch for a trace of events, which has no causes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectCosts {
-    /// Cost of a voluntary switch, at which the task waits, in nanoseconds.
+    /// Cost of a voluntary switch in nanoseconds.
     pub voluntary_ns: f64,
-    /// Cost of an involuntary switch, at which the task could have run on, in nanoseconds.
+    /// Cost of an involuntary switch in nanoseconds, without an interrupt.
     pub involuntary_ns: f64,
 }
 
 impl DirectCosts {
-    /// Returns the direct costs; `None` if the machine's costs are not known.
+    /// Returns the direct costs from a calibration; `None` if it has no cost of a switch that
+    /// blocks.
     pub fn new(calibration: &Calibration) -> Option<DirectCosts> {
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
         Some(DirectCosts {
@@ -95,15 +97,17 @@ impl DirectCosts {
     }
 }
 
-/// Costs of a switch on a machine, and of a preemption of one program.
+/// Costs of a switch on a machine, and of a preemption of a certain program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs<'a> {
     pub(super) calibration: &'a Calibration,
-    /// Cost of a preemption with its interrupt, measured on the program itself.
+    /// Cost of a preemption including its interrupt, as measured with this program by `inject`;
+    /// `None` if not measured.
     pub(super) preemption: Option<Cost>,
 }
 
-/// Returns the direct cost of the switches of `tasks`; `None` if the machine's costs are not known.
+/// Returns the direct cost of the switches of `tasks` in nanoseconds; `None` if the cost of a
+/// switch on the machine is unknown.
 pub(super) fn direct(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     if tasks.causes.is_empty() {
         let calibration = costs.calibration;
@@ -119,7 +123,8 @@ pub(super) fn direct(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     sum(tasks, |cause| cost_of_cause(cause, costs))
 }
 
-/// Returns the part of the direct cost due to the interrupts that preempted the tasks; `None` if causes are not known.
+/// Returns the part of the direct cost that is due to interrupts that preempted the tasks, in
+/// nanoseconds; `None` if causes are unknown.
 pub(super) fn interrupts(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     if tasks.causes.is_empty() && tasks.involuntary > 0 {
         return None;
@@ -134,7 +139,8 @@ fn sum(tasks: &Tasks, of: impl Fn(&Cause) -> Option<Range>) -> Option<Range> {
         .try_fold(Range::NOTHING, |sum, cause| Some(sum.plus(of(cause)?)))
 }
 
-/// Returns the direct cost of the switches of one cause; `None` if the machine's costs are not known.
+/// Returns the direct cost of the switches of one cause in nanoseconds, including interrupts;
+/// `None` if the cost of a switch on the machine is unknown.
 pub(super) fn cost_of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     let calibration = costs.calibration;
     let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
@@ -147,8 +153,8 @@ pub(super) fn cost_of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
 }
 
 /// Returns the cost of the interrupts of one cause's switches. A time slice ends at a tick, which
-/// also occurs without a switch: it costs something only if the kernel sets a timer for it. A task
-/// that is woken by a system call needs no interrupt.
+/// also occurs without a switch; so the tick may cost nothing. A task that is woken by a system
+/// call needs no interrupt.
 fn cost_of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     let interrupts = Interrupt::new(costs)?.times(cause.switches as f64);
     Some(match (cause.why, &cause.entry) {
@@ -158,15 +164,15 @@ fn cost_of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     })
 }
 
-/// Cost of a timer interrupt to the task that it preempts, in addition to the switch.
+/// Cost of the timer interrupt of a preemption in nanoseconds, in addition to the switch.
 struct Interrupt(Range);
 
 impl Interrupt {
-    /// Derives the cost of the interrupt. `measure` reports half of a whole preemption, which is
-    /// two switches and the interrupt. The likely cost assumes that the switch away takes half of
-    /// the switch time; the upper end assumes that the other switch, at which a task waits, takes
-    /// its least time. If `inject` has measured the program, its result is used. Without a measured
-    /// preemption there is no upper end.
+    /// Computes the cost of the interrupt. `measure` reports half of a whole preemption, which is
+    /// two switches and the interrupt. The likely cost assumes that both switches cost the same.
+    /// The upper end assumes that the switch at which a task waits has its least cost. If `inject`
+    /// has measured the program, that result is used instead. Without a measured preemption there
+    /// is no upper end.
     fn new(costs: Costs<'_>) -> Option<Interrupt> {
         let calibration = costs.calibration;
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
@@ -194,8 +200,9 @@ impl Interrupt {
     }
 }
 
-/// Returns the direct cost of a preemption: it wakes no task and takes none off the queue, so it costs as much as a yield, and at most as
-/// much as a switch that blocks.
+/// Returns the direct cost of a preemption without its interrupt. A preemption wakes no task and
+/// removes none from the run queue. So its cost is that of a yield, and at most that of a switch
+/// that blocks.
 fn preempted(calibration: &Calibration) -> Option<Cost> {
     let blocked = calibration.blocked?;
     let yielded = calibration.yielded.unwrap_or(Cost {

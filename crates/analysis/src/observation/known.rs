@@ -1,11 +1,11 @@
-//! Costs of a program that are known from `inject`.
+//! Costs for a program that `inject` has measured.
 
 use switchcost_record::observation::{Cost, KnownBy, KnownPoint, KnownReload, Observation, Tasks};
 
 use super::cost::Costs;
 
-/// Returns the result of `inject` for these tasks, if it says what a preemption costs by how long
-/// other tasks ran.
+/// Returns the result of `inject` for these tasks; `None` if there is none, or if it does not say
+/// for how long other tasks ran.
 pub(super) fn injected<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<&'a KnownReload> {
     let is_timed = |known: &KnownReload| known.points.iter().all(|point| point.away_ns.is_some());
     observation.known.iter().find(|known| {
@@ -16,7 +16,7 @@ pub(super) fn injected<'a>(observation: &'a Observation, tasks: &Tasks) -> Optio
     })
 }
 
-/// Returns the direct costs of these tasks' switches; `None` if the machine's costs are not known.
+/// Returns the costs of a switch for these tasks; `None` without a calibration of the machine.
 pub(super) fn costs<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<Costs<'a>> {
     Some(Costs {
         calibration: observation.calibration.as_ref()?,
@@ -24,9 +24,9 @@ pub(super) fn costs<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<C
     })
 }
 
-/// Returns the cost of a switch, by the time that others ran and the time that the program then
-/// ran. The cost is interpolated linearly between known times, starting at 0. A time below the
-/// shortest known one costs proportionally less; beyond the longest the cost is constant.
+/// Returns the cost of a switch in nanoseconds, after which the program runs for `ran_ns` and
+/// before which others ran for `others_ns`. The cost is interpolated linearly between the known
+/// points and 0, and constant beyond the last point.
 pub(super) fn cost(
     points: &[KnownPoint],
     others_ns: f64,

@@ -2,20 +2,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::Histogram;
 
-/// Quantiles of a time, in nanoseconds. Each is the upper end of its histogram bucket, so it is at
-/// least the quantile itself and less than 1.5 times as long; `None` if the quantile lies in the
-/// last bucket, which has no end.
+/// Quantiles of a time in nanoseconds. Each is the upper end of a histogram bucket, so it is at
+/// least the true quantile and less than 1.5 times as long. `None` if the quantile is in the last
+/// bucket, which has no end.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Latency {
-    /// Number of counted times.
+    /// Number of times in the histogram.
     pub count: u64,
     /// Median of the times.
     pub p50_ns: Option<f64>,
     /// 99th percentile of the times.
     pub p99_ns: Option<f64>,
-    /// Longest of the times.
+    /// Longest time.
     pub max_ns: Option<f64>,
-    /// Lower end of the last bucket: a quantile that is `None` is at least this long.
+    /// Lower end of the histogram's last bucket. A quantile that is `None` is at least this long.
     pub last_ns: f64,
 }
 

@@ -1,6 +1,6 @@
-//! Estimates the cost of cold caches to an observed program from its own calls: the code after
-//! calls that switched is compared with the code after the same calls that did not.
-//! docs/method/matched-intervals.md has the rules.
+//! Estimates the cost of cold caches for an observed program from its own system calls. The code
+//! after calls at which the thread switched is compared with the code after the same calls without
+//! a switch. The rules are in docs/method/matched-intervals.md.
 
 mod arms;
 mod blocks;
@@ -23,62 +23,65 @@ use super::Range;
 use arms::{Anchors, compare, only};
 use calls::Calls;
 
-/// Longest time that others run in a preemption that counts as short, in nanoseconds.
+/// Longest time for which others run in a preemption that counts as short, in nanoseconds.
 const SHORT_NS: u32 = 30_000;
-/// Least number of treated calls for an estimate.
+/// Least number of compared switches for an estimate.
 const FEWEST: usize = 100;
-/// Least share of the switches that must be compared for a result about all switches.
+/// Least share of the switches that must be compared for a result that applies to all switches.
 const LEAST_COVERED: f64 = 0.5;
-/// Largest effect, as a share of the sum, that a check may find if there should be none.
+/// Largest effect, as a share of the estimated cost, that a check may find where none is expected.
 const PART: f64 = 0.1;
-/// Upper ends of the ranges of the time that others ran, in nanoseconds.
+/// Upper ends in nanoseconds of the ranges by which waits are divided: the time for which others
+/// ran.
 const RANGES: [u32; 5] = [3_000, 30_000, 150_000, 1_000_000, u32::MAX];
-/// Maximum number of calls for which waits are listed.
+/// Largest number of system calls for which the cost of waits is listed.
 const MOST_CALLS: usize = 5;
 
-/// Cost of cold caches to a program, from its traced calls.
+/// Cost of cold caches for one program, estimated from its traced system calls.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct MatchedIntervals {
-    /// Name of the program; hostile text until escaped.
+    /// Name of the program; untrusted text that must be escaped before it is shown.
     pub program: String,
-    /// Number of compared calls.
+    /// Number of traced calls.
     pub calls: usize,
-    /// Number of compared calls that waited.
+    /// Number of traced calls in which the thread waited.
     pub waits: usize,
-    /// Number of calls, and of times in user code, in which a thread was preempted.
+    /// Number of times that a thread was preempted, in a call or in user code.
     pub preemptions: usize,
-    /// Longest time that others ran in a short wait, in nanoseconds.
+    /// Longest time for which others ran in a wait that counts as short, in nanoseconds.
     pub short_wait_ns: u32,
-    /// Calls that blocked, compared with those that did not; null if there are too few of either.
+    /// Calls with a wait compared with calls without; null if there are too few of either.
     pub all_waits: Option<Effect>,
-    /// Long waits, compared with short ones of the same call: a lower end of the cost.
+    /// Calls with a long wait compared with calls with a short one, which gives a lower end of the
+    /// cost; null if there are too few.
     pub dose: Option<Effect>,
-    /// Long preemptions in user code (others ran for more than 30 us), compared with short ones: a lower end of the cost.
+    /// Long preemptions in user code compared with short ones (others ran for at most 30 us), which
+    /// gives a lower end of the cost; null if there are too few.
     pub long_preemptions: Option<Effect>,
-    /// Cost of all waits, by the time that others ran.
+    /// Cost of waits by the time for which others ran.
     pub by_others: Vec<EffectOfRange>,
-    /// Cost of all waits, by the call in which the thread waited, the most frequent first.
+    /// Cost of waits by the system call in which the thread waited, most frequent first.
     pub by_call: Vec<EffectOfCall>,
-    /// Checks of the comparison.
+    /// Checks of the assumptions of the comparison.
     pub checks: Vec<Check>,
-    /// Share of the switches that were compared.
+    /// Share of all switches that were compared.
     pub covered: f64,
-    /// Cost of a wait in cold caches, in nanoseconds; null if it is not known.
+    /// Cost of cold caches per wait, in nanoseconds; null if unknown.
     pub wait_ns: Option<Range>,
-    /// Cost of a preemption in cold caches, in nanoseconds; null if it is not known.
+    /// Cost of cold caches per preemption, in nanoseconds; null if unknown.
     pub preemption_ns: Option<Range>,
-    /// Why both costs are not known; null if they are known.
+    /// Reason why both costs are unknown; null if they are known.
     pub unknown_because: Option<UnknownBecause>,
 }
 
-/// A number with its confidence interval at 90 %.
+/// An estimate with its confidence interval at 90 %.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Interval {
-    /// Centre of the interval.
+    /// Estimated value.
     pub estimate: f64,
-    /// Lower end of the interval.
+    /// Lower end of the confidence interval.
     pub low: f64,
-    /// Upper end of the interval.
+    /// Upper end of the confidence interval.
     pub high: f64,
 }
 
@@ -91,9 +94,9 @@ impl Interval {
 /// Cost of the waits in which others ran for a time within one range.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EffectOfRange {
-    /// Lower limit of the time for which other tasks ran, in nanoseconds.
+    /// Lower end of the range of time, in nanoseconds.
     pub from_ns: u32,
-    /// Upper limit of the time for which other tasks ran, in nanoseconds; null without a limit.
+    /// Upper end of the range of time, in nanoseconds; null without an end.
     pub to_ns: Option<u32>,
     /// Cost of the waits in this range.
     pub effect: Effect,
@@ -104,26 +107,27 @@ pub struct EffectOfRange {
 pub struct EffectOfCall {
     /// Name of the system call.
     pub call: String,
-    /// Cost of the waits in this group.
+    /// Cost of the waits in this system call.
     pub effect: Effect,
 }
 
-/// Why the cost of cold caches is not known.
+/// Reason why the cost of cold caches is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum UnknownBecause {
-    /// Too few waits, or too few calls to compare them with.
+    /// There are too few waits, or too few calls to compare them with.
     TooFew,
-    /// Fewer than half of the switches have a match.
+    /// Less than half of the switches have calls to compare them with.
     NotCovered,
-    /// A check of the comparison failed.
+    /// A check of the assumptions failed.
     CheckFailed,
-    /// The program does less work after a wait than otherwise.
+    /// The program does less work after a wait than without one, so the comparison is not valid.
     LessWork,
 }
 
-/// Compares the traced calls of each program; `program` returns the program of a thread, if it was observed.
+/// Returns the comparison for each program. `program` returns the name of a thread's program, or
+/// `None` if the thread was not observed.
 pub(super) fn find<'a>(
     traced: &TracedCalls,
     program: impl Fn(&ThreadCalls) -> Option<&'a str>,
@@ -184,13 +188,14 @@ impl MatchedIntervals {
         is_enough(self.all_waits.as_ref())
     }
 
-    /// Returns the comparison from which the cost of a wait comes.
+    /// Returns the comparison that gives the cost of a wait: of all waits, or else of long with
+    /// short waits.
     fn sum(&self) -> Option<&Effect> {
         let all = self.all_waits.as_ref().filter(|_| self.has_all_waits());
         all.or(self.dose.as_ref().filter(|dose| is_enough(Some(dose))))
     }
 
-    /// Returns the cost of a wait, as a range.
+    /// Returns the cost of cold caches per wait in nanoseconds, or the reason why it is unknown.
     fn judge(&self) -> Result<Range, UnknownBecause> {
         let sum = self.sum().ok_or(UnknownBecause::TooFew)?;
         if self.covered < LEAST_COVERED {
@@ -239,8 +244,8 @@ impl MatchedIntervals {
         })
     }
 
-    /// Returns the number of switches that were compared. If waits are compared with waits, or
-    /// preemptions with preemptions, the controls are switches, too.
+    /// Returns the number of compared switches. If long waits (or preemptions) are compared with
+    /// short ones, both sides count.
     fn compared(&self) -> usize {
         let both = |effect: &Effect| effect.treated + effect.controls;
         let waits = match self.sum() {
@@ -254,7 +259,8 @@ impl MatchedIntervals {
         self.checks.iter().find(|check| check.name == name)
     }
 
-    /// Returns the cost of a preemption, short ones included.
+    /// Returns the mean cost of cold caches per preemption, in nanoseconds. Short preemptions count
+    /// as without cost.
     fn preemption(&self) -> Range {
         let long = self.long_preemptions.as_ref();
         long.filter(|long| is_enough(Some(long)))
@@ -273,7 +279,8 @@ fn is_enough(effect: Option<&Effect>) -> bool {
     effect.is_some_and(|effect| effect.treated >= FEWEST)
 }
 
-/// Returns the upper end of the shortest range up to which there are enough waits.
+/// Returns the longest time that counts as a short wait, in nanoseconds: the upper end of the
+/// shortest range up to which there are enough waits.
 fn short_wait(calls: &Calls<'_>, waits: &Anchors) -> u32 {
     let others: Vec<u32> = waits.treated().filter_map(|at| calls.waited(at)).collect();
     let is_enough = |end: &u32| others.iter().filter(|others| *others <= end).count() >= FEWEST;

@@ -5,34 +5,35 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::Observation;
 
-/// Effect of another program on an observed one. Processes of one name count as one program.
+/// Relation of another program to an observed one: how long it ran instead, and how often it
+/// preempted or woke it. Processes of one name count as one program.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct NeighbourFinding {
-    /// Name of the observed program; hostile text until escaped.
+    /// Name of the observed program; untrusted text that must be escaped before it is shown.
     pub observed: String,
     /// Whether the observed tasks are kernel threads.
     pub is_kernel: bool,
-    /// Name of the other program; hostile text until escaped, empty for kernel threads.
+    /// Name of the other program; untrusted text that must be escaped before it is shown. Empty for
+    /// kernel threads.
     pub other: String,
-    /// Whether the other program is one of the observed processes.
+    /// Whether the other program is observed, too.
     pub is_own: bool,
-    /// Time that the other program ran between two time slices of the observed program on the same
-    /// CPU, in nanoseconds.
+    /// Time for which the other program ran between two time slices of the observed program on the
+    /// same CPU, in nanoseconds.
     pub ran_ns: f64,
     /// Number of time slices of the other program between those of the observed program.
     pub runs: u64,
-    /// Mean length of these time slices of the other program, in nanoseconds; `None` if there were
-    /// none.
+    /// Mean length of these time slices of the other program, in nanoseconds; `None` without any.
     pub run_ns: Option<f64>,
-    /// Number of times that the other program took the CPU from the observed program.
+    /// Number of times that the other program preempted the observed program.
     pub preempted: u64,
-    /// Share of all preemptions of the observed program.
+    /// Number of these preemptions as a share of all preemptions of the observed program.
     pub preempted_share: f64,
-    /// Number of times that the other program was running when the observed program was woken.
+    /// Number of wake-ups of the observed program while the other program was running.
     pub woke: u64,
 }
 
-/// Returns the names that only kernel threads have.
+/// Returns the thread names that only kernel threads have.
 pub(super) fn threads_of_the_kernel(observation: &Observation) -> BTreeSet<&str> {
     let names = |is_kernel: bool| {
         observation
@@ -74,7 +75,7 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
         sum.woke = sum.woke.saturating_add(pair.woke);
     }
     let mut found: Vec<NeighbourFinding> = sums.into_values().collect();
-    // All causes count, whether or not the task is known.
+    // Causes are counted for all tasks, including those whose name is unknown.
     let causes = observation.tasks.iter().flat_map(|tasks| &tasks.causes);
     let preemptions = causes.filter(|cause| cause.why.is_preemption());
     let counted = saturating_sum(preemptions.map(|cause| cause.switches));

@@ -3,51 +3,53 @@ use switchcost_record::observation::Why;
 use super::processes::NO_BOUND;
 use super::{Findings, ProcessFinding, Range};
 
-/// Cost of switching to a program, divided into parts, in nanoseconds of CPU time per second.
+/// Cost of the switches of one program, divided into parts, in nanoseconds of CPU time per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payer<'a> {
-    /// Findings of the program.
+    /// Findings for the program.
     pub found: &'a ProcessFinding,
-    /// Direct cost of each cause, the most frequent first, then the cost of reloading caches, if it is known.
+    /// Parts of the cost: the direct cost of each cause, most frequent first, then the cost of
+    /// reloading caches if known.
     pub parts: Vec<Part>,
     /// Sum of all parts.
     pub cost: Bounds,
 }
 
-/// A part of the cost of switching to a program.
+/// One part of the cost of a program's switches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// Kind of the part.
+    /// Kind of this part.
     pub of: Of,
-    /// Number of switches in the part.
+    /// Number of switches to which this part belongs.
     pub switches: u64,
-    /// Cost of the part.
+    /// Cost of this part, in nanoseconds of CPU time per second.
     pub cost: Bounds,
 }
 
-/// Kind of a part of a cost.
+/// Kind of a part of the cost of switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Of {
-    /// Direct cost of the switches for one reason.
+    /// Direct cost of the switches with one reason.
     Cause(Why),
-    /// Direct cost of the switches for any reason.
+    /// Direct cost of all switches, if reasons are unknown.
     AnyCause,
-    /// Cost of reloading caches, which belongs to no cause.
+    /// Cost of reloading caches, which has no single reason.
     Reloading,
 }
 
-/// A cost whose upper end may be unknown.
+/// A cost in nanoseconds of CPU time per second, whose upper end may be unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Lower end of the cost.
     pub low: f64,
-    /// Likely cost; `None` if it is not known, or if there is no upper end.
+    /// Likely cost; `None` if unknown, or if there is no upper end.
     pub likely: Option<f64>,
-    /// Upper end of the cost; `None` if only the CPU time bounds it.
+    /// Upper end of the cost; `None` if only the CPU time limits the cost.
     pub high: Option<f64>,
 }
 
-/// Returns every program whose switches have a price, in the order of [`Findings::names`].
+/// Returns the cost of each program whose cost of switches is known, in the order of
+/// [`Findings::names`].
 pub fn payers(findings: &Findings) -> Vec<Payer<'_>> {
     findings
         .names

@@ -1,22 +1,26 @@
-//! Pools of threads with numbered names: `pool-1-thread-7` is one of `pool-1-thread-*`.
+//! Pools of threads whose names differ only by a number: `pool-1-thread-7` is one of
+//! `pool-1-thread-*`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchcost_record::observation::{Observation, Tasks};
 
-/// Bytes of a name that the kernel stores: a longer name is cut off, in or before its number.
+/// Number of bytes of a thread name that the kernel stores. A longer name is truncated, perhaps
+/// within its number.
 const KEPT: usize = 15;
 
-/// Bytes of the text after a number that remain if the number has up to four digits.
+/// Number of bytes of a name after its number that are not truncated if the number has at most four
+/// digits.
 const COMMON: usize = 11;
 
-/// Names under which tasks are reported: one for each pool, and the task's own name otherwise.
+/// Names under which tasks are reported: the name of their pool, or else their own name.
 pub(super) struct Names<'a> {
     labels: BTreeMap<(&'a str, bool), String>,
 }
 
 impl<'a> Names<'a> {
-    /// Finds the pools: at least two names that differ only in their numbers.
+    /// Finds the pools of an observation. A pool has at least two names that differ only by their
+    /// number.
     pub(super) fn new(observation: &'a Observation) -> Names<'a> {
         let of_both = |tasks: &'a Tasks| [key(tasks), key_of_process(tasks)];
         let names: BTreeSet<(&str, bool)> = observation.tasks.iter().flat_map(of_both).collect();
@@ -37,12 +41,13 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns the name under which tasks of the same observation are reported.
+    /// Returns the name under which these tasks are reported.
     pub(super) fn label<'b>(&'b self, tasks: &'b Tasks) -> &'b str {
         self.labels.get(&key(tasks)).map_or("", String::as_str)
     }
 
-    /// Returns the name under which the tasks' process is reported, among others of its name.
+    /// Returns the name under which the process of these tasks is reported, together with other
+    /// processes of the pool.
     pub(super) fn process_label<'b>(&'b self, tasks: &'b Tasks) -> &'b str {
         self.labels
             .get(&key_of_process(tasks))
@@ -58,7 +63,7 @@ fn key_of_process(tasks: &Tasks) -> (&str, bool) {
     (tasks.process_name(), tasks.is_kernel)
 }
 
-/// Returns the name without its number.
+/// Returns a name with its number replaced, which is the name of the pool.
 fn pool(name: &str, is_kernel: bool) -> String {
     if is_kernel {
         return remove_cpu_numbers(name);
@@ -69,7 +74,7 @@ fn pool(name: &str, is_kernel: bool) -> String {
     if let Some(pool) = pool_numbered_inside(name) {
         return pool;
     }
-    // QEMU's virtual CPUs have their number before the end of the name: CPU 3/KVM.
+    // QEMU's virtual CPUs have the number before the end of the name: CPU 3/KVM.
     let (body, end) = match name.strip_suffix("/KVM") {
         Some(body) => (body, "/KVM"),
         None => (name, ""),
@@ -82,9 +87,9 @@ fn pool(name: &str, is_kernel: bool) -> String {
     }
 }
 
-/// Returns the pool of a name with the number at its beginning (Erlang's `12_scheduler`) or inside
-/// it (Python's `Thread-12 (work)`): the longer the number, the earlier the text after it is cut
-/// off.
+/// Returns the pool of a name whose number is at the beginning (Erlang's `12_scheduler`) or inside
+/// (Python's `Thread-12 (work)`). Text after the number is compared only as far as it is not
+/// truncated, which depends on the length of the number.
 fn pool_numbered_inside(name: &str) -> Option<String> {
     let (begin, rest) = match name.split_once('-') {
         Some((begin, rest)) if rest.contains(" (") => (&name[..=begin.len()], rest),
@@ -108,8 +113,7 @@ fn is_cut_before_its_number(name: &str) -> bool {
 }
 
 /// Removes the CPU number after a slash from the name of a kernel thread, and the worker's number
-/// after that: `kworker/3:1H`. A number that belongs to a word, as in `kworker/u8:1`, stays in the
-/// name.
+/// after that: `kworker/3:1H`. A number that is part of a word, as in `kworker/u8:1`, is kept.
 fn remove_cpu_numbers(name: &str) -> String {
     let Some(slash) = name.find('/') else {
         return name.to_owned();
@@ -125,7 +129,7 @@ fn remove_cpu_numbers(name: &str) -> String {
         }
         before = match letter {
             _ if is_number => '*',
-            // The following digits belong to the same word.
+            // A digit after a letter is part of a word, and so are the digits after it.
             digit if digit.is_ascii_digit() => before,
             other => other,
         };

@@ -14,83 +14,92 @@ use super::{
 };
 use crate::lists::saturating_sum;
 
-/// Switches of a process, or of several processes together, with their cost.
+/// Switches of one process, or of several processes together, with their cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProcessFinding {
-    /// Name of the process; hostile text until escaped.
+    /// Name of the process or group; untrusted text that must be escaped before it is shown.
     pub name: String,
-    /// Process number; null if the finding sums up several processes.
+    /// Process ID; null if the finding is for several processes.
     pub process: Option<u32>,
-    /// Process number in the process's own PID namespace, if that is not the observer's.
+    /// Process ID in the process's own PID namespace, if it differs from the ID that the observer
+    /// sees.
     pub process_inside: Option<u32>,
-    /// Control group of the process, if it is not the root; hostile text until escaped.
+    /// Path of the process's control group, unless it is the root; untrusted text that must be
+    /// escaped before it is shown.
     pub control_group: Option<String>,
-    /// Whether the tasks are the kernel's own threads.
+    /// Whether the tasks are kernel threads.
     pub is_kernel: bool,
-    /// Number of tasks in the group.
+    /// Number of tasks in this finding.
     pub tasks: u64,
-    /// Number of switches, by the kernel's count.
+    /// Number of switches, as the kernel counts them.
     pub switches: u64,
     /// Number of involuntary switches, including calls of sched_yield.
     pub involuntary: u64,
-    /// Involuntary switches as a share of all switches.
+    /// Number of involuntary switches as a share of all switches.
     pub involuntary_share: f64,
     /// Number of switches per second.
     pub per_second: f64,
-    /// CPU time in nanoseconds; null if it is not counted.
+    /// CPU time in nanoseconds; null if not counted.
     pub cpu_ns: Option<f64>,
-    /// CPU time as a share of one CPU over the window.
+    /// CPU time as a number of CPUs: CPU time over the length of the window; null if not counted.
     pub cpus: Option<f64>,
-    /// Direct cost; null if the machine's cost of a switch is not known.
+    /// Direct cost of the switches in nanoseconds; null if the cost of a switch on the machine is
+    /// unknown.
     pub direct_ns: Option<Range>,
-    /// Part of the direct cost due to the interrupts that preempted the tasks; null also if causes are not known.
+    /// Part of the direct cost that is due to interrupts that preempted the tasks, in nanoseconds;
+    /// null if the cost or causes are unknown.
     pub interrupts_ns: Option<Range>,
-    /// Indirect cost; null if it is not known.
+    /// Indirect cost of the switches in nanoseconds; null if unknown.
     pub indirect_ns: Option<Range>,
-    /// Source of most of the indirect cost; null if the cost is not known.
+    /// Source of most of the indirect cost; null if the cost is unknown.
     pub likely_by: Option<KnownBy>,
-    /// Why the traced calls do not show the indirect cost; null if it is known, or if no call was traced.
+    /// Reason why the traced calls do not give the indirect cost; null if it is known, or if no
+    /// call was traced.
     pub indirect_unknown_because: Option<UnknownBecause>,
-    /// Direct and indirect cost together.
+    /// Direct and indirect cost together in nanoseconds; null if either is unknown.
     pub cost_ns: Option<Range>,
-    /// Direct cost as a share of the CPU time.
+    /// Direct cost as a share of the CPU time; null if unknown.
     pub direct_share: Option<Range>,
-    /// Indirect cost as a share of the CPU time; its upper end is null if nothing but the CPU time bounds the sum of costs.
+    /// Indirect cost as a share of the CPU time; null if unknown. The upper end is null if only the
+    /// CPU time limits the sum of both costs.
     pub indirect_share: Option<Range>,
-    /// Direct and indirect cost together as a share of the CPU time.
+    /// Direct and indirect cost together as a share of the CPU time; null if unknown.
     pub share: Option<Range>,
-    /// Direct and indirect cost together in CPUs: seconds of CPU time per second.
+    /// Direct and indirect cost together as a number of CPUs: seconds of CPU time per second; null
+    /// if unknown.
     pub cost_cpus: Option<Range>,
-    /// Time waited for a CPU.
+    /// Waits for a CPU; null if not counted.
     pub wait: Option<Latency>,
-    /// Number of moves to another thread of the core, to another core under the same last-level
-    /// cache, and further away.
+    /// Numbers of migrations: to another CPU of the same core, to another core with the same
+    /// last-level cache, and to other CPUs.
     pub moved: [u64; 3],
-    /// Switches by cause, the most frequent first.
+    /// Switches by cause, most frequent first.
     pub causes: Vec<CauseCost>,
 }
 
-/// CPU use, in CPUs, below which switches do not matter, however large their share.
+/// Cost of switches, as a number of CPUs, below which the cost is negligible, however large its
+/// share of the CPU time.
 const NEGLIGIBLE_CPUS: f64 = 0.01;
 
-/// Share of the CPU time from which an upper end counts as unbounded, because it says only that the
-/// cost is at most all of it.
+/// Upper end of a share of CPU time from which the share counts as without an upper end. Such an
+/// end only says that the cost is at most all of the CPU time.
 pub const NO_BOUND: f64 = 0.995;
 
 impl ProcessFinding {
-    /// Returns the cost of cold caches as a share of the CPU time; without an upper end if only the
-    /// CPU time bounds the sum of costs.
+    /// Returns the cost of cold caches as a share of the CPU time, without an upper end if only the
+    /// CPU time limits the sum of both costs; `None` if unknown.
     pub fn cold_share(&self) -> Option<Range> {
         self.indirect_share
     }
 
-    /// Whether switching costs less than a hundredth of a CPU, even at most.
+    /// Whether the switches cost less than a hundredth of a CPU, even at the upper end.
     pub fn is_negligible(&self) -> bool {
         let most = self.cost_cpus.map(|cost| cost.high).or(self.cpus);
         most.is_some_and(|most| most < NEGLIGIBLE_CPUS)
     }
 
-    /// Returns the likely cost of switching, or the likely direct cost if no more is known; `None` if the machine's costs are not known.
+    /// Returns the likely cost of the switches in nanoseconds, or the likely direct cost if the
+    /// indirect cost is unknown; `None` if both are unknown.
     pub fn likely_ns(&self) -> Option<f64> {
         let both = self.cost_ns.and_then(|cost| cost.likely);
         both.or_else(|| {
@@ -101,13 +110,14 @@ impl ProcessFinding {
 }
 
 impl Range {
-    /// Whether the upper end of a share of CPU time says more than that the share is at most 1.
+    /// Whether the range of a share of CPU time has an upper end below [`NO_BOUND`].
     pub fn is_bounded(&self) -> bool {
         self.high < NO_BOUND
     }
 }
 
-/// An observation together with the known costs of its tasks.
+/// An observation, with the comparisons of traced calls and the names under which tasks are
+/// reported.
 pub(super) struct Priced<'a> {
     observation: &'a Observation,
     names: &'a Names<'a>,
@@ -144,8 +154,8 @@ impl<'a> Priced<'a> {
         self.matched.iter().find(|found| found.program == label)
     }
 
-    /// Returns why the traced calls do not show the cost, for the program among `tasks` that waits
-    /// most.
+    /// Returns the reason why the traced calls do not give the cost of cold caches, for the program
+    /// among `tasks` with most waits; `None` if there is no such reason.
     fn unknown_because(&self, tasks: &[&Tasks]) -> Option<UnknownBecause> {
         let matched = tasks
             .iter()
@@ -155,12 +165,12 @@ impl<'a> Priced<'a> {
     }
 }
 
-/// Compares the traced calls of each program.
+/// Returns the comparison of traced calls for each program.
 pub(super) fn compare_calls(observation: &Observation, names: &Names<'_>) -> Vec<MatchedIntervals> {
     let Some(traced) = &observation.calls else {
         return Vec::new();
     };
-    // Of an ended process only the name is known.
+    // A process that has ended is identified by its name.
     matched::find(traced, |thread: &ThreadCalls| {
         let is_its = |tasks: &&Tasks| match tasks.process {
             Some(process) => process == thread.process,
@@ -171,7 +181,7 @@ pub(super) fn compare_calls(observation: &Observation, names: &Names<'_>) -> Vec
     })
 }
 
-/// Returns the finding for all observed tasks together.
+/// Returns the finding for all observed tasks together, without kernel threads.
 pub(super) fn sum_all(priced: &Priced<'_>) -> ProcessFinding {
     let tasks: Vec<&Tasks> = observed(priced.observation).collect();
     finding(priced, None, String::new(), &tasks)
@@ -180,7 +190,7 @@ pub(super) fn sum_all(priced: &Priced<'_>) -> ProcessFinding {
 /// Returns one finding for each process, and one for each name of ended processes.
 pub(super) fn find(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let names = priced.names;
-    // Threads of one process may have different names.
+    // The threads of a process may have different names.
     let key = |tasks: &Tasks| match tasks.process {
         Some(process) if !tasks.is_kernel => (Some(process), String::new()),
         process => (process, names.process_label(tasks).to_owned()),
@@ -194,13 +204,13 @@ pub(super) fn find(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     })
 }
 
-/// Returns one finding for each process name; names that differ only in a number count as one.
+/// Returns one finding for each process name. Names that differ only by a number count as one.
 pub(super) fn group_by_name(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     group_by_label(priced, |tasks| priced.names.process_label(tasks))
 }
 
-/// Returns one finding for each thread name, with each pool of numbered names as one; empty if all threads have the names of their
-/// processes.
+/// Returns one finding for each thread name. Names that differ only by a number count as one. Empty
+/// if all threads have the names of their processes.
 pub(super) fn group_by_thread(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let names = priced.names;
     let has_own = |tasks: &Tasks| names.label(tasks) != names.process_label(tasks);
@@ -221,19 +231,19 @@ fn group_by_label<'a>(
     })
 }
 
-/// Threads of one kind in a language runtime, over all observed processes.
+/// Threads with one role in a language runtime, over all observed processes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RuntimeThreads {
     /// Name of the runtime, such as `tokio`.
     pub runtime: &'static str,
     /// Role of the threads, such as `workers`.
     pub role: &'static str,
-    /// Switches of the threads, with their cost.
+    /// Switches of these threads, with their cost.
     #[serde(flatten)]
     pub found: ProcessFinding,
 }
 
-/// Returns one finding for each known kind of threads of a language runtime.
+/// Returns one finding for each known role of threads in a language runtime, most switches first.
 pub(super) fn threads_by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
     let known: Vec<(Kind, &Tasks)> = observed(priced.observation)
         .filter_map(|tasks| Some((runtimes::kind(tasks)?, tasks)))
@@ -261,7 +271,8 @@ pub(super) fn threads_by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
     found
 }
 
-/// Returns one finding for each control group. The group of ended processes is not known.
+/// Returns one finding for each control group. Processes that ended before their group was read
+/// have a finding of their own.
 pub(super) fn findings_by_group(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, group_of(tasks).to_owned());
     together(priced, key, |_, tasks| {
@@ -277,7 +288,8 @@ fn group_of(tasks: &Tasks) -> &str {
     }
 }
 
-/// Label of tasks without a control group, or whose group was not looked up before they ended.
+/// Label in place of a control group for kernel threads; the next constant is the label for
+/// processes that ended before their group was read.
 const OF_THE_KERNEL: &str = "(threads of the kernel)";
 const NOT_KNOWN: &str = "(not known: ended)";
 
@@ -315,7 +327,8 @@ fn finding(
             .map(|tasks| of(tasks))
             .try_fold(Range::NOTHING, |sum, each| Some(sum.plus(each?)))
     };
-    // Upper ends may exceed the whole CPU time.
+    // Upper ends are limited to the CPU time, because they are sums of upper ends and may exceed
+    // it.
     let no_more = |cost: Range| if cpu > 0.0 { cost.up_to(cpu) } else { cost };
     let costs = |tasks: &Tasks| known::costs(priced.observation, tasks);
     let direct = together(&|tasks| cost::direct(tasks, costs(tasks)?)).map(no_more);
@@ -371,10 +384,11 @@ fn finding(
     }
 }
 
-/// Largest share of the switches by tasks of unknown cost with which the sum still counts as known.
+/// Largest share of switches without a known cost at which the sum still counts as known.
 const FEW: f64 = 0.1;
 
-/// Returns the cost of reloading for the tasks together.
+/// Returns the cost of reloading caches for all these tasks together; `None` if too many of their
+/// switches have no known cost.
 fn sum_of_reloads(reloaded: &[(&Tasks, Option<Reloaded>)]) -> Option<Range> {
     let switches = |is_counted: &dyn Fn(&Option<Reloaded>) -> bool| -> f64 {
         let counted = reloaded.iter().filter(|(_, each)| is_counted(each));
@@ -388,13 +402,13 @@ fn sum_of_reloads(reloaded: &[(&Tasks, Option<Reloaded>)]) -> Option<Range> {
     known.map(|each| each.cost).reduce(Range::plus)
 }
 
-/// Returns the source of most of the cost.
+/// Returns the source from which most of the cost is known; `None` if nothing is known.
 fn most_of(reloaded: &[(&Tasks, Option<Reloaded>)]) -> Option<KnownBy> {
     let mut sums: BTreeMap<KnownBy, f64> = BTreeMap::new();
     for each in reloaded.iter().filter_map(|(_, each)| each.as_ref()) {
         *sums.entry(each.by).or_default() += each.cost.likely.unwrap_or(each.cost.low);
     }
-    // Among equals the first is chosen.
+    // The order is reversed, so that the first of several equal sources is chosen.
     let most = sums.into_iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
     most.map(|(by, _)| by)
 }

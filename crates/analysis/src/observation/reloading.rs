@@ -1,5 +1,5 @@
-//! Estimates the cost of cold caches to tasks: by matched intervals of this observation, or by
-//! `inject` of their program.
+//! Estimates the cost of cold caches for tasks, from matched intervals of this observation or from
+//! a run of `inject` with their program.
 
 use switchcost_record::observation::{Cost, KnownBy, KnownReload, Tasks};
 use switchcost_units::Nanos;
@@ -9,15 +9,15 @@ use super::known;
 use super::matched::MatchedIntervals;
 use End::{Least, Most, Usual};
 
-/// Cost of reloading to tasks, with its source.
+/// Cost of reloading caches for some tasks in nanoseconds, with its source.
 pub(super) struct Reloaded {
     pub(super) cost: Range,
     pub(super) by: KnownBy,
 }
 
 impl Reloaded {
-    /// Returns the cost of reloading to these tasks; `None` if it is not known. Reloading takes no
-    /// longer than the tasks ran.
+    /// Returns the cost of reloading caches for these tasks, limited to their CPU time; `None` if
+    /// unknown.
     pub(super) fn new(
         tasks: &Tasks,
         direct: Range,
@@ -43,8 +43,8 @@ fn reload_by_calls(tasks: &Tasks, matched: &MatchedIntervals) -> Option<Range> {
     Some(waits.plus(matched.preemption_ns?.times(tasks.involuntary as f64)))
 }
 
-/// Returns the cost range that `inject` found, assuming that others touched as much memory in their
-/// time as the preemptor of `inject` did.
+/// Returns the cost of reloading from a result of `inject`. Other tasks are assumed to have touched
+/// as much memory per time as the preempting task of `inject` did.
 fn reload_by_inject(tasks: &Tasks, direct: Range, known: &KnownReload) -> Range {
     let likely = sum_reloads(tasks, direct, known, Usual, |cost| cost.ns);
     let low = sum_reloads(tasks, direct, known, Least, |cost| cost.low_ns.max(0.0));
@@ -56,7 +56,7 @@ fn reload_by_inject(tasks: &Tasks, direct: Range, known: &KnownReload) -> Range 
     }
 }
 
-/// Lower or upper end of a histogram's bucket.
+/// Value that represents a histogram bucket: its lower end, its middle, or its upper end.
 #[derive(Clone, Copy)]
 enum End {
     Least,
@@ -64,9 +64,9 @@ enum End {
     Most,
 }
 
-/// Returns the sum, over all returns to the CPU, of a cost that depends on the time that others
-/// ran. The upper end is not limited by the time until the next switch. A task that moves to
-/// another core has nothing cached there.
+/// Returns the sum over all returns to the CPU of a cost that depends on the time for which others
+/// ran. For the upper end, the time until the next switch does not limit the cost. A task that has
+/// moved to another core is assumed to find nothing in the caches there.
 fn sum_reloads(
     tasks: &Tasks,
     direct: Range,

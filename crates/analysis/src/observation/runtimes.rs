@@ -1,15 +1,16 @@
-//! Recognises threads of language runtimes by their names.
+//! Recognizes threads of language runtimes by their names.
 
 use switchcost_record::observation::Tasks;
 
-/// Kind of threads whose names have a known beginning.
+/// Role of threads in a language runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
     pub(super) runtime: &'static str,
     pub(super) role: &'static str,
 }
 
-/// Runtime, role and beginnings of the names; `#` stands for leading digits. The kernel stores 15 bytes of each name.
+/// Known language runtimes, roles of their threads, and prefixes of the threads' names. `#` stands
+/// for digits at the beginning. The kernel stores 15 bytes of each name.
 const KNOWN: [(&str, &str, &[&str]); 13] = [
     (
         "Java",

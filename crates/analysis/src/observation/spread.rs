@@ -3,28 +3,28 @@ use switchcost_record::observation::{Histogram, Observation, Tasks};
 use super::observed;
 use crate::lists::saturating_sum;
 
-/// Distribution of times in bins of powers of two.
+/// Distribution of times off the CPU and of waits, in bins of powers of two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
-    /// Start and end of each bin, in nanoseconds: each bin is twice as long as the one before. The
-    /// first begins at 0 if its bucket does; the last has no end if longer times occurred.
+    /// Start and end of each bin in nanoseconds. Each bin is twice as long as the one before. The
+    /// first may begin at 0, and the last has no end if longer times occurred.
     pub bins: Vec<(f64, Option<f64>)>,
-    /// Times off the CPU in each bin; null if they were not counted.
+    /// Number of times off the CPU in each bin; null if not counted.
     pub off: Option<Vec<Bin>>,
-    /// Waits for a CPU in each bin; null if they were not counted.
+    /// Number of waits for a CPU in each bin; null if not counted.
     pub wait: Option<Vec<Bin>>,
 }
 
-/// Count of the times in one bin.
+/// Number of times in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
     /// Number of times in the bin.
     pub count: u64,
-    /// Share of all times of the same kind.
+    /// Number of times in the bin as a share of all times of its kind.
     pub share: f64,
 }
 
-/// Returns the distribution over all observed tasks; `None` if nothing was counted.
+/// Returns the distribution over all observed tasks; `None` if no times were counted.
 pub fn spread(observation: &Observation) -> Option<Spread> {
     let off = Counts::sum(observed(observation).map(|tasks: &Tasks| &tasks.off));
     let wait = Counts::sum(observed(observation).map(|tasks| &tasks.wait));
@@ -40,7 +40,7 @@ pub fn spread(observation: &Observation) -> Option<Spread> {
     })
 }
 
-/// Number of bins: the first bucket of a histogram, then one for each power of two above it.
+/// Number of bins: the first bucket of a histogram, and one bin for each higher power of two.
 const POWERS: usize = 58;
 const FIRST_LOG: usize = 8;
 
@@ -52,11 +52,11 @@ fn start(at: usize) -> f64 {
     }
 }
 
-/// Counts by power of two. Each power has two buckets of unequal length, so the counts of single
-/// buckets would alternate.
+/// Numbers of times by power of two. The two buckets of each power have unequal lengths, so their
+/// counts would alternate in a plot.
 struct Counts {
     by_power: [u64; POWERS],
-    /// Index of the last bucket, which has no end.
+    /// Index of the histogram's last bucket, which has no end; `None` if that bucket is empty.
     open: Option<usize>,
 }
 

@@ -2,29 +2,30 @@ use switchcost_record::observation::{Entry, Observation, Why};
 
 use super::{cost, known, observed};
 
-/// Switches of tasks for one cause, with task, reason and kernel entry, for tools that display
-/// stacks.
+/// Switches of some tasks with one cause, for tools that display stacks: task, reason and kernel
+/// entry are the frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack<'a> {
-    /// Process number; `None` for ended processes.
+    /// Process ID; `None` for ended processes.
     pub process: Option<u32>,
-    /// Name of the threads; hostile text until escaped.
+    /// Name of the threads; untrusted text that must be escaped before it is shown.
     pub name: &'a str,
-    /// Reason for which the tasks left their CPUs.
+    /// Reason why the tasks left their CPUs.
     pub why: Why,
-    /// Kernel entry in which the tasks left their CPUs.
+    /// How the tasks had entered the kernel.
     pub entry: &'a Entry,
-    /// Number of switches for this reason.
+    /// Number of these switches.
     pub switches: u64,
-    /// Time off the CPU, in nanoseconds.
+    /// Total time off the CPU after these switches, in nanoseconds.
     pub off_ns: u64,
-    /// Part of `off_ns` for which the tasks were runnable and waited for a CPU.
+    /// Part of `off_ns` in which the tasks were ready and waited for a CPU, in nanoseconds.
     pub wait_ns: u64,
-    /// Likely direct cost, in nanoseconds; `None` if the machine's costs are not known. The cost of reloading caches belongs to no cause.
+    /// Likely direct cost of these switches in nanoseconds; `None` if the cost of a switch on the
+    /// machine is unknown. The cost of reloading caches is not included, because it has no cause.
     pub direct_ns: Option<f64>,
 }
 
-/// Returns all causes of the observed tasks, without kernel threads.
+/// Returns all causes of switches of the observed tasks, without kernel threads.
 pub fn stacks(observation: &Observation) -> Vec<Stack<'_>> {
     let causes = observed(observation)
         .flat_map(|tasks| tasks.causes.iter().map(move |cause| (tasks, cause)));

@@ -1,25 +1,25 @@
 use switchcost_record::observation::{Moment, Observation, Source};
 use switchcost_units::Nanos;
 
-/// A part of the window, with the activity of the observed tasks in it.
+/// Switches and waits of the observed tasks in one stretch of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     /// Start of the stretch, in seconds since the start of the window.
     pub from_seconds: f64,
     /// End of the stretch, in seconds since the start of the window.
     pub to_seconds: f64,
-    /// Voluntary switches per second.
+    /// Number of voluntary switches per second.
     pub voluntary: f64,
-    /// Involuntary switches per second, including calls of sched_yield.
+    /// Number of involuntary switches per second, including calls of sched_yield.
     pub involuntary: f64,
-    /// Mean number of tasks that waited for a CPU; `None` if it was not counted.
+    /// Mean number of tasks that waited for a CPU; `None` if not counted.
     pub waiting: Option<f64>,
 }
 
-/// Returns the stretches in order; none for an older record, which does not have them.
+/// Returns the stretches of an observation in order. Empty for a record of an earlier version.
 pub fn stretches(observation: &Observation) -> Vec<Stretch> {
     let moments = long_enough(&observation.moments);
-    // A kernel that does not count waits does not count running time either.
+    // Run times are 0 if the kernel counts neither waits nor run times.
     let has_waits =
         observation.source != Source::Perf && moments.iter().any(|moment| moment.run_ns.0 > 0);
     let begins = std::iter::once(Nanos(0)).chain(moments.iter().map(|moment| moment.end_ns));
@@ -44,8 +44,8 @@ fn length(begin: Nanos, moment: &Moment) -> f64 {
     moment.end_ns.0.saturating_sub(begin.0) as f64
 }
 
-/// Merges a stretch that is shorter than half of the one before (such as the last) into that one,
-/// because an event that ends in it may have lasted longer.
+/// Merges each stretch that is shorter than half of the one before, such as the last, into the one
+/// before. In a short stretch, the time of an event that ends in it may exceed its length.
 fn long_enough(moments: &[Moment]) -> Vec<Moment> {
     let mut all: Vec<Moment> = Vec::new();
     for moment in moments {

@@ -3,20 +3,21 @@ use switchcost_record::observation::{Histogram, Observation, Tasks};
 use super::{ProcessFinding, observed};
 use crate::lists::find_or_add;
 
-/// Switches and CPU time of all tasks with one label.
+/// Number of switches and CPU time of all tasks with one label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelSum {
-    /// Label of the tasks.
+    /// Label of the tasks, such as a metric's label.
     pub label: String,
     /// Number of voluntary switches.
     pub voluntary: u64,
     /// Number of involuntary switches, including calls of sched_yield.
     pub involuntary: u64,
-    /// CPU time in nanoseconds.
+    /// CPU time of the tasks in nanoseconds.
     pub cpu_ns: f64,
 }
 
-/// Returns the sums of findings whose names get the same label, in the order of the labels' first occurrence.
+/// Returns the sums of findings by label, in the order of the labels' first occurrence. `label`
+/// returns the label for the name of a finding.
 pub fn sum_by_label(
     findings: &[ProcessFinding],
     mut label: impl FnMut(&str) -> String,
@@ -40,23 +41,23 @@ pub fn sum_by_label(
     sums
 }
 
-/// Times of all observed tasks as a histogram.
+/// Histogram of times of all observed tasks together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times {
-    /// Sum of all times, in nanoseconds.
+    /// Sum of all times in nanoseconds.
     pub sum_ns: f64,
-    /// Number of times between two successive bucket ends; the first bucket begins at 0, the last
-    /// has no end.
+    /// Number of times per bucket. The first bucket begins at 0, and the last has no end.
     pub counts: Vec<u64>,
 }
 
-/// Returns completed times off the CPU. `ends_ns` are the ends of the histogram's buckets in
-/// ascending order.
+/// Returns the histogram of completed times off the CPU. `ends_ns` are the upper ends of its
+/// buckets in nanoseconds, ascending.
 pub fn off_times(observation: &Observation, ends_ns: &[f64]) -> Times {
     times(observation, ends_ns, |tasks| (&tasks.off, tasks.off_ns.0))
 }
 
-/// Returns completed waits for a CPU.
+/// Returns the histogram of completed waits for a CPU. `ends_ns` are the upper ends of its buckets
+/// in nanoseconds, ascending.
 pub fn wait_times(observation: &Observation, ends_ns: &[f64]) -> Times {
     times(observation, ends_ns, |tasks| (&tasks.wait, tasks.wait_ns.0))
 }
@@ -73,7 +74,7 @@ fn times(
     for (histogram, ns) in observed(observation).map(of) {
         times.sum_ns += ns as f64;
         for (_, to, count) in histogram.buckets() {
-            // A bucket that extends beyond an end belongs to the next interval.
+            // A bucket of the record that extends beyond an end is counted in the next bucket.
             let at = to.map_or(ends_ns.len(), |to| {
                 ends_ns.partition_point(|end| *end < to.0 as f64)
             });

@@ -4,19 +4,22 @@ use switchcost_record::observation::Behind;
 
 use super::KeptWaitingFinding;
 
-/// Waiting times of each observed program, by the program that had the CPU during the wait.
+/// Matrix of waiting times for a CPU: observed programs by programs that had the CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting<'a> {
-    /// Names of the observed programs, the longest waits first; hostile text until escaped.
+    /// Names of the observed programs, longest waits first; untrusted text that must be escaped
+    /// before it is shown.
     pub observed: Vec<&'a str>,
-    /// Programs for which the observed tasks waited, those with the longest waits first. The last entry, `None`, stands for all that are
-    /// not listed.
+    /// Programs that had the CPU during the waits, longest waits first. The last entry, `None`,
+    /// stands for all programs that are not listed.
     pub behind: Vec<Option<&'a Behind>>,
-    /// Waiting time in nanoseconds, by observed program, then by the entries of `behind`.
+    /// Waiting times in nanoseconds: one row per observed program, one column per entry of
+    /// `behind`.
     pub wait_ns: Vec<Vec<f64>>,
 }
 
-/// Returns the matrix for the longest `most` entries of each side; other entries of `behind` are summed up.
+/// Returns the matrix with at most `most_observed` rows, and `most_behind` columns for listed
+/// programs. The other columns are summed.
 pub fn waiting(
     found: &[KeptWaitingFinding],
     most_observed: usize,
@@ -60,7 +63,7 @@ pub fn waiting(
     }
 }
 
-/// Returns the entries with the largest sums.
+/// Returns the keys with the largest sums, at most `most`.
 fn longest<T: Ord + Copy>(each: impl Iterator<Item = (T, f64)>, most: usize) -> Vec<T> {
     let mut sums: BTreeMap<T, f64> = BTreeMap::new();
     each.for_each(|(of, ns)| *sums.entry(of).or_default() += ns);

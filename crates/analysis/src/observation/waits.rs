@@ -8,23 +8,23 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_units::Nanos;
 
-/// Waits of an observed program's runnable tasks while another program had the CPU. Processes of
-/// one name count as one program.
+/// Waits for a CPU of the runnable tasks of one observed program, while one other program had the
+/// CPU. Processes of one name count as one program.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct KeptWaitingFinding {
-    /// Name of the observed program; hostile text until escaped.
+    /// Name of the observed program; untrusted text that must be escaped before it is shown.
     pub observed: String,
     /// Whether the observed tasks are kernel threads.
     pub is_kernel: bool,
-    /// Tasks that had the CPU while the observed program waited.
+    /// Program that had the CPU during the waits, or another reason for the waits.
     pub behind: Behind,
-    /// Whether the tasks that had the CPU are observed, too.
+    /// Whether the program that had the CPU is observed, too.
     pub is_own: bool,
-    /// Waiting time, in nanoseconds.
+    /// Waiting time in nanoseconds, summed over the tasks.
     pub wait_ns: f64,
-    /// Share of all time that the observed program waited for CPUs.
+    /// Waiting time as a share of all waits for a CPU of the observed program.
     pub share: f64,
-    /// Number of waits; null if the observed program waited for something other than a process.
+    /// Number of waits; null if the reason is not a program.
     pub waits: Option<u64>,
 }
 
@@ -59,30 +59,32 @@ pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {
     found
 }
 
-/// Least wait for CPUs with which the answer begins, as a share of the window and of the CPU time.
+/// Least wait for CPUs that a report shows first, as a share of the window and of the CPU time.
 const LONG: f64 = 0.1;
 
-/// Time that all observed tasks waited for CPUs, without the time that quotas took.
+/// Time for which all observed tasks waited for CPUs, without the time due to quotas.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct WaitForCpus {
-    /// Waiting time, in nanoseconds, summed over the tasks.
+    /// Waiting time in nanoseconds, summed over the tasks.
     pub wait_ns: f64,
-    /// The program that had the CPU for most of the wait, and its share; null if none has a tenth.
+    /// Program that had the CPU for most of this time; null if none had it for a tenth.
     pub behind: Option<WaitBehind>,
 }
 
-/// The program that had the CPU for most of a wait.
+/// The program that had the CPU for most of a waiting time.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct WaitBehind {
-    /// Name of the program, or the kernel's threads; hostile text until escaped.
+    /// Name of the program, or kernel threads; untrusted text that must be escaped before it is
+    /// shown.
     pub program: Behind,
     /// Whether the program is observed, too.
     pub is_own: bool,
-    /// The program's share of the wait.
+    /// Share of the waiting time during which the program had the CPU.
     pub share: f64,
 }
 
-/// Returns the wait for CPUs if it is long, and longer than the switches cost.
+/// Returns the wait for CPUs; `None` unless it is longer than [`LONG`] and than the cost of the
+/// switches.
 pub(super) fn long_wait(
     found: &[KeptWaitingFinding],
     all: &ProcessFinding,
@@ -117,7 +119,7 @@ pub(super) fn long_wait(
     })
 }
 
-/// One part of the time for which a process waited for a CPU.
+/// Part of the time for which the tasks of a process waited for a CPU, with one reason.
 struct Part<'a> {
     observed: &'a str,
     behind: Behind,

@@ -4,44 +4,46 @@ use switchcost_record::{Between, Case, Class, Mechanism, Policy, Relation, Vecto
 use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
-/// Conditions of a case as flat fields, the first fields of an object.
+/// Conditions of a case as flat fields of a JSON object.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Conditions<'a> {
     /// Mechanism that hands over the token.
     mechanism: Mechanism,
-    /// Kind of tasks between which the token is handed.
+    /// Kind of tasks between which the token is handed over.
     between: Between,
     /// Number of tasks in the ring.
     tasks: u32,
-    /// Size of each task's array; 0 without a working set.
+    /// Size of each task's array in bytes; 0 without a working set.
     size_bytes: Bytes,
-    /// Stride of the walk.
+    /// Stride of the walk over the array, in bytes.
     stride_bytes: Bytes,
-    /// Access of the walk to each element.
+    /// Kind of access to each element of the array: read, write, or both.
     access: Access,
-    /// Order of the walk.
+    /// Order of the walk over the array: strided, or along pointers in random order.
     pattern: Pattern,
-    /// Whether each task has its own array, or all share one.
+    /// Whether each task has an array of its own, or all tasks share one.
     sharing: Sharing,
-    /// Kind of pages under the arrays.
+    /// Kind of memory pages that contain the arrays.
     pages: Pages,
     /// Language runtime of the tasks; null for other mechanisms.
     runtime: Option<&'a str>,
-    /// Way in which the runtime's tasks hand on the token.
+    /// Kind of hand-off between the runtime's tasks; null for other mechanisms.
     runtime_handoff: Option<&'a str>,
-    /// Way of choosing the next task: `swap` for a named task, `hand-off` for a choice by a scheduler.
+    /// How the runtime chooses the next task: `swap` if the running task names it, `hand-off` if a
+    /// scheduler chooses; null for other mechanisms.
     runtime_class: Option<Class>,
-    /// CPUs of the tasks; empty if they are not pinned.
+    /// CPUs on which the tasks run; empty if they are not pinned.
     cpus: &'a [CpuId],
-    /// Relation of these CPUs in the machine's topology.
+    /// Relation of these CPUs to each other in the machine's topology.
     relation: Relation,
     /// Scheduling policy of the tasks.
     policy: Policy,
-    /// Bytes that other tasks touch while the first task is away, if the case measures the reload.
+    /// Number of bytes that other tasks touch while the first task is off the CPU; null unless the
+    /// case measures the reload.
     away_bytes: Option<Bytes>,
-    /// Vector registers in use at each hand-off, if requested.
+    /// Vector registers in use at each hand-off; null if not requested.
     vector_state: Option<VectorState>,
-    /// Bytes that XSAVE writes for the registers.
+    /// Number of bytes that XSAVE writes for these registers; null if not requested.
     xsave_bytes: Option<Bytes>,
 }
 

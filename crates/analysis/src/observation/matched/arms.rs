@@ -1,29 +1,32 @@
-//! Treated calls and their controls, followed from call to call.
+//! Selects the system calls of two arms (with and without a switch), and compares the code after
+//! them call by call.
 
 use super::SHORT_NS;
 use super::blocks::Blocks;
 use super::calls::{Away, Call, Calls};
 use super::effect::{Effect, Observed, Positions};
 
-/// Least number of calls since the thread's last switch for a control.
+/// Least number of calls since the thread's last switch that a call without a switch must have in
+/// order to be a control.
 const WARM: u32 = 4;
-/// Number of calls after a switch that are followed.
+/// Number of calls after a switch over which the two arms are compared.
 const POSITIONS: usize = 40;
-/// Least number of matched treated calls at a position; they must also be a large share of the
-/// calls that reach the position.
+/// Least number of calls with a switch that must have matching controls at a position. They must
+/// also be at least half of the calls that reach the position ([`LEAST_PART`]).
 const LEAST_TREATED: usize = 30;
 const LEAST_PART: f64 = 0.5;
-/// Maximum number of controls, for each treated call and in all: beyond this number, randomly
-/// chosen controls are left out.
+/// Largest number of controls: this number, or [`CONTROLS_EACH`] per call with a switch, whichever
+/// is larger. Further controls are left out at random.
 const CONTROLS: usize = 20_000;
 const CONTROLS_EACH: usize = 5;
 
-/// Calls after which both arms are followed.
+/// System calls at which the comparison begins, of both arms.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Anchors {
-    /// Index of each call, and whether it is treated.
+    /// Index of each call, and whether it belongs to the arm with switches.
     pub(super) all: Vec<(usize, bool)>,
-    /// Whether the anchors are preemptions within the first interval, not waits.
+    /// Whether the switches are preemptions in the user code after the call, and not waits in the
+    /// call.
     are_preempted: bool,
 }
 
@@ -35,7 +38,8 @@ impl Anchors {
         }
     }
 
-    /// Returns the calls that blocked, and those that could have blocked and did not.
+    /// Returns the calls in which the thread waited, and as controls the calls that could have
+    /// waited and did not.
     pub(super) fn waits(calls: &Calls<'_>) -> Anchors {
         let arm = |at: usize| match calls.get(at).in_call {
             Away::Waited(_) => Some((at, true)),
@@ -45,13 +49,15 @@ impl Anchors {
         Anchors::of((0..calls.len()).filter_map(arm).collect())
     }
 
-    /// Returns long waits as treated calls, and short waits as controls.
+    /// Returns the calls with a long wait, and as controls the calls with a wait of at most
+    /// `short_ns`.
     pub(super) fn dose(calls: &Calls<'_>, short_ns: u32) -> Anchors {
         let arm = |at: usize| Some((at, calls.waited(at)? > short_ns));
         Anchors::of((0..calls.len()).filter_map(arm).collect())
     }
 
-    /// Returns long preemptions in user code as treated calls, and short ones as controls.
+    /// Returns the calls followed by a long preemption in user code, and as controls those followed
+    /// by a short one.
     pub(super) fn long_preemptions(calls: &Calls<'_>) -> Anchors {
         let arm = |at: usize| match calls.get(at).in_user {
             Away::Preempted(others) => Some((at, others > SHORT_NS)),
@@ -82,7 +88,7 @@ fn is_warm(calls: &Calls<'_>, at: usize) -> bool {
     calls.can_block(at) && calls.get(at).since >= WARM
 }
 
-/// Returns the same anchors with only those treated calls that `is_in` accepts.
+/// Returns the same calls without those calls with a switch for which `is_in` is false.
 pub(super) fn only(anchors: &Anchors, is_in: impl Fn(usize) -> bool) -> Anchors {
     let mut all = anchors.all.clone();
     all.retain(|(at, treated)| !treated || is_in(*at));
@@ -92,7 +98,7 @@ pub(super) fn only(anchors: &Anchors, is_in: impl Fn(usize) -> bool) -> Anchors 
     }
 }
 
-/// A followed call of either arm.
+/// A thread's progress from an anchor call on, in one of the arms.
 struct Run {
     at: usize,
     path: u64,
@@ -100,7 +106,8 @@ struct Run {
     block: usize,
 }
 
-/// Returns the sum of the differences at all positions; `None` if there are too few calls of an arm.
+/// Returns the cost of a switch: the sum over all positions of the difference between the arms.
+/// `None` if there are too few calls.
 pub(super) fn compare(calls: &Calls<'_>, anchors: &Anchors, has_trend: bool) -> Option<Effect> {
     let treated = anchors.treated().count();
     if treated < LEAST_TREATED {
@@ -135,7 +142,7 @@ pub(super) fn compare(calls: &Calls<'_>, anchors: &Anchors, has_trend: bool) -> 
             positions.drop_last();
             break;
         }
-        // A thread that was preempted in the first interval is followed like any other.
+        // A thread that was preempted in the first position is followed like any other.
         runs.retain_mut(|run| go_on(calls, run));
     }
     positions.effect()
@@ -148,7 +155,7 @@ fn observe(call: &Call, run: &mut Run, position: usize) -> Observed {
         is_treated: run.is_treated,
         block: run.block,
         user_ns: f64::from(call.user_ns),
-        // The time of the call itself, which blocked or did not, is not included.
+        // The time of the first call is not compared, because the call waited in one arm only.
         call_ns: if position == 0 {
             0.0
         } else {
@@ -164,14 +171,14 @@ fn go_on(calls: &Calls<'_>, run: &mut Run) -> bool {
     next.is_some()
 }
 
-/// Mixes another number into a hash of the path.
+/// Returns a hash of the path so far and the number `more`.
 pub(super) fn mixed(path: u64, more: u32) -> u64 {
     let mut mixed = (path ^ u64::from(more).wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ (mixed >> 27)
 }
 
-/// Returns a pseudo-random number from 0 to 1 that is always the same for the same input.
+/// Returns a pseudo-random number from 0 to 1, which depends only on `of`.
 pub(super) fn chance(of: u64) -> f64 {
     let upper = mixed(of, 0x5eed) >> 11;
     upper as f64 / (1u64 << 53) as f64

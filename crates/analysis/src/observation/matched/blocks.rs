@@ -1,27 +1,28 @@
-//! Blocks of time, and groups of blocks that are left out one by one for an interval.
+//! Blocks of time in a trace of system calls. Groups of blocks are left out one by one to estimate
+//! an interval (block jackknife).
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::calls::Call;
 
-/// Length of the shortest blocks, in microseconds.
+/// Length of a block in microseconds.
 const BASE: u64 = 125_000;
-/// Lengths of groups of blocks, in blocks.
+/// Lengths of the groups of blocks, as numbers of blocks.
 const LENGTHS: [u64; 4] = [1, 2, 4, 8];
-/// Least number of groups of a length; groups of one block are accepted with fewer.
+/// Least number of groups of one length. For groups of a single block, [`LEAST`] is enough.
 const ENOUGH: usize = 10;
 const LEAST: usize = 5;
-/// Number of adjacent blocks within which all calls are assumed to run at one speed.
+/// Number of adjacent blocks in which the core is assumed to have a constant speed.
 const NEAR: u64 = 2;
 
-/// Non-empty blocks, in time order.
+/// Blocks that contain calls, in time order, with groups of several lengths.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    /// Slice of each block, and the block's number in the slice.
+    /// For each block, the index of the traced slice and the block's number within that slice.
     all: Vec<(u32, u64)>,
     groups: Vec<Range<usize>>,
-    /// Range of the groups of each length.
+    /// For each length, the range of its groups in `groups`.
     lengths: Vec<Range<usize>>,
 }
 
@@ -67,12 +68,12 @@ impl Blocks {
         self.all.partition_point(|block| *block < block_of(call))
     }
 
-    /// Returns the groups of all lengths, one length after the other.
+    /// Returns the groups of all lengths, one length after another, as ranges of block indices.
     pub(super) fn groups(&self) -> &[Range<usize>] {
         &self.groups
     }
 
-    /// Ranges in [`Blocks::groups`], one for each length.
+    /// Returns, for each length, the range of its groups in [`Blocks::groups`].
     pub(super) fn lengths(&self) -> impl Iterator<Item = Range<usize>> {
         self.lengths.iter().cloned()
     }

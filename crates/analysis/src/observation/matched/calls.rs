@@ -1,30 +1,31 @@
-//! Traced calls of all threads, thread by thread.
+//! Traced system calls of a program, thread by thread.
 
 use std::collections::BTreeSet;
 
 use switchcost_record::observation::{CallSite, ThreadCalls, TracedCalls};
 
-/// A traced call with the user code after it.
+/// One traced system call, with the user code after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) site: u32,
-    /// Number of the thread, distinct in each slice.
+    /// Number of the thread, unique over all traced slices.
     pub(super) thread: u32,
-    /// Hash of the thread's name.
+    /// Number of the thread's name.
     pub(super) role: u32,
     pub(super) slice: u32,
-    /// Microseconds since the start of the slice.
+    /// Entry of the call in microseconds since the start of the slice.
     pub(super) at_us: u64,
     pub(super) call_ns: u32,
     pub(super) user_ns: u32,
     pub(super) in_call: Away,
     pub(super) in_user: Away,
-    /// Number of calls since the thread's last switch; 0 if the switch was just before, or if this
-    /// is the thread's first call.
+    /// Number of calls of the thread since its last switch; 0 right after a switch in user code,
+    /// and for the thread's first call.
     pub(super) since: u32,
 }
 
-/// Time off the CPU of a thread in one phase.
+/// Whether a thread left the CPU in a call or in the code after it; if so, the time for which
+/// others ran, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Away {
     #[default]
@@ -42,12 +43,12 @@ impl Away {
 pub(super) struct Calls<'a> {
     sites: &'a [CallSite],
     all: Vec<Call>,
-    /// Whether any call at each site blocked.
+    /// For each site, whether a call there ever waited.
     can_block: Vec<bool>,
 }
 
 impl<'a> Calls<'a> {
-    /// Collects the calls of the threads that `is_in` accepts.
+    /// Collects the calls of the threads for which `is_in` is true.
     pub(super) fn new(traced: &'a TracedCalls, is_in: impl Fn(&ThreadCalls) -> bool) -> Calls<'a> {
         let mut all = Vec::new();
         let (mut roles, mut threads) = (Vec::<&str>::new(), 0);
@@ -82,13 +83,13 @@ impl<'a> Calls<'a> {
         &self.all[at]
     }
 
-    /// Returns the name of the system call.
+    /// Returns the name of the system call with index `at`.
     pub(super) fn name(&self, at: usize) -> &'a str {
         &self.sites[self.all[at].site as usize].call
     }
 
-    /// Returns the time that others ran while the thread waited in the call; `None` if it did not
-    /// wait.
+    /// Returns the time for which others ran while the thread waited in the call, in nanoseconds;
+    /// `None` if it did not wait.
     pub(super) fn waited(&self, at: usize) -> Option<u32> {
         match self.all[at].in_call {
             Away::Waited(others) => Some(others),
@@ -96,7 +97,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Whether any call from the same place blocked.
+    /// Whether any call at the place of this call waited.
     pub(super) fn can_block(&self, at: usize) -> bool {
         self.can_block[self.all[at].site as usize]
     }
@@ -115,13 +116,13 @@ impl<'a> Calls<'a> {
         self.all.iter().map(count).sum()
     }
 
-    /// Returns the previous call of the same thread.
+    /// Returns the index of the thread's previous call; `None` for its first.
     pub(super) fn preceding(&self, at: usize) -> Option<usize> {
         let before = at.checked_sub(1)?;
         (self.all[before].thread == self.all[at].thread).then_some(before)
     }
 
-    /// Returns the next call of the same thread.
+    /// Returns the index of the thread's next call; `None` for its last.
     pub(super) fn following(&self, at: usize) -> Option<usize> {
         let next = self.all.get(at + 1)?;
         (next.thread == self.all[at].thread).then_some(at + 1)
@@ -172,8 +173,8 @@ fn add(all: &mut Vec<Call>, thread: &ThreadCalls, slice: u32, number: u32, role:
     }
 }
 
-/// Returns for each site whether a call there blocked. Sites with the same call and address are one
-/// place, whatever the result and the next call.
+/// Returns, for each site, whether a call there waited. Sites with the same system call and address
+/// are one place, whatever the result and the next call.
 fn can_block(sites: &[CallSite], all: &[Call]) -> Vec<bool> {
     let blocked = |call: &&Call| matches!(call.in_call, Away::Waited(_));
     let place = |site: &'_ CallSite| (site.call.clone(), site.address);

@@ -1,4 +1,4 @@
-//! Checks of the assumptions behind the comparison.
+//! Checks of the assumptions on which the comparison of calls with and without a switch is based.
 
 use std::collections::BTreeSet;
 
@@ -11,48 +11,48 @@ use super::calls::{Away, Calls};
 use super::effect::{Effect, Observed, Positions};
 use super::{FEWEST, Interval, PART};
 
-/// Largest accepted cost of short waits, in nanoseconds, unless it is less than half of the cost of
-/// all waits.
+/// Largest accepted cost of short waits, in nanoseconds. A larger cost is accepted if it is less
+/// than half of the cost of all waits.
 const INTERCEPT_NS: f64 = 2_000.0;
 const INTERCEPT_PART: f64 = 0.5;
-/// Number of random labellings, and how many of their intervals may miss 0: of 20 intervals at 90
-/// %, more than this number miss 0 in 1 of 90 cases.
+/// Number of random labellings, and how many of their intervals may exclude 0. Of 20 intervals at
+/// 90 %, more than this number exclude 0 with a probability of 1 in 90.
 const DRAWS: u64 = 20;
 const MOST_OUTSIDE: usize = 5;
-/// Number of calls that get random labels.
+/// Number of calls that are labelled at random.
 const LABELLED: f64 = 20_000.0;
 const HALF_US: u64 = 50_000;
 
-/// A check and its outcome.
+/// A check of an assumption, and its outcome.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Check {
-    /// Name of the check.
+    /// Name of the checked assumption.
     pub name: CheckName,
-    /// Outcome of the check.
+    /// Whether the assumption holds.
     pub outcome: Outcome,
-    /// Effect found, in nanoseconds; for random labels, the number of intervals that do not contain
-    /// 0. Null if the check could not be made.
+    /// Effect that the check found, in nanoseconds. For random labels, the number of intervals that
+    /// exclude 0. Null if the check was not possible.
     pub found: Option<Interval>,
 }
 
-/// Checks of a comparison.
+/// Checks of the assumptions of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckName {
-    /// Compares the user-mode interval before calls that block with that before calls that do not.
+    /// The user code before calls with a wait takes as long as before calls without.
     #[strum(serialize = "interval before")]
     IntervalBefore,
-    /// Compares the user-mode interval after the previous call that could have blocked, between
-    /// calls that block and calls that do not.
+    /// The user code after the previous call that could have waited takes as long before calls with
+    /// a wait as before calls without.
     #[strum(serialize = "work before")]
     WorkBefore,
-    /// Compares waits in which others hardly ran with calls that did not block.
+    /// Waits in which others hardly ran cost nothing.
     #[strum(serialize = "intercept")]
     Intercept,
-    /// Compares calls that did not block with one another, by random labels.
+    /// Calls without a wait do not differ among themselves, if half of them get a random label.
     #[strum(serialize = "random labels")]
     RandomLabels,
-    /// Compares calls that did not block with one another, by odd and even times.
+    /// Calls without a wait do not differ among themselves by odd and even times.
     #[strum(serialize = "time")]
     Time,
 }
@@ -61,15 +61,16 @@ pub enum CheckName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The result is as expected.
+    /// The assumption holds.
     Passed,
-    /// An effect was found where there must be none.
+    /// The assumption does not hold: an effect was found.
     Failed,
-    /// The data were too few for the check.
+    /// There are too few data for the check.
     NotMade,
 }
 
-/// Runs all checks except the intercept, for a comparison whose result is `sum`.
+/// Runs all checks except the one of short waits. `sum` is the estimated cost, to which effects are
+/// compared.
 pub(super) fn run_checks(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Check> {
     let is_small = |found: Interval| found.holds(0.0) || found.estimate.abs() <= PART * sum.abs();
     let ns = |effect: Option<Effect>| effect.map(|effect| effect.ns);
@@ -93,7 +94,7 @@ pub(super) fn run_checks(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Che
     ]
 }
 
-/// Checks short waits against calls that did not block.
+/// Checks that short waits cost nothing, given their comparison with calls without a wait.
 pub(super) fn intercept(found: Option<Effect>, sum: f64) -> Check {
     let found = found.filter(|found| found.treated >= FEWEST);
     let is_near =
@@ -116,7 +117,7 @@ impl Check {
     }
 }
 
-/// Compares the work before a wait, which the wait cannot have changed.
+/// Compares the work before a wait between the arms. The wait cannot have changed that work.
 fn placebo(observed: &[Observed], blocks: &Blocks) -> Option<Effect> {
     let treated = observed.iter().filter(|it| it.is_treated).count();
     if treated == 0 {
@@ -146,8 +147,8 @@ fn interval_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     placebo(&observed.collect::<Vec<_>>(), &blocks)
 }
 
-/// Compares the work before calls. All calls that did not block are controls, not only those long
-/// after a switch, because the compared work was earlier.
+/// Compares the work after the previous call that could have waited. All calls of the control arm's
+/// kind count as controls, even soon after a switch, because the compared work was before them.
 fn work_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     let treated: BTreeSet<usize> = arms.treated().collect();
     let has_controls_that_blocked = arms.controls().any(|at| calls.waited(at).is_some());
@@ -174,7 +175,7 @@ fn work_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
         }
         let ran = match before.in_call {
             Away::Never => 0,
-            // Each class spans a factor of 4.
+            // Each class covers a factor of 4 in time.
             Away::Waited(others) | Away::Preempted(others) => 1 + others.max(1).ilog2() / 2,
         };
         observed.push(Observed {

@@ -1,4 +1,4 @@
-//! Estimates the mean difference between treated calls and controls on the same path, with an
+//! Estimates the mean difference between calls with a switch and controls on the same path, with an
 //! interval from blocks of time.
 
 use std::collections::HashMap;
@@ -10,44 +10,44 @@ use super::Interval;
 use super::blocks::Blocks;
 use crate::statistics::quantiles::student;
 
-/// Least number of controls of a path key.
+/// Least number of controls with the same path.
 const LEAST_CONTROLS: usize = 5;
-/// Share of the largest values that are cut off, per arm and path key.
+/// Share of the largest values that are trimmed, per arm and path.
 const CUT: f64 = 0.01;
 
-/// Cost of a switch in the code after it.
+/// Cost of a switch in the code after it, compared with controls.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Effect {
-    /// Sum of the cost over all positions, in nanoseconds per switch.
+    /// Cost summed over all positions, in nanoseconds per switch.
     pub ns: Interval,
-    /// Part of the sum in user code.
+    /// Part of the cost in user code, in nanoseconds.
     pub user_ns: f64,
-    /// Part of the sum in the kernel.
+    /// Part of the cost within system calls, in nanoseconds.
     pub kernel_ns: f64,
-    /// Cost in user code at each position.
+    /// Cost in user code at each position after the switch, in nanoseconds.
     pub positions_ns: Vec<f64>,
-    /// Number of switches considered.
+    /// Number of switches in the comparison.
     pub anchors: usize,
-    /// Number of considered switches that have a matching control.
+    /// Number of these switches that have controls on the same path.
     pub treated: usize,
     /// Number of controls in the comparison.
     pub controls: usize,
-    /// Number of blocks of time.
+    /// Number of blocks of time that contain these calls.
     pub blocks: usize,
 }
 
-/// A followed call at one position after a switch or a control.
+/// One call of either arm, at one position after the start of the comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
     pub(super) key: u64,
     pub(super) is_treated: bool,
-    /// Index of the call's block.
+    /// Index of the block of time in which the comparison of this call began.
     pub(super) block: usize,
     pub(super) user_ns: f64,
     pub(super) call_ns: f64,
 }
 
-/// Effects at each position after the switch.
+/// Differences between the arms at each position after the switch.
 pub(super) struct Positions<'a> {
     anchors: usize,
     blocks: &'a Blocks,
@@ -55,7 +55,8 @@ pub(super) struct Positions<'a> {
 }
 
 struct Position {
-    /// Estimate of user time over all blocks, then with each group of blocks left out once.
+    /// Difference in user time in nanoseconds: from all blocks, and then with each group of blocks
+    /// left out once.
     user: Vec<f64>,
     call: Vec<f64>,
     treated: usize,
@@ -71,7 +72,8 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// Adds a position that `followed` treated calls reached, and returns the number of those with a match.
+    /// Adds a position that `followed` calls with a switch reached. Returns how many of them have
+    /// controls on the same path.
     pub(super) fn add(&mut self, observed: &[Observed], followed: usize, has_trend: bool) -> usize {
         let keys = Keys::of(observed);
         let share = followed as f64 / self.anchors as f64;
@@ -120,8 +122,8 @@ impl<'a> Positions<'a> {
     }
 }
 
-/// Returns the half-width of the interval at 90 %, from the estimates with one group of blocks left
-/// out each: the widest over the lengths of groups.
+/// Returns the half-width of the interval at 90 %, from the estimates with each group of blocks
+/// left out once. Of the half-widths for the lengths of groups, the largest is returned.
 fn half_width(without: &[f64], blocks: &Blocks) -> Option<f64> {
     let of_length = |numbers: std::ops::Range<usize>| {
         let without = &without[numbers];
@@ -134,9 +136,9 @@ fn half_width(without: &[f64], blocks: &Blocks) -> Option<f64> {
     blocks.lengths().filter_map(of_length).reduce(f64::max)
 }
 
-/// Path keys that have enough calls of both arms.
+/// Paths that have enough calls of both arms.
 struct Keys {
-    /// Indices of the controls and of the treated calls of each key.
+    /// For each path, the indices of the controls and of the calls with a switch.
     arms: Vec<[Vec<usize>; 2]>,
     treated: usize,
     controls: usize,
@@ -197,8 +199,8 @@ impl Keys {
     }
 }
 
-/// Returns the largest values with their blocks, in descending order: more values than are cut off,
-/// because a block with many of them may be left out.
+/// Returns the largest values with their blocks, in descending order. The list is longer than the
+/// number of values to be trimmed, because a block with many of them may be left out.
 fn largest(values: &mut [(f64, usize)]) -> Vec<(f64, usize)> {
     const PART: usize = 8;
     const LEAST: usize = 16;
@@ -212,7 +214,7 @@ fn largest(values: &mut [(f64, usize)]) -> Vec<(f64, usize)> {
     largest
 }
 
-/// Values of one arm for a path key.
+/// Values of one arm on one path.
 struct Arm {
     key: usize,
     arm: usize,
@@ -220,7 +222,7 @@ struct Arm {
     largest: Vec<(f64, usize)>,
 }
 
-/// Number and sum of values.
+/// Number of values, and their sum.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     count: f64,
@@ -234,7 +236,7 @@ impl Cell {
     }
 }
 
-/// Sums over the controls and the treated calls of each key in each block.
+/// Sums of values per block, path and arm.
 struct Sums<'a> {
     keys: usize,
     blocks: &'a Blocks,
@@ -243,8 +245,8 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// Returns the mean difference of the treated calls, over all blocks and then with each group
-    /// of blocks left out once.
+    /// Returns the mean difference between the arms: from all blocks, and then with each group of
+    /// blocks left out once.
     fn effects(&self, has_trend: bool) -> Vec<f64> {
         let all = std::iter::once(self.effect(&|_| true, has_trend));
         let without = self
@@ -265,7 +267,8 @@ impl Sums<'_> {
                 sum.sum += cell[0].sum;
             }
         }
-        // Counts are whole except for the cut-off values, and a difference of sums is not exactly 0.
+        // Trimming makes counts fractional, and sums inexact, so a count of 0 is recognized with a
+        // tolerance.
         let mean = |key: usize| {
             let Cell { count, sum } = controls[key];
             (count > 0.5).then(|| sum / count)
@@ -303,8 +306,9 @@ impl Sums<'_> {
         &cells[block * self.keys..][..self.keys]
     }
 
-    /// Removes the largest of the values that `is_in` accepts; of the last value perhaps a part, so
-    /// that the same share is removed from each arm.
+    /// Removes the largest values of each arm and path from the sums, among the blocks for which
+    /// `is_in` is true. Of the last value only a fraction may be removed, so that the trimmed share
+    /// is the same in both arms.
     fn drop_largest(&self, is_in: &dyn Fn(usize) -> bool) -> Vec<[Cell; 2]> {
         let mut cells = self.cells.clone();
         for arm in &self.arms {
