@@ -1,16 +1,18 @@
-//! Agarwal's model of multiprogramming misses, to compare with the simulation.
+//! Agarwal's model of multiprogramming misses, for comparison with the simulation.
 //!
-//! A. Agarwal, M. Horowitz, J. Hennessy, "An analytical cache model", ACM TOCS 7(2), 1989: a
-//! process touches u lines in its time slice. In a direct-mapped cache of S lines, others displace
-//! about u (p - 1) / S of each line, so a reference misses with the additional probability u^2 (p -
-//! 1) / (t S).
+//! The model is from A. Agarwal, M. Horowitz, J. Hennessy, "An analytical cache model", ACM TOCS
+//! 7(2), 1989. Each of p processes touches u lines in its time slice of t references. In a
+//! direct-mapped cache of S lines, each of these lines is then displaced with a probability of
+//! about u (p - 1) / S. So a reference misses with the additional probability u^2 (p - 1) / (t S).
 
 use switchcost_design::result::{DesignResult, Simulation};
 
 use super::findings::{Agarwal, AgarwalLevel};
 use crate::lists::saturating_sum;
 
-/// Returns the model's misses, from the record's own u, p and t; or why there is no model.
+/// Returns the misses that the model expects, with u, p and t from the record. The error says why
+/// the model does not apply. `others` is the mean number of other processes between a departure and
+/// the return.
 pub(crate) fn agarwal(
     head: &Simulation,
     result: &DesignResult,
@@ -42,7 +44,8 @@ pub(crate) fn agarwal(
     })
 }
 
-/// Returns the lines, miss cycles, fills of the flushed hierarchy, and name of every cache and TLB.
+/// Returns four facts about each cache and TLB: number of lines, cycles of a miss, fills of the
+/// flushed hierarchy, and name.
 fn capacities(result: &DesignResult) -> impl Iterator<Item = (u64, u32, u64, &str)> {
     let flushed = &result.hierarchies.flushed;
     let levels = result.design.levels.iter().zip(&flushed.levels);
@@ -67,7 +70,8 @@ fn capacities(result: &DesignResult) -> impl Iterator<Item = (u64, u32, u64, &st
 
 fn level(name: &str, touched: f64, lines: u64, others: f64) -> AgarwalLevel {
     let capacity = lines.max(1) as f64;
-    // ln_1p: 1 - 1/S of a large S would lose its digits. One line is always lost.
+    // ln_1p is used because 1 - 1/S would lose digits for a large S. For S = 1 the line is always
+    // lost.
     let kept = (touched * others * (-1.0 / capacity).ln_1p()).exp();
     AgarwalLevel {
         level: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Computes findings from the intervals of a record.
+//! Computes the findings of a simulation from the intervals of its record.
 
 use std::collections::HashSet;
 
@@ -15,25 +15,25 @@ use super::lengths::{Lengths, Segment, Turns};
 use crate::lists::saturating_sum;
 use crate::{Flag, FlagName};
 
-/// Computes findings from the intervals of a record, which are added batch by batch.
+/// Computes the findings of a simulation. The intervals of the record are added batch by batch.
 pub struct Analyser<'a> {
     head: &'a Simulation,
     options: Options,
     names: ProgramNames,
-    /// Number of segments in the whole record.
+    /// Number of segments in the record so far.
     segments: u64,
     designs: Vec<DesignSums>,
-    /// Index of the design from which segment lengths and time slices are taken: the first whose
-    /// segments can be distinguished.
+    /// Index of the design from which segment lengths and time slices are taken: the first one
+    /// whose segments can be distinguished. `None` if there is none.
     guide: Option<usize>,
     lengths: Vec<Segment>,
     turns: Turns,
-    /// Task and process numbers of tasks that ran.
+    /// Task and process numbers of all tasks that ran.
     tasks: HashSet<(u32, u32)>,
 }
 
 impl<'a> Analyser<'a> {
-    /// Creates the analysis of a record with this head.
+    /// Returns an analyser without intervals, for the record with this head.
     pub fn new(head: &'a Simulation, options: Options) -> Self {
         let names = ProgramNames::new(head);
         let designs: Vec<DesignSums> = head
@@ -59,7 +59,8 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// Adds intervals. Intervals of designs, causes and processes that the head does not name are ignored.
+    /// Adds a batch of intervals, in the order of the record. An interval with an invalid index of
+    /// a design, cause or process is ignored.
     pub fn add(&mut self, intervals: &[Interval]) {
         for interval in intervals {
             let is_known = (interval.process as usize) < self.head.processes.len()
@@ -82,7 +83,7 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// Returns the findings of the simulation.
+    /// Returns the findings from all intervals that were added.
     pub fn finish(mut self) -> Findings {
         (0..self.designs.len()).for_each(|index| self.close(index));
         let segments = Lengths::new(self.lengths, self.head);
@@ -110,7 +111,7 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// Adds the open segment of a design to its sums.
+    /// Adds the current segment of the design with the index `index` to that design's sums.
     fn close(&mut self, index: usize) {
         let Some(first) = self.designs[index].first_of_open() else {
             return;
@@ -132,7 +133,7 @@ impl<'a> Analyser<'a> {
     }
 }
 
-/// Returns the flag for private hierarchies by task.
+/// Returns the flag that private hierarchies are per task; `None` if they are per process.
 fn task_flag(head: &Simulation) -> Option<Flag> {
     let detail = format!(
         "each of the {} tasks (a thread, in its present program) has private caches and counts as a process: lines that threads of a \
@@ -145,7 +146,7 @@ fn task_flag(head: &Simulation) -> Option<Flag> {
     })
 }
 
-/// Returns a flag for a note of the trace, which qualifies every number.
+/// Returns the flag for a note of the trace, which qualifies every number.
 fn source_flag(note: &str) -> Flag {
     Flag {
         name: FlagName::Source,
@@ -153,7 +154,8 @@ fn source_flag(note: &str) -> Flag {
     }
 }
 
-/// Describes the simulated part, and the effect of its warm-up on the most affected level.
+/// Returns a text about the simulated part of the trace, and about the effect of its warm-up on the
+/// level where it is largest.
 fn part_words(part: &TracePart) -> String {
     let TracePart {
         from_instruction,
@@ -184,7 +186,7 @@ fn part_words(part: &TracePart) -> String {
     )
 }
 
-/// Counts the tasks besides the first of each process.
+/// Returns the number of tasks without the first task of each process.
 fn threads(tasks: &HashSet<(u32, u32)>) -> u64 {
     let processes: HashSet<u32> = tasks.iter().map(|(_, process)| *process).collect();
     (tasks.len() - processes.len()) as u64

@@ -1,6 +1,7 @@
-//! Tests whether a curve falls because all segments calm down, or because the segments with high
-//! cost end early (Mogul and Borg 1990, section 5.1, figure 3 and footnote 4: a curve of many is
-//! "the aggregate of a number of nearly-flat lines of varying heights and lengths").
+//! Tests for survivor bias: whether a curve falls because the cost of all segments falls, or
+//! because segments with a high cost end early. Mogul and Borg 1990, section 5.1, figure 3 and
+//! footnote 4, describe a curve of many segments as "the aggregate of a number of nearly-flat lines
+//! of varying heights and lengths".
 
 use super::context::Context;
 use super::curve::integral;
@@ -8,14 +9,15 @@ use super::design_sums::DesignSums;
 use super::findings::{CLASSES, Group, GroupFinding, Growth, SurvivorBias};
 use super::sums::{Sum, add_all};
 
-/// Least relative difference of the curves that counts as a bias.
+/// Least relative difference between the curves of all and of surviving segments that counts as a
+/// bias.
 const BITES_FROM: f64 = 0.05;
 
-/// Divisor of the curve's length that gives its beginning.
+/// Divisor that gives the beginning of a curve: its first tenth.
 const BEGINNING: usize = 10;
 
-/// Returns the survivor bias of all segments and of those after involuntary switches, if segments
-/// can be distinguished.
+/// Returns the survivor bias of all segments, and of those after involuntary switches. Empty if
+/// segments cannot be distinguished.
 pub(crate) fn survivor_bias(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -66,15 +68,16 @@ fn bias(context: &Context<'_>, sums: &DesignSums, group: &GroupFinding) -> Optio
     })
 }
 
-/// Returns the number of intervals in a step.
+/// Returns the number of intervals in each step of the curve.
 fn steps_to(sums: &DesignSums, last: usize) -> usize {
-    // A step is as wide as the first interval that falls into the second one.
+    // The first interval of the second step is the number of intervals in a step.
     (1..=last + 1)
         .find(|interval| sums.step(*interval) == 1)
         .unwrap_or(last + 1)
 }
 
-/// Returns the sums by step, of all segments and of those that reach the step `last`.
+/// Returns two lists of sums by step: over all segments, and over the segments that reach the step
+/// `last`.
 fn curves(sums: &DesignSums, classes: &[usize], last: usize) -> (Vec<Sum>, Vec<Sum>) {
     let (mut all, mut survivors) = (
         vec![Sum::default(); last + 1],
@@ -97,7 +100,8 @@ fn early_cpi(sums: &[Sum], count: usize) -> Option<f64> {
     early.private_cpi()
 }
 
-/// Returns the program whose share of the segments grows most from the first interval to the last.
+/// Returns the program whose share of the segments grows most from the first interval to the
+/// interval `last`; `None` if none grows.
 fn grows(context: &Context<'_>, sums: &DesignSums, last: usize) -> Option<Growth> {
     let count = |interval: usize| {
         let all = sums

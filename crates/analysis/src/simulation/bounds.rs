@@ -1,11 +1,12 @@
-//! Computes an upper bound on the cost of a switch: everything that the design can hold, brought in
-//! once.
+//! Computes an upper bound of the cost of a switch: the cycles in which every line of a design is
+//! filled once.
 
 use crate::lists::saturating_sum;
 use switchcost_design::Design;
 
-/// Returns the lines times miss cycles of every level, plus the entries times walk cycles of every
-/// TLB: the check of Mogul and Borg 1990, section 5.1 (8k lines at 15 cycles: over 120,000 cycles).
+/// Returns the sum over all caches of lines times miss cycles, plus the sum over all TLBs of
+/// entries times miss cycles. Mogul and Borg 1990, section 5.1, use this check (8k lines of 15
+/// cycles: over 120,000 cycles).
 pub(crate) fn reload_bound_cycles(design: &Design) -> u64 {
     let levels = design
         .levels

@@ -1,4 +1,4 @@
-//! Facts that all designs of a record have in common.
+//! Facts that the findings for all designs of a record need.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,18 @@ use switchcost_design::result::Simulation;
 
 use super::lengths::{Lengths, Turns};
 
-/// Options of the analysis.
+/// Options of the analysis of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Share of the segments at which curves are cut off.
+    /// Share of segments that are longer than the cut-off, at which curves end.
     pub cut_share: f64,
-    /// Confidence of the intervals.
+    /// Confidence of the intervals, such as 0.9.
     pub confidence: f64,
 }
 
 impl Default for Options {
-    /// Returns a share of a tenth, as in Mogul and Borg 1990 (section 5.1), and intervals of 90 %.
+    /// Returns a share of one tenth, as in Mogul and Borg 1990 (section 5.1), and a confidence of
+    /// 90 %.
     fn default() -> Self {
         Options {
             cut_share: 0.1,
@@ -25,25 +26,25 @@ impl Default for Options {
     }
 }
 
-/// Facts that each design's findings need besides the design's own sums.
+/// Facts that the findings for a design need, besides the sums of the design.
 pub(crate) struct Context<'a> {
     pub(crate) head: &'a Simulation,
     pub(crate) options: Options,
     pub(crate) names: &'a ProgramNames,
     pub(crate) lengths: &'a Lengths,
     pub(crate) turns: &'a Turns,
-    /// Number of segments by program, begun by a switch or by an exec; empty if no design
-    /// distinguishes segments.
+    /// Number of segments of each program, whether they begin with a switch or with an exec. Empty
+    /// if no design distinguishes segments.
     pub(crate) program_turns: &'a [u64],
 }
 
-/// Name of the kernel as an owner of lines.
+/// Name of the kernel where owners of lines are listed.
 pub(crate) const THE_KERNEL: &str = "the kernel";
 
-/// Names of programs: processes of one name are one program.
+/// Names of programs. All processes of one name are one program.
 pub(crate) struct ProgramNames {
     pub(crate) names: Vec<String>,
-    /// Index of the program for each process.
+    /// For each process, the index of its program in `names`.
     pub(crate) programs: Vec<usize>,
 }
 
@@ -68,7 +69,8 @@ impl ProgramNames {
         self.programs.get(process as usize).copied()
     }
 
-    /// Returns the owner of a line as an index: a program, or the kernel after all programs.
+    /// Returns the index of a line's owner: the index of the process's program, or for the kernel
+    /// (without a process) the number of programs. `None` if `process` is invalid.
     pub(crate) fn owner(&self, process: Option<u32>) -> Option<usize> {
         process.map_or(Some(self.names.len()), |process| self.program(process))
     }

@@ -1,5 +1,5 @@
-//! Computes the average cost of a switch: excess cycles up to the point that only a share of the
-//! segments reaches.
+//! Computes the average cost of a switch: the excess cycles up to the cut-off, which only a certain
+//! share of the segments reaches.
 
 use super::curve::integral;
 use super::findings::{Cost, Cut};
@@ -7,19 +7,20 @@ use super::interval::{FEWEST_SEGMENTS, METHOD, MIN_BATCHES, jackknife};
 use super::sums::{Cell, Cycles, Sum};
 use crate::statistics::order_statistics::nearest_rank;
 
-/// Why there is no interval if segments cannot be distinguished.
+/// Reason why there is no interval in a record with sums over segments only.
 pub(crate) const SUMS_ONLY: &str = "no interval, because the record has only sums; simulate fewer designs together, or use --in-full";
 
-/// Why lookups of the two hierarchies were not compared.
+/// Reason why lost and gained cycles are unknown: lookups in the two hierarchies were not compared.
 pub(crate) const NOT_COMPARED: &str =
     "not in the record: simulated together with many other designs; simulate again, with --in-full";
 
-/// Maximum number of instructions by which a time slice ends late: a superblock of the capture tool
-/// has at most about 60.
+/// Largest number of instructions by which a time slice may end after its quantum. A superblock of
+/// the capture tool has at most about 60 instructions.
 const LATEST: u64 = 64;
 
-/// Returns the end of the integration from ascending segment lengths: the end of the quantum, or of
-/// the `window` of recorded intervals, whichever comes first.
+/// Returns the cut-off from segment lengths in ascending order: the length that the share `share`
+/// of the segments exceeds, moved to the end of the quantum if it is slightly later, and at most
+/// `window`, the length of the recorded intervals.
 pub(crate) fn cut_of_lengths(
     sorted: &[u64],
     share: f64,
@@ -37,8 +38,8 @@ pub(crate) fn cut_of_lengths(
     }
 }
 
-/// Moves a cut-off that lies shortly after the quantum to its end: a time slice ends some
-/// instructions late, and hardly any segment reaches so far.
+/// Returns the quantum if `end` is slightly later, else `end`. A time slice ends some instructions
+/// after its quantum, so hardly any segment reaches such an end.
 fn punctual_end(end: u64, quantum_instructions: Option<u64>) -> u64 {
     let is_late = |quantum: &u64| {
         end.checked_sub(*quantum)
@@ -47,8 +48,8 @@ fn punctual_end(end: u64, quantum_instructions: Option<u64>) -> u64 {
     quantum_instructions.filter(is_late).unwrap_or(end)
 }
 
-/// Returns the end of the integration if lengths are known only to the interval: the first interval
-/// that fewer segments reach.
+/// Returns the cut-off if lengths are known only by interval: the beginning of the first interval
+/// that less than the share `share` of the segments reach.
 pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
     let all = cells.first().map_or(0, |cell| cell.sum.segments) as f64;
     let is_few = |cell: &Cell| (cell.sum.segments as f64) < share * all;
@@ -62,8 +63,8 @@ pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
     }
 }
 
-/// Returns the cost of a switch up to the cut-off, with an interval from the sums of each batch of
-/// segments, if there are batches.
+/// Returns the cost of a switch up to the cut-off, with an interval from batches of segments.
+/// Without batches, the result has the reason why there is no interval.
 pub(crate) fn cost(
     cycles: Cycles,
     sums: &[Sum],
@@ -93,7 +94,7 @@ pub(crate) fn cost(
     )
 }
 
-/// Returns the batches to which at least one segment belongs.
+/// Returns the batches that have at least one segment.
 pub(crate) fn used(batches: &[Vec<Sum>]) -> Vec<&Vec<Sum>> {
     batches
         .iter()
@@ -101,7 +102,7 @@ pub(crate) fn used(batches: &[Vec<Sum>]) -> Vec<&Vec<Sum>> {
         .collect()
 }
 
-/// Returns the sums without one batch.
+/// Returns the sums over all batches minus those of one batch.
 pub(crate) fn rest(sums: &[Sum], batch: &[Sum]) -> Vec<Sum> {
     sums.iter()
         .zip(batch)
@@ -109,8 +110,8 @@ pub(crate) fn rest(sums: &[Sum], batch: &[Sum]) -> Vec<Sum> {
         .collect()
 }
 
-/// Returns an estimate over segments with the interval from their batches. `without` are the
-/// estimates with each batch left out once.
+/// Returns an estimate with an interval by the jackknife over batches of segments. `without`
+/// returns the estimate that results if one batch is left out.
 pub(crate) fn with_interval<T>(
     estimate: f64,
     segments: u64,

@@ -1,5 +1,4 @@
-//! Computes the cycles per instruction of the whole trace, with an interval from batches of
-//! segments.
+//! Computes the cycles per instruction of a whole trace, with an interval from batches of segments.
 
 use super::context::Context;
 use super::cost::{SUMS_ONLY, used, with_interval};
@@ -9,8 +8,8 @@ use super::group::merged;
 use super::sums::Sum;
 use crate::lists::saturating_sum;
 
-/// Returns the cycles per instruction. `cycles` are all cycles of the shared hierarchy. The
-/// estimate without a batch also leaves out the batch's instructions.
+/// Returns the cycles per instruction in the shared hierarchy. `cycles` is the number of all its
+/// cycles. If a batch is left out, its cycles and instructions are both left out.
 pub(crate) fn cpi(context: &Context<'_>, sums: &DesignSums, cycles: u64, is_full: bool) -> Cost {
     let instructions = context.head.trace.instructions;
     let ratio = |cycles: u64, instructions: u64| {

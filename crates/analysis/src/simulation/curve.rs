@@ -1,10 +1,10 @@
-//! Turns sums by interval into a curve over the instructions since the switch.
+//! Computes a curve over the instructions since the switch, from sums by interval.
 
 use super::findings::{Point, Spread};
 use super::sums::{Cell, Cycles, Sum};
 
-/// Returns a point for each interval that segments reach, up to the last that was counted
-/// separately; the last cell sums up all later intervals.
+/// Returns one point for each interval that any segment reaches. The last cell has the sum of all
+/// later intervals, and gives no point.
 pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     let Some((_, intervals)) = cells.split_last() else {
         return Vec::new();
@@ -33,19 +33,20 @@ pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     points
 }
 
-/// Returns the instructions that a segment runs in an interval up to `within`. It is unknown what
-/// segments that end in the interval would still have run.
+/// Returns the number of instructions that a segment runs within the first `within` instructions of
+/// an interval. For segments that end within the interval, it is unknown how many more they would
+/// have run.
 fn run_through(sum: &Sum, within: u64) -> f64 {
     (sum.instructions as f64 / sum.segments.max(1) as f64).min(within as f64)
 }
 
-/// Returns the spread weighted by instructions: the variance is sum w (x - m)^2 / sum w, times n /
-/// (n - 1).
+/// Returns mean, standard deviation and largest value over segments. Each segment has its
+/// instructions as weight: the variance is sum w (x - m)^2 / sum w, times n / (n - 1).
 fn spread(cell: &Cell, i: usize, cycles: f64) -> Spread {
     let (instructions, n) = (cell.sum.instructions as f64, cell.sum.segments as f64);
     let mean = cycles / instructions;
     let is_known = !cell.is_mixed && cell.sum.segments > 1;
-    // Rounding may leave a tiny negative number where all segments are alike.
+    // Rounding may give a small negative number if all segments are equal.
     let variance = (cell.squares[i] / instructions - mean * mean).max(0.0) * n / (n - 1.0);
     let largest = cell.largest.0[i];
     Spread {
@@ -55,8 +56,8 @@ fn spread(cell: &Cell, i: usize, cycles: f64) -> Spread {
     }
 }
 
-/// Returns the integral of a curve up to `end` instructions since the switch, in cycles per switch;
-/// `None` if an interval before the end has no instructions.
+/// Returns the integral of a curve from the switch to `end` instructions after it, in cycles per
+/// switch; `None` if an interval before `end` has no instructions.
 pub(crate) fn integral(cycles: Cycles, sums: &[Sum], length: u64, end: u64) -> Option<f64> {
     let mut integral = 0.0;
     for (i, sum) in sums.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Computes all findings about one design.
+//! Computes all findings for one design.
 
 use switchcost_design::result::{ByView, DesignResult, Detail};
 
@@ -120,7 +120,8 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
     }
 }
 
-/// Returns the groups without costs, with the reason.
+/// Returns the groups of segments for a design whose costs are unknown. Each cost has the reason
+/// instead.
 fn groups_with_reason(
     context: &Context<'_>,
     result: &DesignResult,
@@ -144,7 +145,7 @@ fn groups_with_reason(
     groups
 }
 
-/// Returns why the cost of a switch is unknown; `None` if it is known.
+/// Returns the reason why the cost of a switch is unknown; `None` if it is known.
 fn missing_cost_reason(sums: &DesignSums, switches: f64) -> Option<&'static str> {
     if sums.is_disordered {
         return Some("the intervals of a segment are not together or not in order");

@@ -1,4 +1,4 @@
-//! Sums of the intervals of one design, segment by segment.
+//! Sums over the intervals of one design, which are added segment by segment.
 
 use strum::IntoEnumIterator;
 use switchcost_design::result::{DetailLevel, Interval, Simulation, View};
@@ -8,43 +8,45 @@ use super::interval::BATCHES;
 use super::sums::{Cell, Sum};
 use crate::lists::saturating_sum;
 
-/// Number of steps of the curve at which the ends of segments are distinguished.
+/// Largest number of intervals after a switch for which sums are kept separately.
 pub(crate) const MOST_INTERVALS: usize = 1000;
 
-/// Number of steps of the curve at which ends of segments are distinguished.
+/// Number of steps of the curve by which the ends of segments are distinguished.
 const STEPS: usize = 100;
 
-/// Sums over the intervals of one design.
+/// Sums over the intervals of one design, by cause, program, batch and interval.
 pub(crate) struct DesignSums {
     intervals: usize,
     length: u64,
     depth: DetailLevel,
-    /// Cells by cause, then by interval; the last cell of a cause sums up the rest.
+    /// For each cause, cells by interval. The last cell has the sums over all later intervals.
     pub(crate) cells: Vec<Option<Box<[Cell]>>>,
-    /// Sums by cause and batch, then by interval.
+    /// For each cause and batch, sums by interval.
     pub(crate) batches: Vec<Option<Box<[Sum]>>>,
-    /// Sums by program, then by interval.
+    /// For each program, sums by interval.
     pub(crate) programs: Vec<Option<Box<[Sum]>>>,
-    /// Sums by program, then by batch, with time slices counted as segments.
+    /// For each program, sums by batch. Their `segments` are numbers of time slices.
     pub(crate) program_batches: Vec<Option<Box<[Sum]>>>,
-    /// Time slices by program: segments, or the rest of a segment after an exec.
+    /// Number of time slices of each program. A time slice is a segment, or the rest of a segment
+    /// after an exec.
     pub(crate) program_turns: Vec<u64>,
-    /// Sums by class, by the step in which segments end, then by step of the curve.
+    /// For each class and each step in which segments end, sums by step of the curve.
     pub(crate) survivors: [Vec<Vec<Sum>>; 4],
-    /// Sums to the ends of segments, by batch, then by the interval in which they end.
+    /// For each batch, sums over whole segments, by the interval in which the segments end.
     pub(crate) ends: Vec<Option<Box<[Sum]>>>,
-    /// Intervals of the current segment, each once, whichever process ran.
+    /// Intervals of the current segment, each once, even if two processes ran in it.
     open: Vec<Interval>,
-    /// Intervals in the order of arrival: an exec divides one between two programs.
+    /// Intervals of the current segment in the order in which they were added. An exec divides an
+    /// interval between two programs.
     pushed: Vec<Interval>,
-    /// Whether every interval says which cycles others caused.
+    /// Whether all intervals have the cycles that other processes caused.
     pub(crate) are_others_known: bool,
-    /// Whether any intervals came out of order.
+    /// Whether any interval was out of order.
     pub(crate) is_disordered: bool,
 }
 
 impl DesignSums {
-    /// Creates empty sums.
+    /// Returns sums without any intervals, with the number of causes in `head`.
     pub(crate) fn new(head: &Simulation, names: &ProgramNames, depth: DetailLevel) -> Self {
         let (causes, programs) = (head.causes.len(), names.names.len());
         DesignSums {
@@ -69,12 +71,12 @@ impl DesignSums {
         (interval.number as usize).min(self.intervals)
     }
 
-    /// Whether an interval covers several segments that cannot be distinguished.
+    /// Whether an interval is a sum over several segments.
     pub(crate) fn is_mixed(&self, interval: &Interval) -> bool {
         self.depth == DetailLevel::Counters || interval.segments != 1
     }
 
-    /// Whether an interval belongs to another segment than the open one.
+    /// Whether an interval belongs to a segment other than the current one.
     pub(crate) fn begins_segment(&mut self, interval: &Interval) -> bool {
         let Some(last) = self
             .open
@@ -87,7 +89,7 @@ impl DesignSums {
         true
     }
 
-    /// Returns the first interval of the open segment.
+    /// Returns the first interval of the current segment; `None` if there is none.
     pub(crate) fn first_of_open(&self) -> Option<Interval> {
         self.open.first().copied()
     }
@@ -99,9 +101,10 @@ impl DesignSums {
         let Some(last) = self.open.last_mut() else {
             return self.open.push(*interval);
         };
-        // An exec divides an interval between two processes; it stays one interval of its segment.
+        // After an exec, the rest of an interval belongs to another process. Both parts count as
+        // one interval of the segment.
         let is_divided = last.number == interval.number && last.process != interval.process;
-        // The rest after the curve counts as one, however many intervals were distinguished.
+        // All intervals after the last separate one count as one.
         let is_rest =
             slot == self.intervals && last.number as usize >= slot && last.number < interval.number;
         if is_divided || is_rest {
@@ -135,7 +138,7 @@ impl DesignSums {
             .get_or_insert_with(|| vec![Cell::default(); intervals + 1].into())
     }
 
-    /// Adds the part of an interval that a program ran.
+    /// Adds the part of an interval in which a program ran to the program's sums.
     fn add_to_program(&mut self, program: Option<usize>, slot: usize, sum: &Sum) {
         let intervals = self.intervals;
         if let Some(sums) = program.and_then(|program| self.programs.get_mut(program)) {
@@ -149,7 +152,7 @@ impl DesignSums {
         }
     }
 
-    /// Adds the open segment to the programs that ran in it.
+    /// Adds the current segment to the sums of the programs that ran in it.
     fn close_programs(&mut self, batch: usize, names: &ProgramNames) {
         let pushed = std::mem::take(&mut self.pushed);
         let mut before: Option<(u32, usize)> = None;
@@ -183,7 +186,7 @@ impl DesignSums {
         self.pushed.clear();
     }
 
-    /// Adds the open segment to the sums and returns its length in instructions.
+    /// Adds the current segment to the sums, and returns its length in instructions.
     pub(crate) fn close(&mut self, batch: usize, class: usize, names: &ProgramNames) -> u64 {
         self.close_programs(batch, names);
         let intervals = std::mem::take(&mut self.open);
@@ -216,13 +219,13 @@ impl DesignSums {
             ..whole
         });
         let instructions = saturating_sum(intervals.iter().map(|interval| interval.instructions));
-        // Keeps the memory of the list for the next segment.
+        // The next segment reuses the memory of this list.
         self.open = intervals;
         self.open.clear();
         instructions
     }
 
-    /// Returns the step of the curve that an interval belongs to.
+    /// Returns the step of the curve to which an interval belongs.
     pub(crate) fn step(&self, interval: usize) -> usize {
         interval / self.intervals.div_ceil(STEPS).max(1)
     }

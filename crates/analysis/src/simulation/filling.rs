@@ -1,27 +1,31 @@
-//! Extrapolates the number of instructions needed to fill a level from the growth of its lines.
+//! Extrapolates the number of instructions after which a level would be full, from the growth of
+//! the number of its lines.
 
 use switchcost_design::result::{Detail, TraceFacts};
 
 use super::findings::FULL_FROM;
 
-/// Conclusion from the growth of a level's lines about a longer trace.
+/// Result of the extrapolation for a level that was not full at the end of the trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Filling {
-    /// Number of instructions that fill the level.
+    /// The level would be full after this number of instructions.
     At(f64),
-    /// The level will not fill: no line came in during the last half of the trace.
+    /// The level would not become full: the number of its lines has not grown in the last part of
+    /// the trace, or has grown too slowly.
     Never,
 }
 
-/// Largest factor beyond the trace's length up to which the filling is extrapolated.
+/// Largest multiple of the trace's length to which the growth is extrapolated.
 const FARTHEST: f64 = 1000.0;
 
-/// Latest position of the earlier point, as a share of the trace.
+/// Latest position in the trace, as a share, of the earlier of the two points from which the growth
+/// is computed.
 const EARLIER: f64 = 0.6;
 
-/// Extrapolates the filling of a level. New lines grow as a power of the instructions (Heaps's
-/// law), whose exponent the last half of the trace shows. Returns `None` for a level that was
-/// filled, for a part of a trace, and for a record without the growth curve.
+/// Extrapolates when a level would be full ([`FULL_FROM`] of its lines). The number of lines is
+/// assumed to grow as a power of the instructions (Heaps's law), whose exponent comes from the last
+/// part of the trace. `None` for a level that was full, for a part of a trace, and for a record
+/// without the growth curve.
 pub(crate) fn filling(
     detail: &Detail,
     trace: &TraceFacts,

@@ -8,55 +8,56 @@ use super::rows;
 use super::time_lost::TimeLost;
 use crate::Flag;
 
-/// All findings of a simulation's record.
+/// Findings from the record of a simulation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
-    /// Length of an interval, in instructions.
+    /// Length of an interval in instructions.
     pub interval_instructions: u64,
-    /// Owner of a private hierarchy: a process or a task. Wherever a process is named, it is this
-    /// owner.
+    /// Owner of a private hierarchy: process or task. If the owner is a task, all findings about
+    /// processes are about tasks.
     pub private_by: PrivateBy,
-    /// Share of the segments that remain where the integration of curves ends.
+    /// Share of segments that are longer than the cut-off, at which curves end.
     pub cut_share: f64,
-    /// Distributions of segment lengths.
+    /// Distributions of segment lengths, by group of segments.
     pub lengths: Vec<LengthDistribution>,
-    /// Number of threads that ran, besides the first of each process; the threads of a process
-    /// count as one process here. 0 if no design distinguishes segments.
+    /// Number of threads that ran, without the first thread of each process. Threads of a process
+    /// count as one process in all findings. 0 if no design distinguishes segments.
     #[serde(skip)]
     pub threads: u64,
-    /// Findings of the designs, in the order of the record.
+    /// Findings for the designs, in the order of the record.
     pub designs: Vec<DesignFinding>,
-    /// Notes: `private-by-task`, `source` (what the trace's source omitted or invented),
-    /// `incomplete`, `part` (which part of the trace was simulated, and the effect of its warm-up),
-    /// `many-intervals`.
+    /// Flags of the simulation: `private-by-task`, `source` (what the source of the trace lacks or
+    /// assumes), `incomplete`, `part` (which part of the trace was simulated, and the effect of its
+    /// warm-up), `many-intervals`.
     pub flags: Vec<Flag>,
 }
 
-/// A number with its interval, or the reason why one of them is missing.
+/// An estimate with its confidence interval, or the reason why either is missing.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Cost {
-    /// Centre of the interval.
+    /// Estimated value; `None` if unknown.
     pub estimate: Option<f64>,
-    /// Lower end of the interval.
+    /// Lower end of the confidence interval; `None` without an interval.
     pub low: Option<f64>,
-    /// Upper end of the interval.
+    /// Upper end of the confidence interval; `None` without an interval.
     pub high: Option<f64>,
-    /// Confidence of the interval.
+    /// Confidence of the interval, such as 0.9; `None` without an interval.
     pub confidence: Option<f64>,
-    /// Number of batches or trials.
+    /// Number of batches or trials from which the interval was computed.
     pub n: Option<usize>,
-    /// Method of the interval.
+    /// Name of the method by which the interval was computed.
     pub method: Option<&'static str>,
-    /// Why the estimate or its interval is missing.
+    /// Reason why the estimate or the interval is missing; `None` if neither is.
     pub why: Option<String>,
-    /// The statistic with each batch of consecutive segments left out once, if the interval is
-    /// computed from these. A comparison on the same trace pairs them.
+    /// Values that result if each batch of consecutive segments is left out once. Empty if the
+    /// interval was computed otherwise. A comparison of records of the same trace pairs these
+    /// values.
     #[serde(skip)]
     pub without_one: Vec<f64>,
 }
 
 impl Cost {
-    /// Creates a missing number, with the reason.
+    /// Returns a missing estimate with the reason `why`.
     pub(crate) fn none(why: impl Into<String>) -> Self {
         Cost {
             why: Some(why.into()),
@@ -64,7 +65,7 @@ impl Cost {
         }
     }
 
-    /// Creates a number without an interval, with the reason.
+    /// Returns an estimate without an interval, with the reason `why`.
     pub(crate) fn estimate_only(estimate: f64, why: impl Into<String>) -> Self {
         Cost {
             estimate: Some(estimate),
@@ -72,7 +73,7 @@ impl Cost {
         }
     }
 
-    /// Creates a number with its interval, of this confidence and from `n` values.
+    /// Returns an estimate with an interval of this confidence, which was computed from `n` values.
     pub(crate) fn new(
         estimate: f64,
         (low, high): (f64, f64),
@@ -91,17 +92,17 @@ impl Cost {
         }
     }
 
-    /// Whether the interval is known and does not cover zero.
+    /// Whether there is an interval, and it does not contain 0.
     pub fn is_distinguishable_from_zero(&self) -> bool {
         matches!((self.low, self.high), (Some(low), Some(high)) if low > 0.0 || high < 0.0)
     }
 
-    /// Whether the interval is known and covers zero.
+    /// Whether there is an interval, and it contains 0.
     pub fn is_covering_zero(&self) -> bool {
         self.low.is_some() && self.high.is_some() && !self.is_distinguishable_from_zero()
     }
 
-    /// Returns the cost with the opposite sign, as a gain.
+    /// Returns the cost with the opposite sign, which is a gain.
     #[must_use]
     pub fn as_gain(&self) -> Self {
         let gain = self.times(-1.0);
@@ -112,7 +113,7 @@ impl Cost {
         }
     }
 
-    /// Returns all numbers times `factor`.
+    /// Returns the estimate and its interval multiplied by `factor`.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let scaled = |number: Option<f64>| number.map(|number| number * factor);
@@ -130,77 +131,81 @@ impl Cost {
     }
 }
 
-/// Work of the kernel on the shared hierarchy, with intervals from batches of consecutive switches.
+/// Work of the kernel in the shared hierarchy, with intervals from batches of consecutive switches.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct KernelFinding {
-    /// The kernel's instructions per switch, including system calls, faults and interrupts.
+    /// Number of kernel instructions per switch, including system calls, faults and interrupts.
     pub instructions_per_switch: Cost,
-    /// Cycles lost to other processes, per switch.
+    /// Cycles lost to other processes per switch.
     pub lost_to_processes_cycles: Cost,
-    /// Cycles lost to the kernel, per switch.
+    /// Cycles lost to the kernel per switch.
     pub lost_to_kernel_cycles: Cost,
-    /// Instructions of a system call that keeps the CPU.
+    /// Number of instructions per system call that keeps the CPU.
     pub instructions_per_call: Cost,
-    /// Cycles of a system call that keeps the CPU.
+    /// Number of cycles per system call that keeps the CPU.
     pub cycles_per_call: Cost,
-    /// Lines filled by the kernel, by level, then by TLB.
+    /// Lines that the kernel fills per switch, for each cache and then each TLB.
     pub fills_per_switch: Vec<KernelFills>,
-    /// Kernel functions that execute most, most first; empty for records of earlier versions.
+    /// Kernel functions that execute most instructions, most first. Empty for records of earlier
+    /// versions.
     pub functions: Vec<FunctionFinding>,
 }
 
-/// Work of a kernel function on the shared hierarchy per switch, including system calls, faults and interrupts.
+/// Work of one kernel function in the shared hierarchy per switch, including system calls, faults
+/// and interrupts.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "KernelFunction")]
 pub struct FunctionFinding {
-    /// Name of the function; hostile text until escaped. Code without a name is named by the
-    /// address of its page.
+    /// Name of the kernel function; untrusted text that must be escaped before it is shown. For
+    /// code without a name, the address of its page.
     pub function: String,
-    /// Instructions per switch.
+    /// Number of the function's instructions per switch.
     pub instructions_per_switch: f64,
-    /// Lines, or translations, brought in on demand for the function's code and for its loads and stores, by level, then by TLB.
+    /// Number of fills on demand by the function's fetches, loads and stores per switch, for each
+    /// cache and then each TLB.
     pub misses_per_switch: Vec<FunctionMisses>,
 }
 
-/// Misses of a function in one level.
+/// Misses of one kernel function in one cache or TLB.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct FunctionMisses {
-    /// Name of the level.
+    /// Name of the cache or TLB.
     pub level: String,
-    /// Misses per switch.
+    /// Number of misses per switch.
     pub misses: f64,
 }
 
-/// Lines that the kernel brings into a level.
+/// Lines that the kernel fills in one cache or TLB.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct KernelFills {
-    /// Name of the level.
+    /// Name of the cache or TLB.
     pub level: String,
-    /// Lines, or translations, brought in on demand for the kernel's addresses, per switch.
+    /// Number of lines (or TLB entries) filled on demand for the kernel's addresses, per switch.
     pub fills: Cost,
 }
 
-/// A group of segments that are analysed together.
+/// A group of segments for which costs are computed together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// All segments.
     All,
-    /// One of the classes of Mogul and Borg: `system call`, `page fault`, `involuntary`, or `other` (births, exits).
+    /// Segments after switches of one class of Mogul and Borg: `system call`, `page fault`,
+    /// `involuntary`, or `other` (births, exits).
     Class(&'static str),
-    /// One cause of switches: whether it is voluntary, and the kernel entry.
+    /// Segments after switches with one cause: voluntary or not, and the kernel entry.
     Cause(String),
-    /// A class as in `Class`, by the reason why the segment ends instead of why it begins.
+    /// Segments that end with a switch of one class, in the classes of `Class`.
     EndClass(&'static str),
-    /// Kind of tasks in a guest: `programs` or `kernel threads`. Kernel threads never enter the
-    /// kernel from user mode.
+    /// Segments of one kind of task in a guest: `programs` or `kernel threads`. A kernel thread is
+    /// recognized because it never enters the kernel from user mode.
     Tasks(&'static str),
 }
 
-/// Names of the groups of a guest's tasks: processes, and kernel threads.
+/// Names of the kinds of tasks in a guest: ordinary processes, and kernel threads.
 pub const TASKS: [&str; 2] = ["programs", "kernel threads"];
 
 impl Group {
-    /// Returns the kind of the group, in every format for programs.
+    /// Returns the kind of the group, as in all machine-readable formats.
     pub fn kind(&self) -> &'static str {
         match self {
             Group::All => "all",
@@ -211,7 +216,7 @@ impl Group {
         }
     }
 
-    /// Returns the name of the class or cause.
+    /// Returns the name of the class, cause or kind of tasks.
     pub fn name(&self) -> &str {
         match self {
             Group::All => "all",
@@ -223,10 +228,11 @@ impl Group {
 
 #[derive(JsonSchema, Serialize)]
 struct KindAndName<'a> {
-    /// Kind of the group: `all`; `class`; `cause`; `end-class` (by why segments end); `tasks` (a
-    /// guest's `programs` or `kernel threads`).
+    /// Kind of the group: `all`, `class`, `cause`, `end-class` (by the reason why segments end), or
+    /// `tasks` (a guest's `programs` or `kernel threads`).
     kind: &'static str,
-    /// Name of a class (`system call`, `page fault`, `involuntary`, `other`) or of a cause, such as `voluntary syscall read`.
+    /// Name of the class (`system call`, `page fault`, `involuntary`, `other`) or of the cause,
+    /// such as `voluntary syscall read`.
     name: &'a str,
 }
 
@@ -238,184 +244,192 @@ fn group<S: Serializer>(group: &Group, serializer: S) -> Result<S::Ok, S::Error>
     .serialize(serializer)
 }
 
-/// Distribution of the lengths of segments.
+/// Distribution of the segment lengths in one group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Lengths")]
 pub struct LengthDistribution {
-    /// Group of the segments.
+    /// Group to which the segments belong.
     #[serde(flatten, serialize_with = "group")]
     #[schemars(with = "KindAndName<'static>")]
     pub group: Group,
     /// Number of segments in the group.
     pub segments: u64,
-    /// Median length, in instructions.
+    /// Median segment length in instructions.
     pub median_instructions: u64,
-    /// Mean length, in instructions.
+    /// Mean segment length in instructions.
     pub mean_instructions: f64,
-    /// Longest segment, in instructions.
+    /// Longest segment length in instructions.
     pub max_instructions: u64,
-    /// Points of the distribution, from short to long.
+    /// Points of the cumulative distribution, by ascending length.
     pub points: Vec<LengthPoint>,
 }
 
-/// A point of the distribution of segment lengths.
+/// Point of the cumulative distribution of segment lengths.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct LengthPoint {
-    /// A length in instructions.
+    /// Segment length in instructions.
     pub instructions: u64,
-    /// Share of the group's segments that are at most this long.
+    /// Number of segments of at most this length, as a share of the group's segments.
     pub share: f64,
 }
 
-/// Mean over segments and its spread, in one interval of one hierarchy.
+/// Mean, standard deviation and largest value over segments of the CPI (or excess CPI) in one
+/// interval.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Spread {
-    /// Cycles of all segments together, divided by their instructions.
+    /// Cycles of all segments together divided by their instructions.
     pub mean: f64,
-    /// Standard deviation between segments; `None` with one segment, and if the record has sums over segments.
+    /// Standard deviation over segments; `None` with a single segment, or in a record with sums
+    /// over segments.
     pub sd: Option<f64>,
-    /// Largest value of a segment that ran at least half of the interval; `None` if none did, and if the record has sums over segments.
+    /// Largest value of any segment that ran at least half of the interval; `None` without such a
+    /// segment, or in a record with sums over segments.
     pub max: Option<f64>,
 }
 
-/// A point of a curve, for one interval.
+/// Point of a curve: the values in one interval after the switch.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Point {
-    /// Number of the interval.
+    /// Number of the interval after the switch, from 0.
     pub interval: u32,
-    /// Instructions from the switch to the beginning of the interval.
+    /// Number of instructions from the switch to the beginning of the interval.
     pub since_switch_instructions: u64,
-    /// Segments that reach the interval.
+    /// Number of segments that reach the interval.
     pub segments: u64,
-    /// Share of the group's segments that reach the interval.
+    /// Number of segments that reach the interval, as a share of the group's segments.
     pub survivors: f64,
-    /// Cycles per instruction in the shared hierarchy.
+    /// Cycles per instruction in the shared hierarchy, in the interval.
     pub shared_cpi: Spread,
-    /// Cycles per instruction in the private hierarchies.
+    /// Cycles per instruction in the private hierarchies, in the interval.
     pub private_cpi: Spread,
-    /// Shared minus private cycles per instruction.
+    /// Cycles per instruction in the shared hierarchy minus those in the private ones, in the
+    /// interval.
     pub excess_cpi: Spread,
-    /// Cycles per instruction in the hierarchy that each switch empties.
+    /// Cycles per instruction in the hierarchy that every switch empties, in the interval.
     pub flushed_cpi: f64,
-    /// Excess cycles from the switch to the end of this interval.
+    /// Excess cycles per switch, from the switch to the end of the interval.
     pub cumulative_excess_cycles: f64,
 }
 
-/// End of the integration of a curve.
+/// Cut-off: the end of the integration of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Cut {
-    /// Instructions since the switch at the end.
+    /// Number of instructions from the switch to the cut-off.
     pub instructions: u64,
-    /// Whether the wanted share of segments is reached at the end; if not, the recorded intervals
-    /// end earlier.
+    /// Whether only the wanted share of segments is longer than the cut-off. If not, the recorded
+    /// intervals end earlier.
     pub is_reached: bool,
-    /// Whether the end is known only to the nearest interval.
+    /// Whether the cut-off is known only to the nearest interval.
     pub is_rounded: bool,
 }
 
-/// Curve and cost of one group of segments in one design.
+/// Curve and costs for one group of segments in one design.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Curve")]
 pub struct GroupFinding {
-    /// Group of the segments.
+    /// Group to which the segments belong.
     #[serde(flatten, serialize_with = "group")]
     #[schemars(with = "KindAndName<'static>")]
     pub group: Group,
-    /// Number of segments.
+    /// Number of segments in the group.
     pub segments: u64,
-    /// Median length in instructions; `None` if the record has sums over segments.
+    /// Median segment length in instructions; `None` in a record with sums over segments.
     pub median_instructions: Option<u64>,
-    /// Net cost of a switch, up to the cut-off, without first touches: lost minus gained plus state.
+    /// Net cost of a switch in cycles up to the cut-off, without first touches: lost minus gained
+    /// plus state.
     pub cost_cycles: Cost,
-    /// Part of the cost lost to others.
+    /// Part of the cost lost to others, in cycles per switch.
     pub lost_cycles: Cost,
-    /// Part of the cost saved by lines that others brought in.
+    /// Part of the cost that was saved by lines that others brought in, in cycles per switch.
     pub gained_cycles: Cost,
-    /// Part of the cost due to the state of replacement, prefetch, buffers and buses, of either
-    /// sign; no process caused it.
+    /// Part of the cost due to the state of replacement, prefetchers, buffers and buses, in cycles
+    /// per switch. This part has either sign, and no other process caused it.
     pub state_cycles: Cost,
-    /// Cut-off of the curve.
+    /// Cut-off of the curve and of the costs.
     pub cut: Cut,
-    /// All excess cycles of these segments, to their ends.
+    /// Excess cycles of the whole segments of the group together.
     pub excess_cycles: f64,
-    /// One point for each interval that a segment reaches.
+    /// Points of the curve, one for each interval that a segment reaches.
     #[serde(rename = "points")]
     pub curve: Vec<Point>,
 }
 
-/// Findings of one process, or of all processes of a name.
+/// Findings for all processes of one name.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProcessFinding {
-    /// Name of the process; hostile text until escaped.
+    /// Name of the processes; untrusted text that must be escaped before it is shown.
     pub name: String,
     /// Number of processes with this name.
     pub processes: u64,
-    /// Number of segments of the process. A segment begins with a switch, or with an exec in the
-    /// middle of a segment.
+    /// Number of segments of the processes. A segment begins with a switch, or with an exec within
+    /// another segment.
     pub segments: u64,
-    /// Instructions in the segments.
+    /// Number of instructions in these segments.
     pub instructions: u64,
-    /// Cycles per instruction in the shared hierarchy.
+    /// Cycles per instruction of the processes in the shared hierarchy.
     pub shared_cpi: f64,
-    /// Cycles per instruction in the private hierarchies.
+    /// Cycles per instruction of the processes in the private hierarchies.
     pub private_cpi: f64,
-    /// Excess cycles per segment, to its end.
+    /// Excess cycles per segment, up to the end of the segment.
     pub excess_cycles_per_switch: f64,
-    /// Excess cycles per segment, to its end, with an interval.
+    /// Excess cycles per segment, up to the end of the segment, with a confidence interval.
     #[serde(skip)]
     pub excess: Cost,
-    /// Mean excess CPI by interval: the first step of the aggregation of Mogul and Borg 1990 (section 3.3).
+    /// Mean excess CPI in each interval, which is the first step of the aggregation in Mogul and
+    /// Borg 1990 (section 3.3). `None` for an interval without instructions.
     pub excess_cpi: Vec<Option<f64>>,
-    /// Misses by level, then by TLB; empty for records of earlier versions.
+    /// Misses of the processes, for each cache and then each TLB. Empty for records of earlier
+    /// versions.
     pub levels: Vec<ProcessLevel>,
 }
 
-/// Misses of all processes of a name in one level.
+/// Misses of all processes of one name in one cache or TLB.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProcessLevel {
-    /// Name of the level.
+    /// Name of the cache or TLB.
     pub level: String,
-    /// References that missed.
+    /// Number of references that missed.
     pub misses: ByView<u64>,
-    /// References of the processes that missed, per thousand of their instructions.
+    /// Number of references that missed, per thousand instructions of the processes.
     pub mpki: ByView<f64>,
 }
 
-/// Effect of short segments' ends on the curve of a group.
+/// Survivor bias of one group: the effect of segments that end before the cut-off on the curve.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SurvivorBias {
-    /// Group of the segments.
+    /// Group to which the segments belong.
     #[serde(flatten, serialize_with = "group")]
     #[schemars(with = "KindAndName<'static>")]
     pub group: Group,
-    /// Number of segments.
+    /// Number of segments in the group.
     pub segments: u64,
-    /// Number of segments that reach the last interval before the cut-off.
+    /// Number of surviving segments, which reach the last interval before the cut-off.
     pub survivors: u64,
-    /// Private CPI of all segments over the first tenth of the curve.
+    /// Private CPI of all segments in the first tenth of the curve.
     pub early_private_cpi: f64,
-    /// Private CPI over the first tenth of the curve of the surviving segments only.
+    /// Private CPI of the surviving segments in the first tenth of the curve.
     pub early_private_cpi_of_survivors: f64,
-    /// Cost of a switch computed from the surviving segments only.
+    /// Cost of a switch in cycles, computed from the surviving segments only.
     pub cost_of_survivors_cycles: f64,
-    /// Whether the two private CPIs differ by more than a twentieth.
+    /// Whether the two private CPIs differ by more than 5 %.
     pub bites: bool,
-    /// The program whose share of the segments grows most towards the cut-off.
+    /// Program whose share of the segments grows most towards the cut-off; `None` if no share
+    /// grows.
     pub grows: Option<Growth>,
 }
 
-/// A program whose share of the segments grows.
+/// Program whose share of the segments grows towards the cut-off.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Growth {
-    /// Name of the program.
+    /// Name of the program; untrusted text that must be escaped before it is shown.
     pub program: String,
-    /// Share of the program in all segments.
+    /// Segments of the program as a share of all segments.
     pub share_at_start: f64,
-    /// Share of the program in the segments that reach the cut-off.
+    /// Segments of the program as a share of the segments that reach the cut-off.
     pub share_at_cut: f64,
 }
 
-/// A part of the hierarchy in which excess cycles arise.
+/// Part of the memory system in which excess cycles arise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
@@ -429,264 +443,280 @@ pub enum Part {
     WriteStalls,
 }
 
-/// Excess cycles of one part. The parts add up to all excess cycles.
+/// Excess cycles of one part of the memory system. The parts add up to all excess cycles.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ExcessPart {
-    /// Part of the hierarchy.
+    /// Part of the memory system.
     pub part: Part,
-    /// Excess cycles.
+    /// Number of excess cycles in the part.
     pub cycles: f64,
-    /// Share of all excess cycles; `None` if there is no excess.
+    /// Excess cycles of the part as a share of all excess cycles; `None` if there is no excess.
     pub share: Option<f64>,
 }
 
-/// Misses of one level, and the effect of switches on it.
+/// Misses of one cache or TLB, and the effect of switches on them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "LevelRates")]
 pub struct LevelFinding {
-    /// Name of the level.
+    /// Name of the cache or TLB.
     pub level: String,
-    /// Misses per thousand instructions; `None` without instructions.
+    /// Number of misses per thousand instructions; `None` without instructions.
     pub mpki: Option<ByView<f64>>,
-    /// Lookups per switch that missed in the shared hierarchy and not in the private one, without first touches; `None` if they were
-    /// not compared.
+    /// Number of lookups per switch that missed in the shared hierarchy and hit in the private one;
+    /// `None` if lookups were not compared.
     pub lost_per_switch: Option<f64>,
-    /// Lookups per switch that missed in the private hierarchy and not in the shared one; `None` if they were not compared.
+    /// Number of lookups per switch that missed in the private hierarchy and hit in the shared one,
+    /// without first touches; `None` if lookups were not compared.
     pub gained_per_switch: Option<f64>,
-    /// Lines of the level, or entries of the TLB.
+    /// Capacity in lines of the cache, or entries of the TLB.
     pub lines: u64,
-    /// Maximum number of lines held at any time in the shared hierarchy, or an upper bound. If it
-    /// is less than `lines`, no line was evicted for lack of room in the whole level, and the trace
-    /// may be too short to show what switches cost there.
+    /// Largest number of lines that the shared hierarchy held at any time, or an upper bound. If it
+    /// is less than `lines`, no line was evicted for lack of room in the whole level. Then the
+    /// trace may be too short to show the cost of switches in this level.
     pub most_held: u64,
-    /// Whether at least three quarters of the lines were held. If not, the level's numbers say
+    /// Whether at least three quarters of the level were filled. If not, the level's numbers say
     /// nothing about switches.
     pub was_full: bool,
-    /// Instructions after which the level would be full, extrapolated from the growth over the last
-    /// half; `None` if it was full, or if the growth cannot be extrapolated.
+    /// Number of instructions after which three quarters of the level would be filled, extrapolated
+    /// from the last part of the trace. `None` if the level was full, or if the growth cannot be
+    /// extrapolated.
     pub full_at_instructions: Option<f64>,
-    /// Whether even a longer trace would not fill the level, because its number of lines hardly
-    /// grew any more.
+    /// Whether not even a much longer trace would fill the level, because the number of its lines
+    /// hardly grows.
     pub is_never_full: bool,
 }
 
-/// Share of the lines from which a level counts as full: some sets are hardly used, however long
-/// the trace.
+/// Share of a level's lines from which the level counts as full. Some sets are hardly used, however
+/// long the trace is.
 pub const FULL_FROM: f64 = 0.75;
 
-/// Returns the share of a level's lines that were held; it may exceed 1.
+/// Returns the largest number of lines held as a share of the capacity. The share may exceed 1,
+/// because `most_held` may be an upper bound.
 pub(crate) fn filled(most_held: u64, lines: u64) -> f64 {
     (most_held as f64 / lines as f64).min(1.0)
 }
 
 impl LevelFinding {
-    /// Returns the share of the level that the trace filled; it may exceed 1.
+    /// Returns the share of the level that the trace filled. The share may exceed 1, because
+    /// `most_held` may be an upper bound.
     pub fn filled(&self) -> f64 {
         filled(self.most_held, self.lines)
     }
 }
 
-/// Traffic between one level of the shared hierarchy and the next.
+/// Traffic of one cache of the shared hierarchy with the next level.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Traffic")]
 pub struct TrafficFinding {
-    /// Name of the level.
+    /// Name of the cache.
     pub level: String,
-    /// Bytes brought in per thousand instructions, on demand and by prefetches.
+    /// Bytes filled per thousand instructions, on demand and by prefetchers.
     pub filled_bytes: f64,
-    /// Bytes of modified lines that left, per thousand instructions.
+    /// Bytes of modified lines that were written back, per thousand instructions.
     pub written_back_bytes: f64,
-    /// Bytes of unmodified lines that an exclusive level took, per thousand instructions.
+    /// Bytes of unmodified lines that moved to an exclusive next level, per thousand instructions.
     pub moved_bytes: f64,
-    /// Share of all cycles in which the bus to the next level was busy; `None` if the bus takes no time.
+    /// Cycles in which the bus to the next level was busy, as a share of all cycles; `None` for a
+    /// bus without contention.
     pub bus_share: Option<f64>,
-    /// Lines per thousand instructions lost because a later, inclusive level lost them.
+    /// Number of lines per thousand instructions that were evicted because a later, inclusive level
+    /// evicted them.
     pub back_invalidations: f64,
-    /// Success of prefetching; `None` if no line was prefetched.
+    /// Accuracy and coverage of prefetching; `None` if no line was prefetched.
     pub prefetching: Option<PrefetchFinding>,
 }
 
-/// Success of prefetching in one level.
+/// Accuracy and coverage of prefetching in one cache.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Prefetching")]
 pub struct PrefetchFinding {
-    /// Share of prefetched lines that were requested.
+    /// Number of prefetched lines that were requested later, as a share of prefetched lines.
     pub accuracy: f64,
-    /// Share of requested lines, absent on demand, that had been prefetched.
+    /// Number of requested lines that had been prefetched, as a share of the lines that would have
+    /// been absent otherwise; `None` if there are none.
     pub coverage: Option<f64>,
-    /// Share of lines found in stream buffers that were still on their way.
+    /// Number of lines found in stream buffers that had not arrived yet, as a share of the lines
+    /// found there; `None` if there are none.
     pub late: Option<f64>,
 }
 
-/// Average effect of a switch on one level's lines.
+/// Average effect of switches on the lines in one cache.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct LossFinding {
-    /// Name of the level.
+    /// Name of the cache.
     pub level: String,
-    /// Number of returns to the CPU that are averaged.
+    /// Number of returns to the CPU over which the averages are taken.
     pub returns: u64,
-    /// Lines that a process has in the level when it leaves.
+    /// Mean number of lines that a process has in the cache when it leaves the CPU.
     pub resident: f64,
-    /// Number of the process's lines in the level that are lost when it returns.
+    /// Mean number of these lines that others have evicted when the process returns.
     pub lost: f64,
-    /// Number of lost lines that are brought back before the process leaves again.
+    /// Mean number of lost lines that the process brings in again before it next leaves the CPU.
     pub restored: f64,
 }
 
-/// Origins of the misses of one level.
+/// Numbers of misses of one cache or TLB by origin.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OriginFinding {
-    /// Name of the level.
+    /// Name of the cache or TLB.
     pub level: String,
-    /// All misses.
+    /// Number of all misses of the shared hierarchy in this level.
     pub misses: u64,
-    /// Misses that the private hierarchy has, too.
+    /// Number of misses that the private hierarchy has as well.
     pub intrinsic: u64,
-    /// Misses on lines evicted by others.
+    /// Number of misses on lines that other processes evicted.
     pub evicted_by_others: u64,
-    /// Misses on lines evicted by the kernel while others ran.
+    /// Number of misses on lines that the kernel evicted while other processes ran.
     pub evicted_by_kernel: u64,
-    /// Misses on lines that the process evicted itself, because others had aged them or taken their room.
+    /// Number of misses on lines that the process itself evicted, because others had made them
+    /// older or occupied their ways.
     pub aged_by_others: u64,
-    /// Misses on lines flushed at a switch.
+    /// Number of misses on lines that were lost when a switch emptied the level.
     pub flushed: u64,
-    /// Misses on lines that the process evicted itself, in a level in which no other process need
-    /// have caused it.
+    /// Number of misses on lines that the process itself evicted because of the level's replacement
+    /// state, which no other process need have caused.
     pub state: u64,
 }
 
-/// Evictions by program of the evictor and of the victim.
+/// Matrix of evictions in one cache or TLB, by program of the evictor and of the victim.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EvictionTable {
-    /// Name of the level.
+    /// Name of the cache or TLB.
     pub level: String,
-    /// Programs, those with most lines first; if there are more, the last entry stands for all others.
+    /// Names of the programs, most lines first. If there are too many, the last entry stands for
+    /// all others. Untrusted text that must be escaped before it is shown.
     pub programs: Vec<String>,
-    /// Number of lines by evictor, then by victim, in the order of `programs`.
+    /// Number of evicted lines: one row per evictor, one column per victim, in the order of
+    /// `programs`.
     pub lines: Vec<Vec<u64>>,
 }
 
-/// A number for one level.
+/// A number for one cache or TLB.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OfLevel {
-    /// Name of the level.
+    /// Name of the cache or TLB.
     pub level: String,
-    /// Value of the number.
+    /// The number, whose unit the field with this value gives.
     pub number: f64,
 }
 
-/// A place in code or data, with the excess cycles attributed to it.
+/// A place in code or data, with the excess cycles of references there.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PlaceFinding {
-    /// Name of the program; hostile text until escaped.
+    /// Name of the program; untrusted text that must be escaped before it is shown.
     pub program: String,
-    /// Why the task had left the CPU.
+    /// Reason why the task had left the CPU, as text.
     pub cause: String,
-    /// Function or variable, or file and offset; for kernel memory its contents.
+    /// Name of the function or variable, or else file and offset. For kernel memory, a description
+    /// of what the memory holds.
     pub place: String,
     /// Source file and line of code, if known.
     pub line: Option<String>,
-    /// Excess cycles attributed to the place.
+    /// Number of excess cycles of references at the place.
     pub excess_cycles: i64,
-    /// Share of the design's excess cycles; `None` if there is no excess.
+    /// Excess cycles of the place as a share of the design's excess cycles; `None` if there is no
+    /// excess.
     pub share: Option<f64>,
 }
 
-/// A place whose lookups evicted lines of others.
+/// A place in code or data whose lookups evicted lines of other owners.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EvictorFinding {
-    /// Name of the level.
+    /// Name of the cache.
     pub level: String,
-    /// Name of the program (hostile text until escaped), or the kernel.
+    /// Name of the program whose line was filled (untrusted text that must be escaped before it is
+    /// shown), or the kernel.
     pub whose: String,
-    /// Whether the place is code; otherwise data.
+    /// Whether the place is code; otherwise it is data.
     pub is_code: bool,
     /// Name of the place, as in [`PlaceFinding::place`].
     pub place: String,
-    /// Number of lines of other owners that were evicted.
+    /// Number of lines of other owners that the place's lookups evicted.
     pub lines: u64,
-    /// Share of all lines that left the level for another owner's line.
+    /// These lines as a share of all lines of the level that another owner's line evicted; `None`
+    /// if there are none.
     pub share: Option<f64>,
 }
 
-/// Mean cost of a system call in the kernel, over calls during which the task kept the CPU.
+/// Mean work of one system call in the kernel, over the calls during which the task kept the CPU.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CallFinding {
     /// Name of the system call.
     pub syscall: String,
-    /// Number of system calls that are averaged.
+    /// Number of calls over which the means are taken.
     pub calls: u64,
-    /// Number of other calls, during which the task left the CPU.
+    /// Number of calls during which the task left the CPU, which are not included.
     pub with_switch: u64,
-    /// Instructions per system call.
+    /// Mean number of instructions per call.
     pub instructions: f64,
-    /// Cycles per system call on the shared hierarchy, including one per instruction.
+    /// Mean number of cycles per call in the shared hierarchy, including one per instruction.
     pub cycles: f64,
-    /// Share of the trace's cycles that all system calls of this name take.
+    /// Cycles of all these calls together as a share of the trace's cycles; `None` without cycles.
     pub share: Option<f64>,
-    /// Misses per system call, by cache level, then by TLB.
+    /// Mean number of misses per call, for each cache and then each TLB.
     pub misses: Vec<OfLevel>,
-    /// Lines of the calling process that a system call evicts, by level.
+    /// Mean number of lines of the calling process that a call evicts, for each cache.
     pub driven_out: Vec<OfLevel>,
 }
 
-/// The multiprogramming misses that Agarwal's model expects in one level.
+/// Multiprogramming misses in one cache or TLB that Agarwal's model expects.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct AgarwalLevel {
-    /// Name of the level.
+    /// Name of the cache or TLB.
     pub level: String,
-    /// Lines of a process touched in a segment (the model's u).
+    /// Number of lines that a process touches in a segment (u in the model).
     pub lines_touched: f64,
-    /// Lines of the level (the model's S).
+    /// Capacity in lines (S in the model).
     pub lines: u64,
-    /// Misses per switch: u^2 (p - 1) / S.
+    /// Expected number of misses per switch: u^2 (p - 1) / S.
     pub misses_per_switch: f64,
-    /// Misses per switch if lines fall on sets at random and none is lost twice; at most u.
+    /// Expected number of misses per switch if lines are placed in sets at random and none is lost
+    /// twice; at most u.
     pub misses_at_most: f64,
 }
 
-/// Agarwal's model of multiprogramming misses, for comparison with the simulation.
+/// Multiprogramming misses that Agarwal's model expects, for comparison with the simulation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Agarwal {
-    /// Number of processes that alternate (the model's p): one more than run between a departure
-    /// and the return.
+    /// Number of processes that alternate (p in the model): one more than the mean number of others
+    /// between a departure and the return.
     pub processes: f64,
-    /// Mean length of a segment in references (the model's t).
+    /// Mean number of references in a segment (t in the model).
     pub segment_references: f64,
-    /// Numbers of the model by level.
+    /// Expected misses for each cache and then each TLB.
     pub levels: Vec<AgarwalLevel>,
-    /// Cycles per switch: all levels' misses times their miss cycles.
+    /// Expected cycles per switch: the sum over levels of misses times miss cycles.
     pub cycles_per_switch: f64,
-    /// Cycles per switch if no line is lost twice.
+    /// Expected cycles per switch if no line is lost twice.
     pub cycles_at_most: f64,
-    /// Whether u (p - 1) exceeds S in some level, so that the formula does not hold.
+    /// Whether u (p - 1) exceeds S in some level, so that the model's formula does not hold there.
     pub is_beyond_range: bool,
 }
 
-/// Number of switches of the trace, by kind.
+/// Numbers of switches of a trace, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Switches {
-    /// Switches at which the task left the CPU by itself.
+    /// Number of switches at which the task left the CPU voluntarily.
     pub voluntary: u64,
-    /// Switches at which the task was preempted.
+    /// Number of switches at which the task was preempted.
     pub involuntary: u64,
 }
 
-/// Findings of one design.
+/// Findings for one design.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Design")]
 pub struct DesignFinding {
     /// Name of the design.
     pub name: String,
-    /// Level of detail of the findings.
+    /// Level of detail of the simulation's result for this design.
     pub depth: DetailLevel,
-    /// Shortest and longest time of a cycle, in nanoseconds.
+    /// Shortest and longest duration of a cycle in nanoseconds; `None` if the design has none.
     pub cycle_ns: Option<[f64; 2]>,
-    /// Instructions of the trace.
+    /// Number of instructions in the trace.
     pub instructions: u64,
-    /// Loads and stores of the trace.
+    /// Number of loads and stores in the trace.
     pub data_refs: u64,
-    /// Switches of the trace, without the start of the first task.
+    /// Numbers of switches in the trace, without the start of the first task.
     pub switches: Switches,
     /// Counters of the three hierarchies.
     #[serde(flatten, serialize_with = "rows::hierarchies")]
@@ -694,107 +724,119 @@ pub struct DesignFinding {
     pub hierarchies: ByView<HierarchyCounts>,
     /// Cycles per instruction of the shared hierarchy over the whole trace.
     pub cpi: Cost,
-    /// Net cost: excess cycles per switch up to the cut-off, without first touches. It is `lost_cycles` minus `gained_cycles` plus
-    /// `state_cycles`.
+    /// Net cost of a switch: excess cycles up to the cut-off, without first touches. The net cost
+    /// is `lost_cycles` minus `gained_cycles` plus `state_cycles`.
     pub average_cost_cycles: Cost,
-    /// Part of the cost [lost to others](../method/simulation.md#lost-to-others-gained-from-others).
+    /// Part of the cost of a switch that is [lost to
+    /// others](../method/simulation.md#lost-to-others-gained-from-others), in cycles.
     pub lost_cycles: Cost,
-    /// Part of the cost gained from others: saved by lines that they brought in.
+    /// Part of the cost of a switch that is gained from others, in cycles: saved by lines that they
+    /// brought in.
     pub gained_cycles: Cost,
-    /// Part of the cost due to the state of replacement, prefetch, buffers and buses.
+    /// Part of the cost of a switch due to the state of replacement, prefetchers, buffers and
+    /// buses, in cycles.
     pub state_cycles: Cost,
-    /// All cycles saved at [first touches](../method/simulation.md#cycles-gained), each once; no
-    /// other number contains them. `None` if lookups were not compared: then the cost contains the
-    /// saved cycles, as a gain.
+    /// Cycles saved at all [first touches](../method/simulation.md#cycles-gained) together. No
+    /// other number includes them. `None` if lookups were not compared. Then the cost of a switch
+    /// includes the saved cycles, as a gain.
     pub first_touch_cycles: Option<f64>,
-    /// All cycles lost, without a cut-off, [by cause](../method/simulation.md#cycles-lost).
+    /// All lost cycles without a cut-off, [by cause](../method/simulation.md#cycles-lost); `None`
+    /// if lookups were not compared.
     pub lost_to: Option<LostCycles>,
-    /// Cycles lost as a share of all cycles.
+    /// Lost cycles as a share of all cycles; `None` if lookups were not compared.
     #[serde(rename = "lost_percent", serialize_with = "rows::in_percent")]
     pub lost_share: Option<f64>,
-    /// Average cost in nanoseconds, with the shortest and the longest cycle.
+    /// Net cost of a switch in nanoseconds, with the shortest and with the longest cycle; `None` if
+    /// the design has no duration of a cycle.
     pub average_cost_ns: Option<[Cost; 2]>,
-    /// Cut-off of the curves.
+    /// Cut-off of the curves and costs.
     pub cut: Cut,
-    /// Excess cycles as a share of all cycles: what Mogul and Borg 1990 call overhead.
+    /// Excess cycles as a share of all cycles, which Mogul and Borg 1990 call overhead; `None` if
+    /// unknown.
     #[serde(rename = "overhead_percent", serialize_with = "rows::in_percent")]
     pub overhead: Option<f64>,
-    /// Excess cycles as a share of all cycles, with an interval.
+    /// Excess cycles as a share of all cycles, with a confidence interval.
     #[serde(skip)]
     pub overhead_share: Cost,
-    /// Average cost times number of switches, divided by all cycles, as in Table 4 of Mogul and
-    /// Borg 1990. This exceeds the overhead if short time slices pay less than the average cost.
+    /// Net cost of a switch times the number of switches, as a share of all cycles, as in Table 4
+    /// of Mogul and Borg 1990. It exceeds the overhead if short time slices cost less than the
+    /// average.
     #[serde(skip)]
     pub table_4_overhead: Cost,
-    /// Excess cycles per switch of a time slice that lasts up to the cut-off, to its end.
+    /// Excess cycles of a time slice that reaches the cut-off, up to the end of the time slice.
     #[serde(skip)]
     pub long_turns: Cost,
-    /// Shared minus private cycles, without a cut-off and without first touches.
+    /// Cycles of the shared hierarchy minus those of the private ones, without a cut-off and
+    /// without first touches.
     pub excess_cycles: f64,
-    /// Excess cycles per switch, without a cut-off.
+    /// Excess cycles per switch, without a cut-off; `None` without switches.
     pub excess_cycles_per_switch: Option<f64>,
-    /// Excess cycles as a share of all cycles, without a cut-off.
+    /// Excess cycles as a share of all cycles, without a cut-off; `None` without cycles.
     #[serde(rename = "excess_percent", serialize_with = "rows::in_percent")]
     pub excess_share: Option<f64>,
-    /// Flushed minus private cycles per switch: the cold bound.
+    /// Cold bound: cycles of the flushed hierarchy minus those of the private ones, per switch;
+    /// `None` without switches.
     pub flushed_cycles_per_switch: Option<f64>,
-    /// Cycles to bring in every line and TLB entry once.
+    /// Number of cycles in which every line and TLB entry is filled once.
     pub reload_bound_cycles: u64,
-    /// Findings of Agarwal's model.
+    /// Misses that Agarwal's model expects; `None` if the model does not apply.
     pub agarwal: Option<Agarwal>,
-    /// Why Agarwal's model does not apply; `None` if it does.
+    /// Reason why Agarwal's model does not apply; `None` if it does.
     pub agarwal_why: Option<String>,
-    /// Curves of all segments, by class and by cause.
+    /// Curves and costs for groups of segments: all, by class, and by cause.
     pub groups: Vec<GroupFinding>,
     /// Findings by program name, most instructions first.
     pub processes: Vec<ProcessFinding>,
-    /// Survivor bias of all segments and of those after involuntary switches.
+    /// Survivor bias of all segments, and of those after involuntary switches.
     pub survivor_bias: Vec<SurvivorBias>,
-    /// Excess cycles by part of the hierarchy.
+    /// Excess cycles by part of the memory system.
     pub parts: Vec<ExcessPart>,
-    /// Findings of caches, then of TLBs.
+    /// Findings for each cache and then each TLB.
     pub levels: Vec<LevelFinding>,
-    /// Traffic between caches and their next level.
+    /// Traffic of each cache with the next level.
     pub traffic: Vec<TrafficFinding>,
-    /// Origins of misses, by level.
+    /// Misses by origin, for each cache and then each TLB.
     pub origins: Vec<OriginFinding>,
-    /// [What the lost lines cost in time](../method/simulated-cost.md#time), if prices of the design are known.
+    /// [Time that lost lines cost](../method/simulated-cost.md#time), if the miss costs of a
+    /// matching machine are known.
     pub time_lost: Option<TimeLost>,
-    /// Lines lost and restored, by level.
+    /// Lines that processes lost while they were off the CPU, and restored, for each cache.
     pub losses: Vec<LossFinding>,
-    /// Evictions by process, by level.
+    /// Evictions by program, for each cache and TLB in which they occur.
     pub evictions: Vec<EvictionTable>,
-    /// Level whose additional misses in the shared hierarchy cost most.
+    /// Name of the cache whose additional misses in the shared hierarchy cost most cycles; `None`
+    /// without evictions.
     #[serde(skip)]
     pub costliest_level: Option<String>,
-    /// [Evictors of other tasks' lines](../method/simulation.md#evictors-of-other-tasks-lines), by level.
+    /// [Places that evict other tasks'
+    /// lines](../method/simulation.md#evictors-of-other-tasks-lines), by cache.
     pub evictors: Vec<EvictorFinding>,
-    /// Excess cycles attributed to code.
+    /// Places in code with their excess cycles, most first.
     pub code: Vec<PlaceFinding>,
-    /// Excess cycles [attributed to data](../method/simulation.md#most-affected-data); `line` is null.
+    /// Places in data with their excess cycles, [most
+    /// affected](../method/simulation.md#most-affected-data) first; `line` is null.
     pub data: Vec<PlaceFinding>,
-    /// [System calls](../method/simulation.md#system-calls) that kept the CPU, most cycles first, if the trace has a kernel.
+    /// [System calls](../method/simulation.md#system-calls) during which the task kept the CPU,
+    /// most cycles first. Empty if the trace has no kernel instructions.
     pub calls: Vec<CallFinding>,
-    /// Work of the kernel, if the trace has a kernel.
+    /// Work of the kernel; null if the trace has no kernel instructions.
     pub kernel: Option<KernelFinding>,
-    /// Source of [physical addresses](design.md#physical-addresses), if any level has a physical index or tag. Null also for records of
-    /// earlier versions.
+    /// Source of [physical addresses](design.md#physical-addresses); null if no level uses them,
+    /// and for records of earlier versions.
     pub physical_pages: Option<PhysicalPages>,
-    /// Notes on the numbers.
+    /// Flags that qualify the numbers of this design.
     pub flags: Vec<Flag>,
 }
 
 impl DesignFinding {
-    /// Returns the share of all excess cycles that arises after the switches of a group; `None` if
-    /// there is no excess.
+    /// Returns the group's share of all excess cycles; `None` if there is no excess.
     pub fn share_of_excess(&self, group: &GroupFinding) -> Option<f64> {
         (self.excess_cycles > 0.0).then(|| group.excess_cycles / self.excess_cycles)
     }
 
-    /// Returns the mean cost over all time slices, in cycles per switch, if it differs clearly from
-    /// the average cost, because short slices differ from long ones (see
-    /// [`DesignFinding::long_turns`]). Returns `None` otherwise, and if the cycles include first
-    /// touches.
+    /// Returns the mean cost over all time slices in cycles per switch, if it differs clearly from
+    /// the average cost. It differs if short time slices differ from long ones (see
+    /// [`DesignFinding::long_turns`]). `None` otherwise, or if the costs include first touches.
     pub fn average_of_all_turns(&self) -> Option<f64> {
         let cost = &self.average_cost_cycles;
         let estimate = cost.estimate?;
@@ -807,10 +849,10 @@ impl DesignFinding {
     }
 }
 
-/// Largest relative difference of a mean from the cost that counts as equal.
+/// Largest relative difference between a mean and the average cost that counts as no difference.
 const NEAR: f64 = 0.1;
 
-/// Returns the class of a cause, in the grouping of Mogul and Borg 1990.
+/// Returns the index in [`CLASSES`] of a cause's class, in the classes of Mogul and Borg 1990.
 pub(crate) fn class_of(cause: &SwitchCause) -> usize {
     match (cause.entry.as_str(), cause.is_voluntary) {
         ("page-fault", _) => 1,
@@ -821,10 +863,10 @@ pub(crate) fn class_of(cause: &SwitchCause) -> usize {
     }
 }
 
-/// Names of the classes, in the order of their numbers.
+/// Names of the classes of switches.
 pub(crate) const CLASSES: [&str; 4] = ["system call", "page fault", "involuntary", "other"];
 
-/// Returns a cause in words: `voluntary syscall read`, `involuntary quantum`, `birth`.
+/// Returns a phrase for a cause: `voluntary syscall read`, `involuntary quantum`, `birth`.
 pub(crate) fn cause_name(cause: &SwitchCause) -> String {
     if cause.entry == "birth" {
         return "birth".to_owned();

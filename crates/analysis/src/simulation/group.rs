@@ -1,4 +1,4 @@
-//! Computes the curve, cut-off and cost of one group of segments.
+//! Computes curve, cut-off and costs for groups of segments.
 
 use switchcost_design::result::{DetailLevel, SwitchCause};
 
@@ -11,8 +11,8 @@ use super::interval::BATCHES;
 use super::sums::{Cell, Cycles, Sum, add_all};
 use crate::statistics::order_statistics::nearest_rank;
 
-/// Returns the groups: all segments, then the classes that occur, in a guest the kinds of tasks,
-/// then the causes that occur, those with most segments first.
+/// Returns the findings for all groups: all segments, then each class that occurs, then in a guest
+/// each kind of task, then each cause that occurs, most segments first.
 pub(crate) fn groups(
     context: &Context<'_>,
     depth: DetailLevel,
@@ -57,7 +57,7 @@ pub(crate) fn groups(
     groups
 }
 
-/// Whether the task is a kernel thread, which is in no kernel entry when it leaves the CPU.
+/// Whether the task that left the CPU is a kernel thread, which has no kernel entry.
 fn is_kernel_thread(cause: &SwitchCause) -> bool {
     cause.entry == "unknown"
 }
@@ -77,8 +77,8 @@ fn finding(
     if is_mixed {
         batches.clear();
     }
-    // The lengths of segments do not depend on the design, so any design that distinguishes
-    // segments gives them.
+    // Segment lengths do not depend on the design, so they come from any design that distinguishes
+    // segments.
     let lengths = context
         .lengths
         .select(|segment| causes.contains(&(segment.cause as usize)));
@@ -125,7 +125,7 @@ fn finding(
     }
 }
 
-/// Returns the cells by interval and the sums by batch of some causes together.
+/// Returns the cells by interval and the sums by batch, each summed over the causes `causes`.
 pub(crate) fn merged(sums: &DesignSums, causes: &[usize]) -> (Vec<Cell>, Vec<Vec<Sum>>) {
     let width = sums
         .cells

@@ -1,28 +1,30 @@
-//! Computes an interval for a statistic of all segments from batches of consecutive segments.
+//! Computes a confidence interval for a statistic of all segments from batches of consecutive
+//! segments.
 //!
-//! Consecutive segments are alike (the same programs are running), so they are no independent
-//! sample. Batches of many consecutive segments nearly are: the method of batch means (Law and
-//! Kelton, *Simulation Modeling and Analysis*, section 9.5.3). The cost is not a mean but the
-//! integral of a ratio, so each batch is left out once (the jackknife: Miller 1974, "The jackknife:
-//! a review", Biometrika 61). For a mean, the jackknife equals the method of batch means.
+//! Consecutive segments are similar, because the same programs are running, so they are not
+//! independent. Batches of many consecutive segments are nearly independent: this is the method of
+//! batch means (Law and Kelton, *Simulation Modeling and Analysis*, section 9.5.3). The cost of a
+//! switch is the integral of a ratio and not a mean. Therefore each batch is left out once (the
+//! jackknife: Miller 1974, "The jackknife: a review", Biometrika 61). For a mean, the jackknife and
+//! batch means are the same.
 
 use crate::statistics::estimate::mean_and_sd;
 use crate::statistics::quantiles::student;
 
-/// Least number of batches for an interval.
+/// Least number of batches from which an interval is computed.
 pub(crate) const MIN_BATCHES: usize = 20;
 
-/// Least number of segments for an interval.
+/// Least number of segments from which an interval is computed.
 pub const FEWEST_SEGMENTS: u64 = 2 * MIN_BATCHES as u64;
 
-/// Number of batches of segments.
+/// Number of batches into which segments are divided.
 pub(crate) const BATCHES: usize = 40;
 
-/// Name of the method. For a mean the jackknife is batch means.
+/// Name of the method by which intervals are computed.
 pub(crate) const METHOD: &str = "batches of consecutive segments, jackknife, Student's t";
 
-/// Returns Student's interval around `estimate` from the values of the statistic with each batch
-/// left out once.
+/// Returns Student's interval around `estimate` by the jackknife. `without_one` has the values that
+/// result if each batch is left out once. `None` without an interval.
 pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let n = without_one.len() as f64;
     let mean = without_one.iter().sum::<f64>() / n;
@@ -31,7 +33,7 @@ pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<
     around(estimate, error, without_one.len(), confidence)
 }
 
-/// Returns Student's interval around the mean of independent values.
+/// Returns Student's interval of the mean of independent values; `None` with fewer than two values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let (mean, sd) = mean_and_sd(values);
     around(
@@ -42,7 +44,8 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     )
 }
 
-/// Returns Student's interval from a standard error that has `n` - 1 degrees of freedom.
+/// Returns Student's interval around `estimate`, from a standard error with `n` - 1 degrees of
+/// freedom.
 fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
     let half = student(n.checked_sub(1)? as f64, confidence)? * error;
     half.is_finite()

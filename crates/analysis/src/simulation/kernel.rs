@@ -1,4 +1,4 @@
-//! Computes the kernel's instructions and cycles per switch, and per system call.
+//! Computes the work of the kernel per switch and per system call.
 
 use switchcost_design::result::{Detail, FunctionUse, HierarchyCounts, KernelBatch};
 
@@ -6,11 +6,11 @@ use super::cost::with_interval;
 use super::findings::{Cost, FunctionFinding, FunctionMisses, KernelFills, KernelFinding};
 use crate::lists::saturating_sum;
 
-/// Least share of the kernel's instructions of a listed function.
+/// Least share of the kernel's instructions that a function must execute in order to be listed.
 const LEAST_SHARE: f64 = 0.001;
 
-/// Returns the work of the kernel; `None` if the trace has no kernel. `switches` are those of the
-/// whole trace.
+/// Returns the findings for the kernel; `None` if the trace has no kernel instructions. `switches`
+/// is the number of switches of the whole trace.
 pub(crate) fn kernel(
     shared: &HierarchyCounts,
     detail: &Detail,
@@ -82,7 +82,8 @@ fn functions(
     }
 }
 
-/// Returns the ratio of two sums, and its values with each batch left out once.
+/// Returns the ratio of the sums of `part` and of `events` over all batches, with an interval by
+/// the jackknife over batches.
 fn ratio(
     batches: &[KernelBatch],
     part: &dyn Fn(&KernelBatch) -> u64,

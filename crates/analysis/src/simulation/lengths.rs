@@ -1,14 +1,15 @@
-//! Computes lengths of segments, and how many processes run between two segments of one process.
+//! Computes the lengths of segments, and how many other processes run between two segments of a
+//! process.
 
 use switchcost_design::result::{Simulation, SwitchCause};
 
 use super::findings::{CLASSES, Group, LengthDistribution, LengthPoint, class_of};
 use crate::statistics::order_statistics::nearest_rank;
 
-/// Maximum number of points of a drawn distribution of lengths.
+/// Largest number of points of a distribution of lengths.
 const POINTS: usize = 100;
 
-/// Length and kind of one segment.
+/// Causes at the beginning and the end of one segment, and its length in instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) cause: u32,
@@ -16,7 +17,7 @@ pub(crate) struct Segment {
     pub(crate) instructions: u64,
 }
 
-/// All segments of the trace, the shortest first.
+/// All segments of a trace, shortest first.
 pub(crate) struct Lengths {
     segments: Vec<Segment>,
 }
@@ -31,12 +32,13 @@ impl Lengths {
         Lengths { segments }
     }
 
-    /// Whether no design distinguishes segments.
+    /// Whether segment lengths are unknown, because no design distinguishes segments.
     pub(crate) fn are_unknown(&self) -> bool {
         self.segments.is_empty()
     }
 
-    /// Returns the lengths of the segments that `is_member` accepts, in ascending order.
+    /// Returns the lengths of the segments for which `is_member` is true, ascending, in
+    /// instructions.
     pub(crate) fn select(&self, is_member: impl Fn(&Segment) -> bool) -> Vec<u64> {
         self.segments
             .iter()
@@ -45,7 +47,8 @@ impl Lengths {
             .collect()
     }
 
-    /// Returns the distributions of lengths: all segments, by cause and by end.
+    /// Returns the distributions of lengths: of all segments, by class at the beginning, and by
+    /// class at the end.
     pub(crate) fn distributions(&self, head: &Simulation) -> Vec<LengthDistribution> {
         let class = |cause: u32| {
             head.causes
@@ -93,8 +96,8 @@ fn distribution(group: Group, sorted: &[u64], step: u64) -> Option<LengthDistrib
     })
 }
 
-/// Returns the lengths at which the distribution is given: up to 100 multiples of `step`, then
-/// `max`.
+/// Returns the lengths at which a distribution is given, in instructions: at most 100 multiples of
+/// `step`, and `max`.
 fn places(max: u64, step: u64) -> impl Iterator<Item = u64> {
     let step = step.max(max.div_ceil(POINTS as u64)).max(1);
     let inner = (1..=POINTS as u64)
@@ -103,8 +106,8 @@ fn places(max: u64, step: u64) -> impl Iterator<Item = u64> {
     inner.chain([max])
 }
 
-/// Counts the other processes that run before a process returns, by its position in a list of the
-/// most recent.
+/// Counts the other processes that run before a process returns: the position of the process in a
+/// list of the most recent ones.
 #[derive(Default)]
 pub(crate) struct Turns {
     recent: Vec<u32>,
@@ -125,8 +128,8 @@ impl Turns {
         }
     }
 
-    /// Returns the mean number of different other processes between a departure and the return;
-    /// `None` if no process returned.
+    /// Returns the mean number of distinct other processes between a departure and the return;
+    /// `None` if no process has returned.
     pub(crate) fn mean_others(&self) -> Option<f64> {
         (self.returns > 0).then(|| self.others as f64 / self.returns as f64)
     }

@@ -1,5 +1,5 @@
-//! Computes findings by level: how often it misses, what is lost and gained in it, and whether the
-//! trace filled it.
+//! Computes the findings for each cache and TLB: misses, lookups lost and gained, and whether the
+//! trace filled the level.
 
 use switchcost_design::result::{
     ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, MissDifference, TraceFacts,
@@ -10,13 +10,13 @@ use super::filling::{Filling, filling};
 use super::findings::{FULL_FROM, LevelFinding, filled};
 use crate::lists::saturating_sum;
 
-/// Name of a level, its lines, and the maximum held, or an upper bound.
+/// Name of a level, its capacity in lines, and the largest number of lines held or an upper bound.
 type Room<'a> = (&'a str, u64, u64);
 
-/// Counts of a level in the shared, private and flushed hierarchies.
+/// Counters of a level in the shared, private and flushed hierarchies.
 type Views<'a> = ((&'a LevelCounts, &'a LevelCounts), &'a LevelCounts);
 
-/// Returns the findings of every cache, then of every TLB.
+/// Returns the findings for each cache and then each TLB.
 pub(crate) fn levels(
     result: &DesignResult,
     detail: &Detail,
@@ -82,7 +82,8 @@ pub(crate) fn levels(
         .collect()
 }
 
-/// Returns the lookups that others save a process repeatedly, that is, without first touches.
+/// Returns the number of lookups that others repeatedly save a process, which excludes first
+/// touches.
 fn gained(lookups: &MissDifference) -> u64 {
     lookups.gained.saturating_sub(lookups.first_touches)
 }
@@ -91,9 +92,9 @@ fn level_counts(hierarchy: &HierarchyCounts) -> impl Iterator<Item = &LevelCount
     hierarchy.levels.iter().chain(&hierarchy.tlbs)
 }
 
-/// Returns the lines brought in, as a bound if the lines held at one time were not counted. An
-/// exclusive level takes the lines that leave the levels just before it, at most as many as came
-/// into them.
+/// Returns the number of lines brought into the level with index `place`, which is an upper bound
+/// of the lines held at any time. An exclusive level receives lines that the levels just before
+/// evict; at most as many as were brought into those levels.
 fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u64 {
     if levels[place].inclusion != Inclusion::Exclusive {
         return counts.get(place).map_or(0, brought_in);
@@ -111,8 +112,8 @@ fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u
     saturating_sum(before.map(|place| brought_in_place(levels, counts, place)))
 }
 
-/// Returns the lines brought into a level. A line written back to a level that had evicted it takes
-/// no more room than before.
+/// Returns the number of lines brought into a level. A line that is written back to the level again
+/// does not count, because it needs no additional room.
 fn brought_in(counts: &LevelCounts) -> u64 {
     counts.fills.saturating_add(counts.prefetches)
 }

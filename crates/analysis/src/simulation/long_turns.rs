@@ -1,6 +1,6 @@
-//! Computes the cost of a switch for the time slices that last up to the cut-off. The average cost
-//! belongs to no single slice: it adds up intervals that different slices reach, so it is too high
-//! or too low if short slices differ from long ones.
+//! Computes the cost of a switch for time slices that last up to the cut-off. The average cost is
+//! no cost of any single time slice: it is summed over intervals that are reached by different time
+//! slices. So it is too high or too low if short time slices differ from long ones.
 
 use super::context::Context;
 use super::cost::with_interval;
@@ -8,8 +8,8 @@ use super::design_sums::DesignSums;
 use super::findings::{Cost, Cut};
 use super::sums::Sum;
 
-/// Returns the excess cycles of a time slice that reaches the last interval before the cut-off, to
-/// its end.
+/// Returns the mean excess cycles of time slices that reach the last interval before the cut-off,
+/// up to their ends.
 pub(crate) fn long_turns(context: &Context<'_>, sums: &DesignSums, cut: Cut) -> Cost {
     if cut.is_rounded || cut.instructions == 0 {
         return Cost::none("not known: the record holds sums over segments");

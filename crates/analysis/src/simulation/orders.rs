@@ -1,5 +1,5 @@
-//! Compares several orders of the same references: what switches cost under each order, design by
-//! design.
+//! Compares simulations of the same references in several orders of time slices: the cost of
+//! switches for each order and design.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,37 +7,38 @@ use switchcost_design::result::Simulation;
 
 use super::findings::{Cost, Findings};
 
-/// A design under one order of time slices.
+/// Findings for one design under one order of time slices.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OrderFinding {
     /// Name of the design.
     pub design: String,
-    /// Name of the schedule, the order of time slices.
+    /// Name of the order of time slices (schedule).
     pub order: String,
-    /// Quantum in instructions, if there is one.
+    /// Quantum in instructions; `None` if the order has none.
     pub quantum_instructions: Option<u64>,
-    /// Shortest and longest time of a cycle in nanoseconds.
+    /// Shortest and longest duration of a cycle in nanoseconds; `None` if the design has none.
     pub cycle_ns: Option<[f64; 2]>,
-    /// Number of all switches.
+    /// Number of switches, voluntary and involuntary.
     pub switches: u64,
-    /// Involuntary switches, made by the scheduler.
+    /// Number of involuntary switches.
     pub involuntary_switches: u64,
-    /// Net average cost of a switch: lost minus gained plus state.
+    /// Net cost of a switch in cycles: lost minus gained plus state.
     pub average_cost_cycles: Cost,
     /// Cycles that a switch loses to others.
     pub lost_cycles: Cost,
-    /// Average cost times number of switches, divided by all cycles.
+    /// Net cost times the number of switches, as a share of all cycles; `None` if unknown.
     pub overhead: Option<f64>,
-    /// All excess cycles as a share of all cycles, without a cut-off.
+    /// Excess cycles as a share of all cycles, without a cut-off; `None` if unknown.
     pub excess_share: Option<f64>,
-    /// All cycles of the shared hierarchy.
+    /// Number of all cycles of the shared hierarchy.
     pub cycles: u64,
-    /// Cycles relative to the fewest that the design takes under any of the orders, minus 1.
+    /// Relative difference to the smallest number of cycles that the design needs in any of the
+    /// orders: 0.1 is 10 % more.
     pub over_fewest: Option<f64>,
 }
 
-/// Whether the records simulate the same work (source, instructions, loads and stores) in several
-/// orders.
+/// Whether the records simulate the same work in several orders: source, instructions, loads and
+/// stores are equal.
 pub fn are_orders(records: &[&Simulation]) -> bool {
     let work = |head: &Simulation| {
         let trace = &head.trace;
@@ -57,7 +58,8 @@ pub fn are_orders(records: &[&Simulation]) -> bool {
             .any(|pair| order(pair[0]) != order(pair[1]))
 }
 
-/// Returns one finding for each design of each record, sorted by the first occurrence of the design, then of the order, then by quantum.
+/// Returns one finding for each design of each record, sorted by design and order (by first
+/// occurrence), then by quantum.
 pub fn over_orders(records: &[(&Simulation, &Findings)]) -> Vec<OrderFinding> {
     let mut all: Vec<OrderFinding> = records
         .iter()

@@ -1,4 +1,4 @@
-//! Computes shares of all cycles, with an interval from batches of segments.
+//! Computes costs as shares of all cycles, with intervals from batches of segments.
 
 use super::context::Context;
 use super::cost::{SUMS_ONLY, rest, used, with_interval};
@@ -9,8 +9,8 @@ use super::group::merged;
 use super::sums::Sum;
 use crate::lists::saturating_sum;
 
-/// Returns all excess cycles over all cycles of the shared hierarchy. The estimate without a batch
-/// also leaves out the batch's cycles.
+/// Returns the excess cycles as a share of all cycles of the shared hierarchy. If a batch is left
+/// out, its cycles are left out of both.
 pub(crate) fn overhead(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -30,10 +30,10 @@ pub(crate) fn overhead(
     )
 }
 
-/// Returns the average cost times the number of switches, divided by all cycles, as in Table 4 of
-/// Mogul and Borg 1990. If short slices differ from long ones, the result is no share and may
-/// exceed 1. `cost` is the average cost up to `cut`. The estimate without a batch also leaves out
-/// the batch's switches.
+/// Returns the average cost times the number of switches, as a share of all cycles, as in Table 4
+/// of Mogul and Borg 1990. The result may exceed 1 if short time slices differ from long ones.
+/// `cost` is the average cost up to `cut`. If a batch is left out, its switches and cycles are left
+/// out as well.
 pub(crate) fn table_4_overhead(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -52,8 +52,9 @@ pub(crate) fn table_4_overhead(
     share(context, sums, cost, paid, cycles, without)
 }
 
-/// Returns some cycles over all `cycles`. `without` are the cycles with each batch left out once,
-/// from the remaining sums and those of the batch.
+/// Returns `paid` cycles as a share of all `cycles`, with an interval by the jackknife. `without`
+/// returns the paid cycles without one batch, from the sums without the batch and from the sums of
+/// the batch.
 fn share(
     context: &Context<'_>,
     sums: &DesignSums,

@@ -1,14 +1,15 @@
-//! Checks whether a partition of ways names programs of the trace.
+//! Checks whether the keys of a cache partition are names of programs in the trace.
 
 use switchcost_design::result::ProcessFacts;
 use switchcost_design::{Design, Partition};
 
 use itertools::Itertools;
 
-/// Number of programs that are listed.
+/// Largest number of program names in a message.
 const SHOWN: usize = 6;
 
-/// Returns notes on keys of a partition that name no process: a misspelt name divides nothing.
+/// Returns a text for each key of a partition that matches no process of the trace. A misspelt key
+/// has no effect.
 pub(crate) fn unmatched_keys(design: &Design, processes: &[ProcessFacts]) -> Vec<String> {
     let is_known = |key: &str| {
         processes

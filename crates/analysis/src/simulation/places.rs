@@ -1,12 +1,12 @@
-//! Finds the places in memory, code and data, to which excess cycles are attributed, and those for
-//! which lines of others are evicted.
+//! Findings about places in code and data: their excess cycles, and the lines of others that they
+//! evict.
 
 use switchcost_design::result::{Detail, EvictorPlace, PlaceCost, Simulation};
 
 use super::context::THE_KERNEL;
 use super::findings::{EvictorFinding, PlaceFinding, cause_name};
 
-/// Returns the findings on places in the code or data of one design.
+/// Returns the findings for the places `costs`, with their shares of `excess_cycles`.
 pub(crate) fn places(
     head: &Simulation,
     costs: &[PlaceCost],

@@ -1,4 +1,4 @@
-//! Costs of switches by program.
+//! Computes the cost of switches for each program.
 
 use switchcost_design::result::{ByView, DesignResult, ProcessMisses};
 
@@ -9,7 +9,7 @@ use super::findings::{Cost, ProcessFinding, ProcessLevel};
 use super::sums::Sum;
 use crate::lists::saturating_sum;
 
-/// Returns the findings by program, most instructions first.
+/// Returns the findings for each program, most instructions first.
 pub(crate) fn processes(
     context: &Context<'_>,
     result: &DesignResult,
@@ -60,8 +60,8 @@ pub(crate) fn processes(
     found
 }
 
-/// Returns the misses of all processes of a name, over all their instructions; empty if they were
-/// not counted.
+/// Returns the misses of all processes of a program, for each cache and then each TLB. Empty if
+/// misses were not counted by process.
 fn levels(context: &Context<'_>, result: &DesignResult, program: usize) -> Vec<ProcessLevel> {
     let is_own = |process: u32| context.names.program(process) == Some(program);
     let own: Vec<&ProcessMisses> = result
@@ -110,9 +110,8 @@ fn sum<'a>(all: impl Iterator<Item = &'a ByView<u64>>) -> ByView<u64> {
     })
 }
 
-/// Returns the number of segments of a program, including the rest of a segment after an exec. A
-/// record of sums over segments shows how many segments reach each interval, but not at which
-/// programs begin.
+/// Returns the number of segments of a program, including rests of segments after an exec. In a
+/// record with sums over segments, this is the largest number of segments in any interval.
 fn turns(context: &Context<'_>, program: usize, sums: &[Sum]) -> u64 {
     let most = || sums.iter().map(|sum| sum.segments).max().unwrap_or(0);
     context
@@ -122,8 +121,8 @@ fn turns(context: &Context<'_>, program: usize, sums: &[Sum]) -> u64 {
         .unwrap_or_else(most)
 }
 
-/// Returns the excess cycles per switch of one program; `all` are its sums, `batches` those of
-/// consecutive segments of the whole trace.
+/// Returns the excess cycles per switch of one program. `all` has the program's sums, and `batches`
+/// its sums by batch.
 fn excess(all: &Sum, batches: Option<&[Sum]>, confidence: f64) -> Cost {
     let a_switch = |sum: &Sum| (sum.segments > 0).then(|| sum.excess() / sum.segments as f64);
     let Some(estimate) = a_switch(all) else {

@@ -1,5 +1,5 @@
-//! Findings in the form in which they are printed: percentages, and counters with the sums that the
-//! record does not store.
+//! Serialization of findings as they are printed: shares in percent, and counters with sums that
+//! the record does not have.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -14,35 +14,35 @@ pub(crate) fn in_percent<S: Serializer>(
 
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Hierarchies<'a> {
-    /// Counters of the hierarchy for all processes.
+    /// Counters of the hierarchy that all processes share.
     shared: Hierarchy<'a>,
-    /// Counters of the private hierarchies.
+    /// Counters of the private hierarchies, summed.
     private: Hierarchy<'a>,
-    /// Counters of the hierarchy that is emptied at each switch.
+    /// Counters of the hierarchy that every switch empties.
     flushed: Hierarchy<'a>,
 }
 
 /// Counters of one hierarchy.
 #[derive(JsonSchema, Serialize)]
 struct Hierarchy<'a> {
-    /// All cycles of the hierarchy.
+    /// Number of all cycles of the hierarchy.
     cycles: u64,
-    /// Cycles in which stores waited for a write buffer.
+    /// Number of cycles in which stores waited for a write buffer.
     write_stall_cycles: u64,
-    /// Counters of the caches.
+    /// Counters of the caches, in the design's order.
     levels: Vec<Level<'a>>,
-    /// Counters of the TLBs.
+    /// Counters of the TLBs, in the design's order.
     tlbs: Vec<Level<'a>>,
 }
 
-/// Counters of one cache or TLB.
+/// Counters of one cache or TLB, with sums.
 #[derive(JsonSchema, Serialize)]
 struct Level<'a> {
     #[schemars(skip)]
     name: &'a str,
-    /// Lookups in the level.
+    /// Number of references that looked in the level.
     accesses: u64,
-    /// Lookups that missed.
+    /// Number of references that missed in the level.
     misses: u64,
     #[serde(flatten, serialize_with = "serialize_unnamed")]
     #[schemars(with = "LevelCounts")]

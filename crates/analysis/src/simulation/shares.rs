@@ -1,4 +1,4 @@
-//! Shares of the excess cycles by part of the memory system.
+//! Computes how many excess cycles arise in each part of the memory system.
 
 use switchcost_design::result::{DesignResult, Detail, LevelCounts};
 use switchcost_design::{Holds, Level};
@@ -6,11 +6,11 @@ use switchcost_design::{Holds, Level};
 use super::findings::{ExcessPart, Part};
 use super::sums::difference;
 
-/// Returns the excess cycles of instructions, data, TLBs and write stalls, which add up to all
-/// excess cycles.
+/// Returns the excess cycles of instruction fetches, data accesses, TLBs and write stalls, which
+/// add up to all excess cycles.
 pub(crate) fn parts(result: &DesignResult, detail: &Detail) -> Vec<ExcessPart> {
     let (shared, private) = (&result.hierarchies.shared, &result.hierarchies.private);
-    // What first touches gained is distinguished from the excess.
+    // Cycles saved at first touches are not part of the excess.
     let gained = detail.gained_cycles;
     let mut instructions = gained.first_touches_of_code as f64;
     let mut data = gained.first_touches_of_data as f64;
@@ -52,8 +52,8 @@ pub(crate) fn parts(result: &DesignResult, detail: &Detail) -> Vec<ExcessPart> {
         .collect()
 }
 
-/// Returns the share of a level's excess cycles that instruction fetches cause: all, none, or, for
-/// a level that holds both, their share of the excess demand misses.
+/// Returns the share of a level's excess cycles that is due to instruction fetches: 1 or 0 if the
+/// level holds only instructions or data, otherwise the share of excess misses on demand.
 fn instruction_share(level: &Level, shared: &LevelCounts, private: &LevelCounts) -> f64 {
     match level.holds {
         Holds::Instructions => 1.0,

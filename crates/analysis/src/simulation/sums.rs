@@ -1,11 +1,12 @@
-//! Computes sums of intervals.
+//! Sums over intervals, from which costs are computed.
 
 use switchcost_design::result::{Interval, OfOthers};
 
-/// A kind of cycles of a sum: [`Sum::excess`], [`Sum::lost`], [`Sum::gained`], or [`Sum::state`].
+/// Function that returns one kind of cycles of a sum: [`Sum::excess`], [`Sum::lost`],
+/// [`Sum::gained`], or [`Sum::state`].
 pub(crate) type Cycles = fn(&Sum) -> f64;
 
-/// Sums over the intervals of one number.
+/// Sums over intervals with the same number: segments, instructions, and cycles in each hierarchy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub(crate) segments: u64,
@@ -13,7 +14,7 @@ pub(crate) struct Sum {
     pub(crate) shared: u64,
     pub(crate) private: u64,
     pub(crate) flushed: u64,
-    /// Cycles that others caused; 0 if not known.
+    /// Cycles that other processes caused; 0 if unknown.
     pub(crate) of_others: OfOthers,
 }
 
@@ -49,8 +50,8 @@ impl Sum {
         }
     }
 
-    /// Returns the shared minus the private cycles, without what first touches gained; negative if
-    /// the shared hierarchy was faster.
+    /// Returns the shared minus the private cycles, without the savings of first touches. The
+    /// result is negative if the shared hierarchy was faster.
     pub(crate) fn excess(&self) -> f64 {
         difference(
             self.shared.saturating_add(self.of_others.first_touches),
@@ -58,22 +59,22 @@ impl Sum {
         )
     }
 
-    /// Returns the cycles lost to others.
+    /// Returns the cycles lost to other processes.
     pub(crate) fn lost(&self) -> f64 {
         self.of_others.lost as f64
     }
 
-    /// Returns the cycles gained from others, without first touches.
+    /// Returns the cycles gained from other processes, without first touches.
     pub(crate) fn gained(&self) -> f64 {
         self.of_others.gained as f64
     }
 
-    /// Returns the rest of the excess, which no process caused.
+    /// Returns the excess cycles that no other process caused: excess minus lost plus gained.
     pub(crate) fn state(&self) -> f64 {
         self.excess() - self.lost() + self.gained()
     }
 
-    /// Returns the cycles of a kind per instruction; `None` without instructions.
+    /// Returns the cycles of one kind per instruction; `None` without instructions.
     pub(crate) fn cpi(&self, cycles: Cycles) -> Option<f64> {
         (self.instructions > 0).then(|| cycles(self) / self.instructions as f64)
     }
@@ -83,29 +84,29 @@ impl Sum {
     }
 }
 
-/// Returns the difference of two counters, exact before it is rounded to a float.
+/// Returns `a` minus `b`, computed exactly before rounding to a float.
 pub(crate) fn difference(a: u64, b: u64) -> f64 {
     (i128::from(a) - i128::from(b)) as f64
 }
 
-/// Adds sums interval by interval.
+/// Adds the sums of `from` to those of `to`, interval by interval.
 pub(crate) fn add_all(to: &mut [Sum], from: &[Sum]) {
     to.iter_mut().zip(from).for_each(|(to, from)| to.add(from));
 }
 
-/// Sums over the intervals of one number, and the spread between segments.
+/// Sums over intervals with the same number, and the spread between segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) sum: Sum,
-    /// Sums of squares of shared, private and excess cycles.
+    /// Sums of the squared CPI, weighted by instructions: shared, private and excess.
     pub(crate) squares: [f64; 3],
-    /// Largest values of a segment; `-inf` if no segment ran half of the interval.
+    /// Largest CPI of any segment; `-inf` if no segment ran half of the interval.
     pub(crate) largest: Largest,
-    /// Whether an interval is a sum over several segments, so that they cannot be distinguished.
+    /// Whether the cell contains intervals that are sums over several segments.
     pub(crate) is_mixed: bool,
 }
 
-/// Largest CPI of a segment: shared, private, excess.
+/// Largest shared, private and excess CPI of any segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Largest(pub(crate) [f64; 3]);
 
@@ -116,7 +117,7 @@ impl Default for Largest {
 }
 
 impl Cell {
-    /// Adds an interval; a complete one has `length` instructions.
+    /// Adds an interval. `length` is the number of instructions of a complete interval.
     pub(crate) fn add_interval(&mut self, interval: &Interval, length: u64) {
         let sum = Sum::new(interval);
         self.sum.add(&sum);

@@ -1,31 +1,31 @@
-//! Groups the designs that `--vary` made from one base, with the varied fields as axes.
+//! Groups the designs that `--vary` made from one base design, with the varied fields as axes.
 
 use super::findings::DesignFinding;
 use crate::lists::find_or_add;
 use itertools::Itertools;
 
-/// All variants of one base design.
+/// All designs of one base design, with the axes along which they vary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sweep {
     /// Name of the base design.
     pub base: String,
-    /// Fields with more than one value, the slowest first.
+    /// Varied fields that have several values. The values of the last one change fastest.
     pub axes: Vec<Axis>,
-    /// Value index on each axis and index among the designs, for each design.
+    /// For each design, the index of its value on each axis, and the index of the design.
     pub members: Vec<(Vec<usize>, usize)>,
 }
 
 /// A varied field with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Levels and field in the notation of `--vary`: `L1I+L1D.size`.
+    /// Levels and field of the axis in the notation of `--vary`: `L1I+L1D.size`.
     pub field: String,
-    /// Values, by first occurrence.
+    /// Values of the field in the order of first occurrence.
     pub values: Vec<String>,
 }
 
 impl Axis {
-    /// Returns the levels that the axis varies.
+    /// Returns the names of the levels that the axis varies.
     pub fn levels(&self) -> impl Iterator<Item = &str> {
         self.field
             .rsplit_once('.')
@@ -35,7 +35,7 @@ impl Axis {
 }
 
 impl Sweep {
-    /// Returns the names of the fields, as a heading for [`Sweep::label`].
+    /// Returns the names of all varied fields, as a heading for [`Sweep::label`].
     pub fn fields(&self) -> String {
         self.axes
             .iter()
@@ -44,7 +44,8 @@ impl Sweep {
             .join(",")
     }
 
-    /// Returns the label of a design: the values of its varied fields.
+    /// Returns the label of a design: the values of its varied fields. `values` has the index of
+    /// the value on each axis.
     pub fn label(&self, values: &[usize]) -> String {
         let of_axes = self.axes.iter().zip(values);
         of_axes
@@ -54,10 +55,11 @@ impl Sweep {
     }
 }
 
-/// Name of a base design, with its varied fields and values.
+/// Name of a base design, and its varied fields with their values.
 type Parts<'a> = (&'a str, Vec<(&'a str, &'a str)>);
 
-/// Parses a name such as `mogul-1a[L1D.size=8KiB,L1D.ways=2]`.
+/// Parses the name of a varied design, such as `mogul-1a[L1D.size=8KiB,L1D.ways=2]`; `None` for
+/// other names.
 fn parts(name: &str) -> Option<Parts<'_>> {
     let (base, fields) = name.strip_suffix(']')?.split_once('[')?;
     let fields: Option<Vec<_>> = fields
@@ -69,7 +71,7 @@ fn parts(name: &str) -> Option<Parts<'_>> {
         .map(|fields| (base, fields))
 }
 
-/// Returns one sweep for each base design that has variants of the same fields.
+/// Returns one sweep for each base design with several variants of the same fields.
 pub fn sweeps(designs: &[DesignFinding]) -> Vec<Sweep> {
     let named: Vec<(usize, Parts<'_>)> = designs
         .iter()

@@ -1,5 +1,5 @@
-//! Builds tables from the counters in the head of a record: per switch on average, by program, by
-//! place.
+//! Computes findings from the counters in the head of a record: averages per switch, and tables by
+//! program.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::sums::difference;
 use crate::lists::saturating_sum;
 use itertools::Itertools;
 
-/// Number of programs distinguished in a table of evictions.
+/// Largest number of programs that a table of evictions lists separately.
 const PROGRAMS: usize = 6;
 
 pub(crate) fn losses(detail: &Detail) -> Vec<LossFinding> {
@@ -54,7 +54,7 @@ pub(crate) fn origins(detail: &Detail) -> Vec<OriginFinding> {
     detail.origins.iter().map(finding).collect()
 }
 
-/// Returns a table for each level, in the order in which levels first occur.
+/// Returns one table of evictions per level, in the order of the levels' first occurrence.
 pub(crate) fn evictions(detail: &Detail, names: &ProgramNames) -> Vec<EvictionTable> {
     let levels = detail.evictions.iter().map(|eviction| &eviction.level);
     levels
@@ -63,8 +63,9 @@ pub(crate) fn evictions(detail: &Detail, names: &ProgramNames) -> Vec<EvictionTa
         .collect()
 }
 
-/// Returns the level whose loss by switches costs most: its misses that the private hierarchy does
-/// not have, times its miss cycles and the next level's hit cycles.
+/// Returns the name of the cache whose additional misses cost most cycles: shared minus private
+/// misses, times the sum of the cache's miss cycles and the next level's hit cycles. `None` without
+/// evictions.
 pub(crate) fn costliest_level<'a>(result: &'a DesignResult, detail: &Detail) -> Option<&'a str> {
     let counts = result
         .hierarchies

@@ -1,4 +1,4 @@
-//! Computes the time that a design's lost lines cost, at the prices of a machine
+//! Computes the time that a design's lost lines cost, from the miss costs (prices) of a machine
 //! (docs/method/simulated-cost.md).
 
 use std::ops::Add;
@@ -13,45 +13,50 @@ use switchcost_units::Bytes;
 
 use crate::model::LinePrices;
 
-/// Time to reload lines lost to others.
+/// Time per switch to reload the lines that were lost to others.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TimeLost {
-    /// Processor on which the prices were measured; hostile text until escaped.
+    /// Name of the CPU model whose miss costs are used; untrusted text that must be escaped before
+    /// it is shown.
     pub cpu_model: Option<String>,
-    /// Time per switch if all loads from anywhere overlap, in nanoseconds.
+    /// Time per switch in nanoseconds, if all loads from arbitrary addresses overlap.
     pub low_ns: f64,
-    /// Time per switch with each line priced by its kind, in nanoseconds.
+    /// Time per switch in nanoseconds, with the miss cost of each line's kind of access.
     pub likely_ns: f64,
-    /// Time per switch if each load waits for the one before, in nanoseconds.
+    /// Time per switch in nanoseconds, if each load waits for the one before.
     pub high_ns: f64,
-    /// Cycles lost to others per switch, converted to time.
+    /// Cycles lost to others per switch in nanoseconds, with the middle of the design's shortest
+    /// and longest cycle; `None` if the design has none.
     pub cycles_ns: Option<f64>,
-    /// Share of lost lines that have no price and are in none of these times.
+    /// Number of lost lines without a known miss cost, as a share of lost lines. The times do not
+    /// include these lines.
     #[serde(
         rename = "unpriced_percent",
         serialize_with = "super::rows::in_percent"
     )]
     pub unpriced_share: Option<f64>,
-    /// Lost lines by the levels that held and missed them, and by kind.
+    /// Lost lines by the levels that held and missed them, and by kind of access, with their miss
+    /// costs.
     pub lines: Vec<PricedLines>,
 }
 
-/// Lost lines of one kind.
+/// Lost lines of one kind of access, in one combination of levels.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PricedLines {
-    /// Level in which the process would have found the lines if it ran alone.
+    /// Name of the level in which the process would have found the lines if it had run alone.
     pub found_alone: String,
-    /// Farthest level that missed the lines.
+    /// Name of the farthest level that missed the lines.
     pub missed: String,
-    /// Kind of the requests for the lines.
+    /// Kind of access that requested the lines.
     pub kind: Kind,
-    /// Number of lines per switch.
+    /// Number of lost lines per switch.
     pub lines: f64,
-    /// Low, likely and high price of one line in nanoseconds; `None` if there is no price.
+    /// Low, likely and high miss cost of one line in nanoseconds; `None` if unknown.
     pub line_ns: Option<[f64; 3]>,
 }
 
-/// Returns the time lost; `None` if the prices do not fit this design, or lines were not counted.
+/// Returns the time that lost lines cost; `None` if no miss costs apply to the design, or if lost
+/// lines were not counted. `number` is the index of the design.
 pub(super) fn time_lost(
     prices: Option<&DesignPrices>,
     number: usize,
@@ -101,9 +106,9 @@ fn lost_ns(lost: &LostCycles, [shortest, longest]: [f64; 2]) -> f64 {
     lost.to_others() as f64 * f64::midpoint(shortest, longest)
 }
 
-/// Returns the sizes of an array and of a footprint of the machine that are found and lost in the
-/// same levels; `None` if a level has no counterpart, line sizes differ, or nothing so large was
-/// measured.
+/// Returns an array size and a footprint in bytes whose lines the machine would find and lose in
+/// the same levels as the lost lines. `None` if a level has no counterpart, if line sizes differ,
+/// or if no footprint of that size was measured.
 fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64, Bytes)> {
     let is_code = matches!(lost.kind, Kind::Code | Kind::CodeAlone);
     let place = |name: &str| {

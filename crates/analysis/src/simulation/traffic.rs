@@ -1,11 +1,11 @@
-//! Computes the traffic on the buses, and the success of prefetching.
+//! Computes the traffic between caches, and the accuracy and coverage of prefetching.
 
 use switchcost_design::Level;
 use switchcost_design::result::{DesignResult, LevelCounts};
 
 use super::findings::{PrefetchFinding, TrafficFinding};
 
-/// Returns a finding for every cache of the shared hierarchy; none without instructions.
+/// Returns the findings for each cache of the shared hierarchy; empty without instructions.
 pub(crate) fn traffic(result: &DesignResult, instructions: u64) -> Vec<TrafficFinding> {
     let shared = &result.hierarchies.shared;
     let levels = result
@@ -40,7 +40,8 @@ fn level_traffic(
     }
 }
 
-/// Returns the success of prefetching; `None` for a level that prefetched no line.
+/// Returns accuracy and coverage of prefetching; `None` for a cache into which no line was
+/// prefetched.
 fn prefetching(counts: &LevelCounts) -> Option<PrefetchFinding> {
     let used = counts.prefetch_hits.saturating_add(counts.stream_hits);
     let share = |part: u64, all: u64| (all > 0).then(|| part as f64 / all as f64);

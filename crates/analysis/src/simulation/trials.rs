@@ -1,5 +1,5 @@
-//! Combines several records of the same workload: the spread between trials shows the effect of
-//! chance in a trace.
+//! Combines several records of the same workload (trials). The spread between trials shows how much
+//! the results depend on a single trace.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,26 +10,27 @@ use itertools::Itertools;
 
 const METHOD: &str = "Student's t over trials";
 
-/// Findings of a design over several trials.
+/// Findings for one design over several trials.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TrialFinding {
     /// Name of the design.
     pub name: String,
-    /// Average cost of each trial that has one, in the order given.
+    /// Net cost of a switch in cycles for each trial that has one, in the order of the trials.
     pub costs_cycles: Vec<f64>,
-    /// Mean of the trials' average costs.
+    /// Mean over trials of the net cost of a switch, in cycles.
     pub average_cost_cycles: Cost,
     /// Mean over trials of the cycles lost to others per switch.
     pub lost_cycles: Cost,
     /// Mean over trials of the cycles gained from others per switch.
     pub gained_cycles: Cost,
-    /// Mean over trials of the cycles per switch due to the state of replacement, prefetch and buffers.
+    /// Mean over trials of the cycles per switch due to the state of replacement, prefetchers,
+    /// buffers and buses.
     pub state_cycles: Cost,
-    /// Overhead over trials, as a share.
+    /// Mean over trials of the overhead, as a share of all cycles.
     pub overhead: Cost,
 }
 
-/// Returns one finding for each design of any trial, by first occurrence of its name.
+/// Returns one finding for each design of any trial, in the order of first occurrence.
 pub fn over_trials(trials: &[Findings], confidence: f64) -> Vec<TrialFinding> {
     let designs = trials.iter().flat_map(|trial| &trial.designs);
     designs

@@ -1,4 +1,4 @@
-//! An estimate with its interval, from one value per repetition.
+//! An estimate with its confidence interval, from one value per repetition.
 
 use std::fmt;
 
@@ -9,37 +9,39 @@ use crate::statistics::order_statistics::median_of_sorted;
 use crate::statistics::quantiles::student;
 use crate::statistics::signed_rank::{critical_rank, smallest_n};
 
-/// A quantity with its interval.
+/// An estimate of a quantity, with its confidence interval.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Estimate {
-    /// Centre of the interval.
+    /// Estimated value, in the unit of the quantity.
     pub estimate: f64,
-    /// Lower end of the interval, which holds for other runs of the machine, too.
+    /// Lower end of the confidence interval. The interval also covers other runs on the machine.
     pub low: f64,
-    /// Upper end of the interval, which holds for other runs of the machine, too.
+    /// Upper end of the confidence interval. The interval also covers other runs on the machine.
     pub high: f64,
-    /// Both ends of the interval from this run alone, which holds only for the time of the run.
+    /// Lower and upper end of the interval from this run alone, which does not cover other runs.
     pub within_run: (f64, f64),
-    /// Number of independent repetitions (fresh processes, fresh pages).
+    /// Number of independent repetitions (with fresh processes and fresh pages).
     pub n: usize,
-    /// Confidence level actually reached, at least the requested one.
+    /// Confidence of the interval, from 0 to 1: at least the requested confidence.
     pub confidence: f64,
-    /// Method of the centre and the interval.
+    /// Name of the method by which estimate and interval were computed.
     pub method: &'static str,
-    /// The t-interval of the mean at 90 %, as Li, Ding and Shen 2007 report: (low, high).
+    /// Student's t-interval of the mean at 90 %, as Li, Ding and Shen 2007 report: lower and upper
+    /// end. `None` with a single repetition.
     pub t90: Option<(f64, f64)>,
-    /// Standard deviation between repetitions.
+    /// Standard deviation between repetitions, in the unit of the quantity.
     pub sd: f64,
 }
 
 impl Estimate {
-    /// Returns the ends of the ratio of this estimate to another whose interval is above 0. They
-    /// hold if both intervals hold, and are at least as wide as the ratio's own interval.
+    /// Returns lower and upper end of the ratio of this estimate to `other`, whose interval must be
+    /// above 0. The ends are correct if both intervals contain the true values. They are at least
+    /// as far apart as those of the ratio's own interval.
     pub fn over(&self, other: &Estimate) -> (f64, f64) {
         (self.low / other.high, self.high / other.low)
     }
 
-    /// Returns the estimate in another unit, of which `factor` make one of this unit.
+    /// Returns the estimate multiplied by `factor`, for a conversion to another unit.
     pub fn scaled(&self, factor: f64) -> Estimate {
         Estimate {
             estimate: self.estimate * factor,
@@ -52,8 +54,8 @@ impl Estimate {
         }
     }
 
-    /// Extends the interval down to the cost on an unshared core, if the shared core took at most
-    /// `most` times as long.
+    /// Extends the interval down to the cost on an unshared core, which is the lower end divided by
+    /// `most`. `most` is the largest ratio of a cost on a shared core to that on an unshared one.
     pub(crate) fn down_to_unshared(&self, most: f64) -> Estimate {
         Estimate {
             low: self.low.min(self.low / most),
@@ -62,41 +64,42 @@ impl Estimate {
         }
     }
 
-    /// Returns the percentage of one CPU taken by `a_second` of these events per second, if the
-    /// estimate is in nanoseconds.
+    /// Returns the share of one CPU in percent that `a_second` events per second take, if the
+    /// estimate is the time of one event in nanoseconds.
     pub fn percent_of_a_cpu(&self, a_second: f64) -> f64 {
         self.estimate * a_second / 1e7
     }
 
-    /// Whether the interval does not cover zero.
+    /// Whether the interval does not contain 0.
     pub fn is_distinguishable_from_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 
-    /// Returns half the interval's length relative to the estimate.
+    /// Returns the half-width of the interval as a share of the estimate.
     pub fn relative_half_width(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.estimate.abs()
     }
 
-    /// Returns the variance of the estimate's logarithm that is due to variation within the run.
+    /// Returns the variance of the estimate's logarithm due to variation within the run; `None`
+    /// without an interval.
     pub(crate) fn log_variance_within_run(&self) -> Option<f64> {
         let freedom = (self.n as f64 - 1.0).max(1.0);
         let deviation = self.relative_half_width_within_run() / student(freedom, self.confidence)?;
         Some(deviation.powi(2))
     }
 
-    /// Returns half the length of the interval within this run, relative to the estimate.
+    /// Returns the half-width of the interval from this run alone, as a share of the estimate.
     pub fn relative_half_width_within_run(&self) -> f64 {
         (self.within_run.1 - self.within_run.0) / 2.0 / self.estimate.abs()
     }
 }
 
-/// Name of the method if the signed-rank distribution was computed exactly.
+/// Name of the method with the exact distribution of the signed-rank statistic.
 const EXACT: &str = "Hodges-Lehmann, Wilcoxon signed-rank interval";
-/// Name of the method beyond `signed_rank::EXACT_UP_TO` repetitions.
+/// Name of the method for more than `signed_rank::EXACT_UP_TO` repetitions.
 const APPROXIMATE: &str = "Hodges-Lehmann, Wilcoxon signed-rank interval (normal approximation)";
 
-/// Error for fewer values than an interval of this confidence needs.
+/// Error for too few values for an interval of the requested confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TooFew {
     found: usize,
@@ -119,10 +122,10 @@ impl fmt::Display for TooFew {
     }
 }
 
-/// Returns the Hodges-Lehmann estimate (Hodges and Lehmann 1963, "Estimates of location based on
-/// rank tests"): the median of the Walsh averages (x_i + x_j) / 2 for i <= j. Its interval ends at
-/// the Walsh averages that the signed-rank test does not reject (Tukey 1949), as in R's
-/// `wilcox.test(x, conf.int = TRUE, exact = TRUE)`.
+/// Returns the Hodges-Lehmann estimate of the values (Hodges and Lehmann 1963, "Estimates of
+/// location based on rank tests"): the median of the Walsh averages (x_i + x_j) / 2 for i <= j. The
+/// interval ends at the outermost Walsh averages that the signed-rank test does not reject (Tukey
+/// 1949), as in R's `wilcox.test(x, conf.int = TRUE, exact = TRUE)`.
 pub(crate) fn estimate(values: &[f64], confidence: f64) -> Result<Estimate, TooFew> {
     let n = values.len();
     let cut = critical_rank(n, confidence).ok_or(TooFew {
@@ -156,7 +159,8 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
     walsh
 }
 
-/// Returns the mean and the standard deviation with n - 1, which is 0 for a single value.
+/// Returns mean and standard deviation (with n - 1) of the values. The standard deviation of a
+/// single value is 0.
 pub(crate) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -164,8 +168,8 @@ pub(crate) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0).max(1.0)).sqrt())
 }
 
-/// Returns Student's interval of the mean at 90 %, which Li, Ding and Shen 2007 print in their
-/// tables 1 and 2.
+/// Returns Student's interval of the mean at 90 %, as in tables 1 and 2 of Li, Ding and Shen 2007;
+/// `None` if it cannot be computed.
 fn t_interval(mean: f64, sd: f64, n: usize) -> Option<(f64, f64)> {
     let half = student(n.checked_sub(1)? as f64, 0.9)? * sd / (n as f64).sqrt();
     Some((mean - half, mean + half))

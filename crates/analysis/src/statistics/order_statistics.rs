@@ -1,34 +1,36 @@
-//! Medians and quantiles of a set of values, without a model.
+//! Medians, quantiles and trimmed means of values.
 
-/// Returns the middle value, or the mean of the two middle ones; `None` for an empty slice. Sorts
-/// `values`.
+/// Returns the median: the middle value, or the mean of the two middle ones; `None` without values.
+/// Sorts `values`.
 pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     median_of_sorted(values)
 }
 
-/// Returns the median of values in ascending order.
+/// Returns the median of values that are in ascending order; `None` without values.
 pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
     let upper = *values.get(values.len() / 2)?;
     if values.len() % 2 == 1 {
         return Some(upper);
     }
-    // The values are halved first, because the sum of two large values need not be finite.
+    // Each value is halved first, because the sum of two large values may not be finite.
     Some(values[values.len() / 2 - 1] / 2.0 + upper / 2.0)
 }
 
-/// Returns the smallest value that at least `share` of all values do not exceed (nearest rank: type
-/// 1 of Hyndman and Fan 1996, "Sample quantiles in statistical packages"); `None` for an empty
-/// slice. `values` are in ascending order.
+/// Returns the smallest value that is not exceeded by at least the share `share` of all values
+/// (nearest rank: type 1 of Hyndman and Fan 1996, "Sample quantiles in statistical packages");
+/// `None` without values. `values` must be in ascending order.
 pub(crate) fn nearest_rank<T: Copy>(values: &[T], share: f64) -> Option<T> {
     let rank = (share * values.len() as f64).ceil() as usize;
     values.get(rank.max(1) - 1).copied()
 }
 
-/// Share that is cut off at each end: timer interrupts and stolen time are rarer.
+/// Share of values that is trimmed at each end. Timer interrupts and stolen time affect a smaller
+/// share.
 const TRIMMED: f64 = 0.1;
 
-/// Returns the mean of the values without the lowest and the highest tenth.
+/// Returns the mean of the values without the lowest tenth and the highest tenth; `None` without
+/// values.
 pub(crate) fn trimmed_mean(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let cut = (values.len() as f64 * TRIMMED) as usize;

@@ -1,33 +1,36 @@
-//! Computes the distribution of Wilcoxon's signed-rank statistic, and the rank at which it cuts off
-//! an interval.
+//! Computes the distribution of Wilcoxon's signed-rank statistic V, and the rank of the Walsh
+//! average at which an interval ends.
 //!
 //! V is the sum of the ranks of the positive values among n values that are symmetric about 0
-//! (Wilcoxon 1945, "Individual comparisons by ranking methods"). Each rank 1..=n enters with
-//! probability 1/2, so V's distribution follows by adding one rank after the other.
+//! (Wilcoxon 1945, "Individual comparisons by ranking methods"). Each of the ranks 1 to n is in the
+//! sum with a probability of 1/2. So the distribution of V is computed by adding one rank after
+//! another.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Largest number of values for which V's distribution is computed; beyond, the normal approximation is off by less than 0.005.
+/// Largest number of values for which the exact distribution of V is computed. For more values, the
+/// normal approximation is wrong by less than 0.005.
 pub(crate) const EXACT_UP_TO: usize = 60;
 
-/// Rounding error of a probability that is a sum of at most 1,830 terms (as in R's qsignrank).
+/// Tolerance for the rounding error of a probability, which is a sum of at most 1,830 terms (as in
+/// R's qsignrank).
 const FUZZ: f64 = 10.0 * f64::EPSILON;
 
-/// Rank of the ordered Walsh averages at which the interval ends.
+/// Rank of the Walsh average at which an interval ends, with the confidence that the interval has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CriticalRank {
-    /// Rank of the Walsh average at which the interval begins, counted from 1; the interval ends at
-    /// the same rank from the top.
+    /// Rank of the Walsh average at which the interval begins, from 1. The interval ends at the
+    /// same rank from the top.
     pub(crate) rank: usize,
-    /// Confidence that is reached, at least the requested one.
+    /// Confidence of the interval, which is at least the requested one.
     pub(crate) confidence: f64,
-    /// Whether V's exact distribution was used.
+    /// Whether the exact distribution of V was used.
     pub(crate) is_exact: bool,
 }
 
-/// Returns the rank for `n` values, by the definition of R's `wilcox.test(conf.int = TRUE)`: the
-/// smallest q with P(V <= q) >= (1 - confidence) / 2. Returns `None` if even the whole range of the
-/// values lacks the confidence.
+/// Returns the rank for `n` values, as defined by R's `wilcox.test(conf.int = TRUE)`: the smallest
+/// q with P(V <= q) >= (1 - confidence) / 2. `None` if even the range of all values has less than
+/// the confidence.
 pub(crate) fn critical_rank(n: usize, confidence: f64) -> Option<CriticalRank> {
     if n < smallest_n(confidence) {
         return None;
@@ -40,7 +43,8 @@ pub(crate) fn critical_rank(n: usize, confidence: f64) -> Option<CriticalRank> {
     })
 }
 
-/// Returns the fewest values that give an interval: all n of one sign have probability 2/2^n.
+/// Returns the least number of values for which an interval exists. All n values have the same sign
+/// with a probability of 2/2^n.
 pub(crate) fn smallest_n(confidence: f64) -> usize {
     let alpha = 1.0 - confidence;
     (1..=EXACT_UP_TO)
@@ -65,7 +69,7 @@ fn exact(n: usize, tail: f64) -> CriticalRank {
     }
 }
 
-/// Returns P(V = v) for every v from 0 to n (n + 1) / 2.
+/// Returns P(V = v) for each v from 0 to n (n + 1) / 2.
 fn probabilities(n: usize) -> Vec<f64> {
     let mut probabilities = vec![0.0; n * (n + 1) / 2 + 1];
     probabilities[0] = 1.0;
@@ -82,8 +86,8 @@ fn probabilities(n: usize) -> Vec<f64> {
     probabilities
 }
 
-/// Approximates the rank: V is about normal with mean n (n + 1) / 4 and variance
-/// n (n + 1) (2 n + 1) / 24; one half is added for continuity (Hollander and Wolfe, "Nonparametric
+/// Returns the rank by the normal approximation. V has the mean n (n + 1) / 4 and the variance n (n
+/// + 1) (2 n + 1) / 24. One half is added for continuity (Hollander and Wolfe, "Nonparametric
 /// statistical methods", chapter 3).
 fn approximate(n: usize, tail: f64) -> CriticalRank {
     let n = n as f64;
