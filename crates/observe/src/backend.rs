@@ -7,13 +7,13 @@ use crate::kernel::NoBpf;
 use crate::subject::GroupId;
 use crate::totals::Totals;
 
-/// A source of counts that also controls the passing of time. [`crate::Observer`] is the real one;
-/// tests have others.
+/// A source of counts, which also controls the passing of time. [`crate::Observer`] reads the
+/// kernel; tests have scripted sources.
 pub trait Backend {
-    /// Returns the time by CLOCK_MONOTONIC.
+    /// Returns the time on CLOCK_MONOTONIC.
     fn now(&self) -> Nanos;
 
-    /// Waits for this long.
+    /// Waits for `time`.
     fn pause(&mut self, time: Nanos);
 
     /// Returns the CPU time of this process so far.
@@ -23,16 +23,23 @@ pub trait Backend {
     /// remain so.
     ///
     /// # Errors
+    /// If the source can observe no more tasks.
+    ///
+    /// # Errors
     /// If no more can be observed.
     fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf>;
 
     /// Observes single threads.
     ///
     /// # Errors
+    /// If the source can observe no more tasks.
+    ///
+    /// # Errors
     /// If no more can be observed.
     fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf>;
 
-    /// Observes tasks as soon as they enter a control group or one below it, if the source can; otherwise they are found by polling.
+    /// Observes each task as soon as it enters the control group or a descendant of that group.
+    /// Sources that cannot do this find the tasks by polling.
     fn add_group(&mut self, _: GroupId) {}
 
     /// Observes all tasks, including the kernel's.
@@ -41,32 +48,40 @@ pub trait Backend {
     /// Collects the counts of tasks that have ended. Must be called several times per second.
     fn tick(&mut self);
 
-    /// Passes on the switches and wake-ups since the last call, if requested; events of one CPU are
-    /// in order. Must be called several times per second, because events for which there is no room
+    /// Passes on the switches and wake-ups since the last call, if they were requested. Events of
+    /// one CPU are in order. Must be called several times per second: if a buffer is full, events
     /// are lost and counted.
     fn take_events(&mut self, take: &mut dyn FnMut(Event));
 
-    /// Returns the observed processes that have not ended as far as is known; some may have ended
-    /// already.
+    /// Returns the observed processes that have not ended, as far as the source knows. Some may
+    /// have ended already.
     fn processes(&self) -> BTreeSet<u32>;
 
     /// Returns the sums over all observed tasks.
     fn totals(&self) -> Totals;
 
-    /// Returns why the tracing of calls ended early, if it was requested.
+    /// Returns why the tracing of system calls ended early; `None` if it did not, or was not
+    /// requested.
     fn calls_refused(&self) -> Option<String> {
         None
     }
 
-    /// Returns the counts so far; the observation continues. Facts that only the loop knows (the
-    /// subject, the window, its CPU time) are missing, and starts of waits are by CLOCK_MONOTONIC.
+    /// Returns the counts so far. The observation continues. Facts that only the loop knows (the
+    /// subject, the window, its CPU time) are missing, and starts of waits are times on
+    /// CLOCK_MONOTONIC.
+    ///
+    /// # Errors
+    /// If the counts cannot be read.
     ///
     /// # Errors
     /// If the counts cannot be read.
     fn snapshot(&mut self) -> Result<Observation, NoBpf>;
 
-    /// Ends the observation, and returns all counts and the stacks, whose functions have no names
-    /// yet.
+    /// Ends the observation, and returns all counts and the stacks. The stacks' functions have no
+    /// names yet.
+    ///
+    /// # Errors
+    /// If the counts can no longer be read.
     ///
     /// # Errors
     /// If the counts cannot be read any more.

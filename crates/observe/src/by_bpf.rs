@@ -1,4 +1,4 @@
-//! Observes with BPF programs on the kernel's tracepoints.
+//! Observes with BPF programs that the kernel's tracepoints call.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -30,7 +30,7 @@ use crate::sums::Sums;
 use crate::tables::Tables;
 use crate::totals::Totals;
 
-/// A source that counts until it is dropped. Then nothing remains in the kernel, however this
+/// A source that counts until it is dropped. Nothing remains in the kernel afterwards, however this
 /// process ends.
 pub(crate) struct ByBpf {
     counters: Counters,
@@ -41,15 +41,15 @@ pub(crate) struct ByBpf {
     ended: RingBuf<MapData>,
     events: RingBuf<MapData>,
     sums: Sums,
-    /// Totals of tasks whose slots have been reused.
+    /// Totals of ended tasks whose slots have been freed.
     ended_totals: Totals,
     own_cost: own_cost::OwnCost,
     memory: Memory,
-    /// Slot with which the next memory check begins.
+    /// Slot from which the next search for processes whose memory is read begins.
     first_with_memory: usize,
     counts_only: bool,
     cpus: Cpus,
-    /// Counts of each CPU up to the moment when the program was attached to all tracepoints.
+    /// Counts of each CPU at the moment when the program had been attached to all tracepoints.
     cpus_before: Vec<CpuTime>,
     stacks: Option<Stacks>,
     calls: Calls,
@@ -146,7 +146,7 @@ impl ByBpf {
         let _ = self.kernel.look();
     }
 
-    /// Returns the observed processes with a live task.
+    /// Returns the observed processes that have a live task.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         (1..TASKS)
             .filter_map(|slot| self.tables.process(slot))
@@ -169,7 +169,7 @@ impl ByBpf {
         )
     }
 
-    /// Observes tasks as soon as they enter a control group or one below it.
+    /// Observes each task as soon as it enters the control group or a descendant of that group.
     pub(crate) fn add_group(&mut self, group: GroupId) {
         self.tables
             .control(Control::Hierarchy)
@@ -188,8 +188,8 @@ impl ByBpf {
         self.begin_new_targets();
     }
 
-    /// Collects the sums of ended tasks, so that their slots can be reused. Must be called several
-    /// times per second.
+    /// Collects the sums of ended tasks, and frees their slots. Must be called several times per
+    /// second.
     pub(crate) fn tick(&mut self) {
         while let Some(item) = self.ended.next() {
             let slot = item
@@ -208,7 +208,7 @@ impl ByBpf {
             );
             self.ended_totals.add(self.tables.totals(slot));
             self.tables.clear(slot);
-            // There is room, because the slot was taken from the queue.
+            // The queue has room for this slot, which was taken from it.
             let _ = self.free_slots.push(slot as u32, 0);
         }
         if self.cpus.have_come(&Root::system()) {
@@ -239,7 +239,7 @@ impl ByBpf {
         self.calls = calls;
     }
 
-    /// Passes on the events since the last call.
+    /// Passes on the switches and wake-ups since the last call.
     pub(crate) fn take_events(&mut self, take: &mut dyn FnMut(Event)) {
         while let Some(item) = self.events.next() {
             if let Ok(event) = layout::Event::read_from_bytes(&item) {
@@ -256,9 +256,9 @@ impl ByBpf {
             .sum()
     }
 
-    /// Ends the observation, and returns its record.
+    /// Ends the observation, and returns its record. `empty` is the record without counts.
     pub(crate) fn finish(mut self, empty: &Observation) -> Result<Observation, NoBpf> {
-        // The program is detached only afterwards.
+        // The program must still be attached here, and is detached afterwards.
         let _ = self.kernel.look();
         let in_flight = self.read_in_flight();
         let switches = self.switches();
@@ -276,7 +276,8 @@ impl ByBpf {
         })
     }
 
-    /// Returns the counts so far, with the calls of the slices that have ended.
+    /// Returns the counts so far, with the system calls of finished slices. `empty` is the record
+    /// without counts.
     pub(crate) fn snapshot(&mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         let _ = self.kernel.look();
         let in_flight = self.read_in_flight();
@@ -359,7 +360,7 @@ impl ByBpf {
         })
     }
 
-    /// Returns the longest waits of each CPU.
+    /// Returns the longest waits that the tables have for each CPU.
     fn waits(&self) -> impl Iterator<Item = layout::Wait> {
         self.cpus
             .known()
@@ -406,8 +407,8 @@ impl Observed for ByBpf {
     }
 }
 
-/// Returns the run time of all programs, in nanoseconds, for the time in which it was accounted
-/// for.
+/// Returns the run time of all BPF programs in nanoseconds, for the time in which the kernel
+/// accounted it.
 fn run_time(kernel: &Kernel, stacks: Option<&Stacks>, calls: &Calls) -> u64 {
     own_cost::run_time(
         kernel
@@ -440,8 +441,9 @@ fn event_of(event: &layout::Event) -> Event {
     }
 }
 
-/// Returns the observed processes that have switched, without the kernel's, which have no memory of
-/// their own. If there are too many, each call begins at another slot.
+/// Returns the observed processes that have switched. The kernel's own tasks are left out, because
+/// they have no memory of their own. If there are too many processes, each call continues at
+/// another slot.
 fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for slot in (*first..TASKS).chain(0..*first) {

@@ -1,6 +1,6 @@
-//! Observes with the kernel's perf records of switches. A record has the time, and whether the task
-//! could have run on; there are no reasons, and no other tasks. Running threads must belong to this
-//! user, or this process must be allowed to trace them.
+//! Observes with the perf records that the kernel writes at switches. A record has the time, and
+//! whether the task was still runnable. It has no reason, and there are no records of other tasks.
+//! Running threads must belong to this user, or this process must be allowed to trace them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -21,27 +21,26 @@ use crate::subject::{name_in_kernel, process_of};
 use crate::sums::Sums;
 use crate::totals::Totals;
 
-/// CPU number of a task that has not been on any CPU yet.
+/// CPU number for a task that has not been on any CPU yet.
 const NO_CPU: u32 = u32::MAX;
 
 /// A source that counts until it is dropped.
 pub(crate) struct ByPerf {
     records: SwitchRecords,
-    /// Records that were read but not counted yet, because another CPU may have written earlier
-    /// records.
+    /// Records that were read but not counted, because another CPU may have written earlier ones.
     waiting: Vec<SwitchRecord>,
-    /// Time at which the last check began.
+    /// Time at which the last read of the records began.
     looked_at: Nanos,
     relatives: BTreeMap<CpuId, (u32, u32)>,
-    /// Tasks by thread number.
+    /// Observed tasks by thread ID.
     tasks: HashMap<u32, Task>,
-    /// Threads that are not observed although their records arrive: this thread, and its
-    /// descendants.
+    /// Thread IDs of this thread and its descendants. Their records arrive, too, but they are not
+    /// observed.
     own: HashSet<u32>,
     sums: Sums,
     /// Totals of tasks that have ended.
     ended_totals: Totals,
-    /// The kernel's own counts of the observed tasks.
+    /// The kernel's own counts of the observed tasks, by which lost records are found.
     kernels: KernelCounts,
     memory: Memory,
     lost: Lost,
@@ -65,11 +64,12 @@ impl ByPerf {
         })
     }
 
-    /// Observes these processes and their future children. Returns an error if the first of all
-    /// threads may not be recorded; later failures are counted as lost.
+    /// Observes these processes and their future children. Fails only if the first thread of all
+    /// may not be recorded; other threads that may not be recorded are counted as lost.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), Unavailable> {
         for &process in processes {
-            // Threads that start meanwhile are found by the second check, or were started by a recorded thread.
+            // Threads that start in the meantime are found by the second search, or have a recorded
+            // parent.
             self.add_threads(&threads(process))?;
             self.add_threads(&threads(process))?;
         }
@@ -78,7 +78,7 @@ impl ByPerf {
 
     /// Observes single threads.
     pub(crate) fn add_threads(&mut self, threads: &[u32]) -> Result<(), Unavailable> {
-        // Threads started by this process are known by their records.
+        // Threads that this process starts are known from their records.
         self.take_until(Nanos(u64::MAX));
         for &thread in threads.iter() {
             let is_new = kernel_counts::is_alive(thread) && !self.tasks.contains_key(&thread);
@@ -107,7 +107,7 @@ impl ByPerf {
         Ok(())
     }
 
-    /// Returns the observed processes with a task that has not ended.
+    /// Returns the observed processes that have a task which has not ended.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         self.tasks.values().map(|task| task.tgid).collect()
     }
@@ -121,8 +121,7 @@ impl ByPerf {
         totals
     }
 
-    /// Counts the records up to the last check, because by now all earlier records of other CPUs
-    /// have arrived.
+    /// Counts the records of the last read. By now, earlier records of other CPUs have arrived.
     pub(crate) fn tick(&mut self) {
         self.kernels.look(self.tasks.keys().copied());
         let until = std::mem::replace(&mut self.looked_at, monotonic());
@@ -131,7 +130,7 @@ impl ByPerf {
         self.memory.tick(alive);
     }
 
-    /// Ends the observation, and returns its record.
+    /// Ends the observation, and returns its record. `empty` is the record without counts.
     pub(crate) fn finish(mut self, empty: &Observation) -> Observation {
         self.kernels.look_at_all(self.tasks.keys().copied());
         self.take_until(Nanos(u64::MAX));
@@ -143,7 +142,7 @@ impl ByPerf {
         self.snapshot(empty)
     }
 
-    /// Returns the counts so far.
+    /// Returns the counts so far. `empty` is the record without counts.
     pub(crate) fn snapshot(&mut self, empty: &Observation) -> Observation {
         self.tick();
         let now = monotonic();
@@ -167,7 +166,7 @@ impl ByPerf {
     fn take_until(&mut self, until: Nanos) {
         let waiting = &mut self.waiting;
         self.records.read(|record| waiting.push(record));
-        // The records of one CPU are in order, and a stable sort keeps them so.
+        // Records of one CPU are in order, and the stable sort keeps this order.
         waiting.sort_by_key(|record| record.at);
         let ripe = waiting.partition_point(|record| record.at < until);
         let later = self.waiting.split_off(ripe);
@@ -212,7 +211,8 @@ impl ByPerf {
             }
             SwitchKind::Came => self.switched_in(record),
             SwitchKind::Named { name, is_exec } => {
-                // All other threads have ended, and the remaining one takes the number of its process.
+                // An exec ended all other threads, and gave the remaining one the ID of its
+                // process.
                 let of = |task: &&Task| task.tgid == record.process && task.pid != record.thread;
                 let left = self
                     .tasks
@@ -223,7 +223,7 @@ impl ByPerf {
                 if let Some(mut task) = left.and_then(|thread| self.tasks.remove(&thread)) {
                     self.kernels.renumber(task.pid, record.thread);
                     task.pid = record.thread;
-                    // The previous task with this number has ended, although another one lives now.
+                    // The previous task with this ID has ended, and another one has it now.
                     if let Some(first) = self.tasks.insert(record.thread, task) {
                         self.count_ended(first);
                     }
@@ -240,7 +240,7 @@ impl ByPerf {
             SwitchKind::Ended => self.end(record.thread, at),
             SwitchKind::Lost { records } => {
                 self.lost.records += records;
-                // Their activity meanwhile is unknown.
+                // What these tasks did while records were lost is unknown.
                 for task in self
                     .tasks
                     .values_mut()
@@ -290,8 +290,8 @@ impl ByPerf {
         });
     }
 
-    /// Ends a task whose last switch is not recorded: the task waits forever, which the kernel
-    /// counts as voluntary.
+    /// Ends a task. Its last switch has no record: the task waits forever, which the kernel counts
+    /// as voluntary.
     fn end(&mut self, thread: u32, at: u64) {
         self.own.remove(&thread);
         let Some(mut task) = self.tasks.remove(&thread) else {
@@ -300,7 +300,8 @@ impl ByPerf {
         let since = (task.on_since > 0).then_some(task.on_since);
         self.kernels.left(thread, since, at, Totals::default());
         task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
-        // The kernel sends the same record for a task whose records end because it has gained rights.
+        // The kernel sends the same record for a live task that is no longer recorded because it
+        // has gained rights.
         if kernel_counts::is_alive(thread) {
             task.off_since = 0;
             self.tasks.insert(thread, task);
@@ -320,7 +321,7 @@ impl ByPerf {
     }
 }
 
-/// Returns the time since `since`, and clears `since`.
+/// Returns the time from `since` until `now`, and resets `since`; `None` if `since` was not set.
 fn take_since(since: &mut u64, now: u64) -> Option<u64> {
     let began = std::mem::take(since);
     (began > 0).then(|| now.saturating_sub(began))

@@ -1,6 +1,6 @@
-//! Observes with the kernel's own counters in /proc: the number of switches, and the times that
-//! tasks ran and waited. There are no reasons, and no other tasks. A task that ends between two
-//! reads is counted up to the last read.
+//! Observes with the kernel's own counters in /proc: the number of switches, and the times for
+//! which tasks ran and waited. They give no reasons, and do not show other tasks. A task that ends
+//! between two reads is counted up to the last read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +14,7 @@ use crate::subject::process_of;
 use crate::sums::{self, Key};
 use crate::totals::Totals;
 
-/// Maximum number of tasks that are read: each takes two files.
+/// Maximum number of tasks that are read. Each read takes two files.
 const TASKS: usize = 4096;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,13 +48,14 @@ impl Task {
 pub(crate) struct ByProc {
     is_all: bool,
     processes: BTreeSet<u32>,
-    /// Numbers of single threads whose process is not observed.
+    /// Thread IDs of observed threads whose process is not observed as a whole.
     threads: BTreeSet<u32>,
-    /// Numbers of older children of observed processes, which are not observed.
+    /// Process IDs of children that observed processes started before the observation. They are not
+    /// observed.
     older: BTreeSet<u32>,
     tasks: BTreeMap<(u32, u32), Task>,
-    /// Number of tasks ever started, and number of tasks, before the start; only if all tasks are
-    /// observed.
+    /// Number of tasks that the kernel had ever started before the observation, and number of live
+    /// tasks; `None` unless all tasks are observed.
     before: Option<(u64, usize)>,
     no_room: u64,
 }
@@ -85,8 +86,8 @@ impl ByProc {
         self.before = started.map(|started| (started, self.tasks.len()));
     }
 
-    /// Reads the counters of all tasks. New children of the observed tasks are observed from the
-    /// first read that finds them.
+    /// Reads the counters of all observed tasks. A new child is observed from the first read that
+    /// finds it.
     pub(crate) fn tick(&mut self) {
         if self.is_all {
             self.processes = numbers("/proc")
@@ -114,7 +115,7 @@ impl ByProc {
         }
     }
 
-    /// Returns the processes that have been seen; some may have ended.
+    /// Returns the processes that were found so far. Some may have ended.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         self.tasks.keys().map(|&(process, _)| process).collect()
     }
@@ -148,7 +149,7 @@ impl ByProc {
         };
         let of_process = || name(&format!("/proc/{process}"));
         if let Some(task) = self.tasks.get_mut(&key) {
-            // The task may have executed another program since the last reading.
+            // The task may have executed another program since the last read.
             if task.last != now {
                 (task.name, task.process_name) = (name(&folder), of_process());
             }
@@ -168,7 +169,7 @@ impl ByProc {
         }
     }
 
-    /// Returns the counts so far.
+    /// Returns the counts so far. `empty` is the record without counts.
     pub(crate) fn snapshot(&mut self, empty: &Observation) -> Observation {
         self.tick();
         let mut groups: BTreeMap<Key, Tasks> = BTreeMap::new();
@@ -198,14 +199,14 @@ impl ByProc {
                 tasks: self.no_room.max(self.unseen()),
                 ..Lost::default()
             },
-            // The whole cost is CPU time of this process.
+            // The whole cost of this source is CPU time of this process.
             own_cost: Some(OwnCost::default()),
             ..empty.clone()
         }
     }
 }
 
-/// Reads the kernel's counts of a task; `None` if it has ended.
+/// Reads the kernel's counters of a task; `None` if the task has ended.
 fn counters(folder: &str) -> Option<Counters> {
     let status = fs::read_to_string(format!("{folder}/status")).ok()?;
     let field = |name| {
@@ -214,7 +215,7 @@ fn counters(folder: &str) -> Option<Counters> {
             .find_map(|line: &str| line.strip_prefix(name))?;
         value.trim().parse().ok()
     };
-    // Run and wait times in nanoseconds; the kernel may lack them.
+    // The times for which the task ran and waited, in nanoseconds. Some kernels lack them.
     let times = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
     let mut times = times
         .split_whitespace()
@@ -228,7 +229,7 @@ fn counters(folder: &str) -> Option<Counters> {
 }
 
 /// Returns the number of tasks that the kernel has started since boot; `None` in a PID namespace,
-/// in which other tasks are not visible.
+/// from which not all tasks are visible.
 fn started() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat")
         .ok()
@@ -248,7 +249,7 @@ fn children(process: u32, task: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Returns the entries of a folder whose names are numbers.
+/// Returns the names in a folder that are numbers.
 fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())

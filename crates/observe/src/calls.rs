@@ -1,6 +1,6 @@
-//! Traces the system calls of a few observed processes and the user code between these calls, in
-//! slices of the window (docs/method/matched-intervals.md). A separate BPF program does this,
-//! attached only during the slices.
+//! Traces the system calls of a few observed processes, and the user code between the calls, in
+//! slices of the window (docs/method/matched-intervals.md). A separate BPF program does this, and
+//! is attached only during the slices.
 
 mod kept;
 mod layout;
@@ -24,15 +24,16 @@ use layout::{Call, Control, PROCESSES};
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o"));
 
-/// Start of the first slice; the length of a slice, and the time from one slice to the next follow.
+/// Start of the first slice, after the start of the observation. [`LENGTH`] is the length of a
+/// slice, [`EACH`] the time from one slice to the next.
 const FIRST: Nanos = Nanos::seconds(1);
 const LENGTH: Nanos = Nanos::seconds(1);
 const EACH: Nanos = Nanos::seconds(10);
 
-/// Share of the observed tasks' CPU time that tracing may take, as a divisor.
+/// Divisor of the observed tasks' CPU time that gives the largest cost of tracing.
 const SHARE: u64 = 50;
 
-/// Functions of the program and their tracepoints, in the order in which they are attached.
+/// Functions of the BPF program with their tracepoints, in the order of attachment.
 const HOOKS: [(&str, &str); 4] = [
     ("on_switch", "sched_switch"),
     ("on_waking", "sched_waking"),
@@ -40,8 +41,8 @@ const HOOKS: [(&str, &str); 4] = [
     ("on_entry", "sys_enter"),
 ];
 
-/// Kinds of interrupts, each with a tracepoint at its entry and its exit. Interrupts without
-/// tracepoints in a kernel count as user time.
+/// Kinds of interrupts that have a tracepoint at entry and at exit. If a kernel lacks one, the time
+/// of these interrupts counts as user time.
 #[cfg(target_arch = "x86_64")]
 const INTERRUPTS: [&str; 7] = [
     "irq_handler",
@@ -60,12 +61,12 @@ const INTERRUPTS: [&str; 3] = ["irq_handler", "softirq", "ipi"];
 pub(crate) struct Calls {
     tracing: CallTracing,
     began: Nanos,
-    /// Start of the next slice, and the time from one slice to the next.
+    /// Start of the next slice; `each` is the time from one slice to the next.
     next: Nanos,
     each: Nanos,
     tracer: Option<Tracer>,
     kept: Kept,
-    /// Why no more calls are traced.
+    /// Why no more calls are traced; `None` while they are.
     refused: Option<NoBpf>,
 }
 
@@ -74,7 +75,7 @@ pub(crate) trait Observed {
     /// Returns the CPU time of the observed tasks so far.
     fn cpu_time(&self) -> Nanos;
 
-    /// Returns the observed processes that have switched.
+    /// Returns the observed processes that have switched since their observation began.
     fn processes(&self) -> BTreeSet<u32>;
 }
 
@@ -114,8 +115,9 @@ impl Calls {
         self.tracing != CallTracing::Never && self.refused.is_none() && now >= self.next
     }
 
-    /// Whether tracing takes at most its share of the CPU time that the observed tasks will have
-    /// used at the end, if this is known. A single requested slice is always traced.
+    /// Whether tracing a further slice keeps the cost within [`SHARE`] of the CPU time that the
+    /// observed tasks will have used at the end. A slice that was requested explicitly is always
+    /// cheap enough.
     fn is_cheap(&self, now: Nanos, observed: &impl Observed) -> bool {
         let CallTracing::Sampled { duration } = self.tracing else {
             return true;
@@ -182,24 +184,23 @@ impl Calls {
         }
     }
 
-    /// Returns the BPF programs, whose run time is a cost of the observation.
+    /// Returns the loaded BPF programs. Their run time is a cost of the observation.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &ProgramFd> {
         self.tracer.iter().flat_map(Tracer::programs)
     }
 
-    /// Returns why no more calls are traced.
+    /// Returns why no more calls are traced; `None` while they are.
     pub(crate) fn refused(&self) -> Option<&NoBpf> {
         self.refused.as_ref()
     }
 
-    /// Returns the calls that were traced in the slices that have ended; `None` if no slice has
-    /// begun.
+    /// Returns the calls of finished slices; `None` if no slice has begun.
     pub(crate) fn clone_ended(&self) -> Option<TracedCalls> {
         let lost = self.tracer.as_ref()?.lost();
         Some(self.kept.clone_calls(lost))
     }
 
-    /// Returns all traced calls; `None` if there are none.
+    /// Ends the tracing and returns all traced calls; `None` if no slice has begun.
     pub(crate) fn finish(mut self, now: Nanos) -> Option<TracedCalls> {
         self.end_slice(now);
         let lost = self.tracer.as_ref()?.lost();
@@ -207,12 +208,12 @@ impl Calls {
     }
 }
 
-/// The loaded BPF program that traces calls.
+/// The loaded BPF program that traces system calls.
 struct Tracer {
     ebpf: Ebpf,
     control: Array<MapData, Control>,
     calls: RingBuf<MapData>,
-    /// Links that keep the program attached.
+    /// Links that keep the program attached to its tracepoints.
     links: Vec<BtfTracePointLink>,
     until: Option<Nanos>,
 }
@@ -265,8 +266,8 @@ impl Tracer {
         self.control
             .set(0, control, 0)
             .map_err(|error| refused("to begin a slice", &error.into()))?;
-        // The exits are attached first; otherwise an interrupt between the two attachments would
-        // never end.
+        // Exits are attached first: an interrupt between the two attachments would otherwise never
+        // end.
         let mut names: Vec<String> = ["exit", "entry"]
             .iter()
             .flat_map(|end| INTERRUPTS.map(|name| format!("on_{name}_{end}")))
@@ -291,7 +292,7 @@ impl Tracer {
 
     fn end(&mut self) {
         self.until = None;
-        // The calls are detached first, then the tracepoints on which they depend.
+        // The calls are detached first, then the tracepoints that they depend on.
         while self.links.pop().is_some() {}
     }
 
@@ -326,7 +327,7 @@ fn load(
     tracepoint: &str,
     btf: &Btf,
 ) -> Result<(), aya::programs::ProgramError> {
-    // The verifier gives up at a signal.
+    // The verifier aborts when a signal is pending.
     let blocked = block_signals().ok();
     let loaded = function(ebpf, name).load(tracepoint, btf);
     drop(blocked);

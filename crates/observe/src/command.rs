@@ -12,33 +12,33 @@ use switchcost_host::held::{Held, Parent};
 use crate::error::ObserveError;
 use crate::kernel::NoBpf;
 
-/// Time that a command has to end after it is asked to.
+/// Time between asking a command to end and killing it.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// Destinations of a command's standard streams.
+/// Where the standard streams of a command lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// The streams of this program.
+    /// The command has the streams of this program.
     Ours,
-    /// The streams of this program, but with standard output sent to standard error, because
-    /// standard output is for the result.
+    /// The command has the streams of this program, but its standard output goes to standard error,
+    /// because standard output is for the result.
     OutputToError,
-    /// No streams, because the live screen occupies the terminal.
+    /// The command's output is discarded, because the live screen occupies the terminal.
     Nowhere,
 }
 
-/// A command. It is ended at the latest when this value is dropped.
+/// A command that is observed. It is ended when this value is dropped, if not before.
 #[derive(Debug)]
 pub struct Command {
     words: Vec<OsString>,
-    /// Words of the command in the record and in messages.
+    /// Words that stand for the command in the record and in messages.
     shown: Vec<String>,
     streams: Streams,
     child: Option<Child>,
-    /// Parent of the command that lives as long as this process: a command may request a signal at
-    /// its parent's death.
+    /// Thread that is the command's parent, and lives as long as this value: a command may ask for
+    /// a signal when its parent dies.
     parent: Option<Parent>,
-    /// Helper that ends the command if this process is killed.
+    /// Helper process that ends the command if this process is killed.
     helper: Option<CleanupHelper>,
 }
 
@@ -59,14 +59,14 @@ impl Command {
         }
     }
 
-    /// Sets the words to show in the record and in messages.
+    /// Sets the words that stand for the command in the record and in messages.
     pub fn shown_as(mut self, shown: Vec<String>) -> Command {
         self.shown = shown;
         self
     }
 
-    /// Starts the command. It is held until `observe` knows its process, so that no switch is
-    /// missed.
+    /// Starts the command. It waits before its first instruction until `observe` has been called
+    /// with its process ID, so no switch is missed.
     pub(crate) fn start(
         &mut self,
         observe: impl FnOnce(u32) -> Result<(), NoBpf>,
@@ -92,21 +92,21 @@ impl Command {
         };
         let held = Held::start(command).map_err(refused)?;
         observe(held.process())?;
-        // Without a helper, a kill of this process leaves the command alone.
+        // If there is no helper and this process is killed, the command continues.
         self.helper = CleanupHelper::start(&Step::Command(held.process())).ok();
         let (child, parent) = held.release().map_err(refused)?;
         (self.child, self.parent) = (Some(child), Some(parent));
         Ok(())
     }
 
-    /// Returns the command's process, while it lives.
+    /// Returns the command's process ID; `None` before its start and after its end.
     pub(crate) fn process(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
 
-    /// Returns the exit status of the command after its end, once.
+    /// Returns the exit status of the command, once, after its end.
     pub(crate) fn take_end(&mut self) -> Option<ExitStatus> {
-        // Waiting fails only for a process that is no child of this one.
+        // Waiting fails only if the process is not a child of this one.
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         (self.child, self.helper) = (None, None);
         Some(status)
@@ -133,7 +133,7 @@ impl Drop for Command {
     }
 }
 
-/// Duplicates standard error; discards output if it is closed.
+/// Returns standard error as a stream for the command; a null stream if standard error is closed.
 fn duplicate(error: &io::Stderr) -> Stdio {
     use std::os::fd::AsFd;
     error

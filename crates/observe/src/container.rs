@@ -1,24 +1,26 @@
-//! Identifies processes in containers: their numbers in other PID namespaces, and the control
-//! groups that identify a container.
+//! Identifies processes in containers: their IDs in inner PID namespaces, and the control group
+//! that names the container.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use switchcost_record::observation::Tasks;
 
-/// Number of the machine's own PID namespace (PID_NS_INIT_INO of linux/nsfs.h).
+/// Inode of the machine's initial PID namespace (PID_NS_INIT_INO in linux/nsfs.h).
 const OF_THE_MACHINE: u64 = 0xEFFF_FFFC;
 
-/// Maximum number of processes that are examined: each takes two files.
+/// Maximum number of processes that are examined. Each takes two files.
 const PROCESSES: usize = 1024;
 
-/// Whether this process sees the same process numbers as BPF programs.
+/// Whether this process is in the machine's initial PID namespace, whose process IDs BPF programs
+/// use.
 pub(crate) fn is_outside() -> bool {
     // A kernel without PID namespaces has only one.
     fs::metadata("/proc/self/ns/pid").map_or(true, |namespace| namespace.ino() == OF_THE_MACHINE)
 }
 
-/// Examines the processes of live tasks, up to a maximum number of processes.
+/// Adds the inner process ID and the control group of live processes to `tasks`, for at most
+/// [`PROCESSES`] processes.
 pub(crate) fn look_at(tasks: &mut [Tasks]) {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     for tasks in tasks
@@ -39,7 +41,8 @@ pub(crate) fn look_at(tasks: &mut [Tasks]) {
     }
 }
 
-/// Returns the innermost process number, if the process has several.
+/// Returns the process ID in the innermost PID namespace, from the text of /proc/PID/status; `None`
+/// if the process has only one ID.
 fn inside(status: &str) -> Option<u32> {
     let numbers = status
         .lines()
@@ -52,13 +55,13 @@ fn inside(status: &str) -> Option<u32> {
         .ok()
 }
 
-/// Number of hexadecimal digits of a container's ID.
+/// Number of hexadecimal digits in the ID of a container.
 const CONTAINER_DIGITS: usize = 64;
 
-/// Returns the control group that names a container. If there is none, returns the group of version
-/// 2, else that of `cpu`, else that of another hierarchy in which the observer (with the groups
-/// `own`) is elsewhere, else the root. With hierarchies of both versions a container may have its
-/// own groups in any of them.
+/// Returns the control group that names a container, from the text of /proc/PID/cgroup. Without
+/// such a group, returns the group of version 2; else that of `cpu`; else that of any hierarchy in
+/// which the observer (whose groups are `own`) is in another group; else the root. With hierarchies
+/// of both versions, a container may have groups in any of them.
 fn control_group(text: &str, own: &str) -> Option<String> {
     let mut groups: Vec<(u8, &str)> = Vec::new();
     for line in text.lines() {
@@ -79,7 +82,7 @@ fn control_group(text: &str, own: &str) -> Option<String> {
         };
         groups.push((rank, path));
     }
-    // The first of several groups that name the container.
+    // If several groups name the container, the first one is used.
     groups
         .into_iter()
         .rev()
@@ -87,7 +90,7 @@ fn control_group(text: &str, own: &str) -> Option<String> {
         .map(|(_, path)| path.to_owned())
 }
 
-/// Whether a part of the path contains a long hexadecimal number: `docker/7f3a...`,
+/// Whether a component of the path contains a container's ID: `docker/7f3a...`,
 /// `docker-7f3a....scope`, `crio-7f3a...`.
 fn names_container(path: &str) -> bool {
     let is_long_number = |word: &str| {

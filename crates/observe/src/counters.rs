@@ -13,8 +13,8 @@ use crate::layout::COUNTERS;
 use crate::sums::histogram;
 use crate::tables::Tables;
 
-/// Events in the order of the BPF program's. A request that misses the first level goes to the
-/// second.
+/// Events in the order of the BPF program's counters. The event of the second cache level counts
+/// requests that missed the first.
 const EVENTS: [Event; COUNTERS] = [
     Event::Instructions,
     Event::Cycles,
@@ -22,7 +22,7 @@ const EVENTS: [Event; COUNTERS] = [
     Event::LlcLoadMisses,
 ];
 
-/// Events that are counted, and why others are not.
+/// Events that are counted, and the reasons why others are not.
 #[derive(Clone, Default)]
 pub(crate) struct Counters {
     /// Counted events, with their indices in [`EVENTS`].
@@ -31,8 +31,8 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Tests the events on a CPU. Without a working instruction counter nothing is counted; a
-    /// machine without counters gets no message.
+    /// Tests the events on a CPU. Without a valid count of instructions nothing is counted. A
+    /// machine without hardware counters gets no message.
     pub(crate) fn prove(cpu: Option<CpuId>) -> Counters {
         let mut tests = prove(&System, &EVENTS[..1], cpu);
         if matches!(tests[0].outcome, SelfTestOutcome::Unavailable { .. }) {
@@ -50,7 +50,7 @@ impl Counters {
             .filter(is_admitted)
             .map(|(_, event)| *event)
             .collect();
-        // Events that do not fit on the counters together with instructions are not counted.
+        // Events that do not fit on the CPU's counters together with instructions are not counted.
         let together = shares(&System, &admitted, cpu)
             .into_iter()
             .next()
@@ -65,12 +65,12 @@ impl Counters {
         }
     }
 
-    /// Returns the counted events as bits, for the BPF program.
+    /// Returns the set of counted events for the BPF program, one bit each.
     pub(crate) fn bits(&self) -> u8 {
         self.counted.iter().map(|(place, _)| 1 << place).sum()
     }
 
-    /// Starts to count on these CPUs.
+    /// Starts to count on these CPUs; returns `None` if no event is counted.
     pub(crate) fn open(
         &self,
         kernel: &mut Kernel,
@@ -86,7 +86,7 @@ impl Counters {
         counters.map(Some).map_err(|why| why.to_string())
     }
 
-    /// Stops counting, with a reason.
+    /// Gives up counting, for the reason `why`.
     pub(crate) fn refuse(&mut self, why: &str) {
         self.counted.clear();
         for test in &mut self.tests {
@@ -100,7 +100,7 @@ impl Counters {
         &self.tests
     }
 
-    /// Returns the counts of a task's time slices; `None` if nothing is counted.
+    /// Returns the counts of a task over its time slices; `None` if nothing is counted.
     pub(crate) fn turns(&self, tables: &Tables, slot: usize) -> Option<CountedTurns> {
         let counted = tables.counted(slot)?;
         let events = self

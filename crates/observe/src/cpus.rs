@@ -7,10 +7,10 @@ use switchcost_units::CpuId;
 
 use crate::layout::CPUS;
 
-/// Time between two checks for new CPUs.
+/// Time between two searches for new CPUs.
 const EACH: Duration = Duration::from_secs(1);
 
-/// All CPUs that have been online so far and have a slot in the tables.
+/// CPUs that have been online since the start and that have a slot in the tables.
 pub(crate) struct Cpus {
     known: Vec<CpuId>,
     looked_at: Instant,
@@ -30,7 +30,7 @@ impl Cpus {
         &self.known
     }
 
-    /// Whether CPUs have come online since the last check, if a check is due.
+    /// Searches for new CPUs if a second has passed. Returns whether any have come online.
     pub(crate) fn have_come(&mut self, root: &Root) -> bool {
         self.looked_at.elapsed() >= EACH && self.look(root)
     }

@@ -4,17 +4,16 @@ use switchcost_units::Nanos;
 
 use crate::notice::Notice;
 
-/// Whether there is still something to observe.
+/// What the loop of an observation does next.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     GoOn,
     End,
-    /// A notice to report first; the second field tells whether there is still something to
-    /// observe.
+    /// Report a notice. The second value says whether there is still something to observe.
     Say(Notice, bool),
 }
 
-/// Progress of an observation, and the conditions of its end.
+/// Progress of an observation, and what decides about its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) elapsed: Nanos,
@@ -25,7 +24,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Whether the observation continues after the observed tasks have ended.
+    /// Whether the observation continues when all observed tasks have ended.
     pub(crate) fn is_open(self) -> bool {
         self.is_timed || self.is_endless
     }

@@ -6,13 +6,13 @@ use switchcost_remedies::start_remedy;
 use crate::kernel::NoBpf;
 use crate::subject::SubjectError;
 
-/// Why an observation is impossible.
+/// Why an observation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
-    /// The kernel cannot count switches.
+    /// Switches cannot be counted.
     #[error("{0}")]
     Count(#[from] NoBpf),
-    /// No task matches the target.
+    /// The target cannot be observed.
     #[error("{0}")]
     Subject(#[from] SubjectError),
     /// The command has no words.
@@ -26,24 +26,24 @@ pub enum ObserveError {
     Start {
         /// First word of the command.
         program: OsString,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The command that counts requests prints no number. The command's words and output are
-    /// hostile until escaped.
+    /// The command that counts requests does not print just a number. The command and its output
+    /// are untrusted: escape them before display.
     #[error("'{command}' does not print a whole number ({found}); try the command in a shell")]
     Requests {
-        /// The command that was given.
+        /// The shell command.
         command: String,
-        /// Description of the command's actual behaviour.
+        /// What the command did instead.
         found: String,
     },
-    /// The number of requests has decreased.
+    /// The number of requests at the end is smaller than at the start.
     #[error(
         "'{command}' printed {after} after {before}, but the number must grow; check whether a restart has reset it"
     )]
     FewerRequests {
-        /// The command that was given.
+        /// The shell command.
         command: String,
         /// Number from the command at the start.
         before: u64,

@@ -1,5 +1,5 @@
-//! Unfinished runs and waits at the moment of a read: a running task has had its CPU since its last
-//! switch, possibly for the whole observation, and a waiting task still waits.
+//! Runs and waits that are unfinished when the counts are read. A running task has had its CPU
+//! since its last switch, possibly for the whole observation; a waiting task still waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +15,20 @@ use crate::subject::{name_in_kernel, name_of, process_of};
 use crate::tables::Tables;
 use crate::totals::Totals;
 
-/// Indices of fields of /proc/PID/stat after the name.
+/// Index of a field of /proc/PID/stat after the name. Other fields follow.
 const FLAGS: usize = 6;
 const CPU: usize = 36;
 
-/// Unfinished runs and waits at one moment.
+/// Runs and waits that were unfinished at one moment.
 pub(crate) struct InFlight {
     pub(crate) now: Nanos,
-    /// CPU time of each running task since it was first observed, by the kernel's own account and
-    /// by slot. The account may be as old as the last timer tick.
+    /// CPU time of each running task since it was first observed, by slot. The time comes from the
+    /// kernel's account, and may be as old as the last timer tick.
     runs: BTreeMap<usize, Nanos>,
 }
 
 impl InFlight {
-    /// Reads the runs and waits that are unfinished at this moment.
+    /// Finds the runs and waits that are unfinished now.
     pub(crate) fn look(tables: &Tables, cpus: impl Iterator<Item = usize>) -> InFlight {
         let now = switchcost_host::clock::monotonic();
         let running = running(tables, cpus);
@@ -43,8 +43,8 @@ impl InFlight {
         }
     }
 
-    /// Returns the unfinished part of a CPU's busy time and of its idle time. For a CPU that has
-    /// not switched it is unknown which of the two applies.
+    /// Returns the unfinished parts of a CPU's busy time and idle time, in nanoseconds. For a CPU
+    /// that has not switched, it is unknown which of the two it is, so both are 0.
     pub(crate) fn cpu_counts(&self, cpu: &Cpu) -> (u64, u64) {
         let ns = self.now.0.saturating_sub(cpu.since);
         match (cpu.switches, cpu.since, cpu.running_pid) {
@@ -54,12 +54,12 @@ impl InFlight {
         }
     }
 
-    /// Adds the unfinished run of a task to the task's sums.
+    /// Adds a task's unfinished run to its counts.
     pub(crate) fn add_run(&self, slot: usize, task: &mut Task) {
         task.run_ns = self.run_of(slot, Nanos(task.run_ns)).0;
     }
 
-    /// Adds the unfinished run of a task to the task's totals.
+    /// Returns the totals of the task in a slot, with its unfinished run added.
     pub(crate) fn with_run(&self, slot: usize, totals: Totals) -> Totals {
         Totals {
             run: self.run_of(slot, totals.run),
@@ -73,8 +73,8 @@ impl InFlight {
             .map_or(counted, |&run| counted.max(run))
     }
 
-    /// Adds the current wait of a runnable task that is off its CPU. Returns this wait, and the
-    /// tasks that ran on that CPU during the wait.
+    /// Adds the unfinished wait of a runnable task that is off its CPU. Returns the wait, and the
+    /// tasks that ran on that CPU during it; `None` if the task does not wait.
     pub(crate) fn add_wait(
         &self,
         slot: usize,
@@ -87,9 +87,9 @@ impl InFlight {
             .map(|cause| Why::from_repr(cause.reason));
         let since = match why {
             Some(Some(why)) if why.is_involuntary() => task.off_since,
-            // The task was woken.
+            // The task was woken at this time.
             Some(_) if task.queued_since > task.off_since => task.queued_since,
-            // The task was waiting when it was first seen, and has not run since.
+            // The task was runnable when it was first seen, and has not run since.
             None if task.voluntary + task.involuntary == 0 => task.off_since,
             _ => return None,
         };
@@ -105,7 +105,7 @@ impl InFlight {
             Some(Some(why)) => self.share_out(task, ns, why.is_involuntary(), tables),
             _ => self.share_out(task, ns, false, tables),
         };
-        // The task has been off its CPU for at least this long.
+        // The task has been off its CPU for at least this time.
         let off = self.now.0 - std::mem::take(&mut task.off_since);
         task.off_ns += off;
         task.off[bucket_of(Nanos(off), BUCKETS)] += 1;
@@ -130,14 +130,14 @@ impl InFlight {
         Some((wait, runs))
     }
 
-    /// Whether the task has a CPU although no switch to it was seen, because the BPF program is not
+    /// Whether a task has a CPU although no switch to it was seen, because the BPF program is not
     /// called at every switch.
     fn has_run(&self, slot: usize, task: &Task) -> bool {
         self.runs.get(&slot).is_some_and(|&run| run.0 > task.run_ns)
     }
 
-    /// Divides a wait among the tasks that ran during it on the CPU in whose queue the waiting task
-    /// is, in the same way as the BPF program does for a finished wait.
+    /// Divides an unfinished wait among the tasks that have run on the CPU in whose queue the task
+    /// waits. The BPF program divides finished waits in the same way.
     fn share_out(
         &self,
         task: &mut Task,
@@ -167,7 +167,8 @@ impl InFlight {
         }
     }
 
-    /// Divides a wait by the last recorded runs, whatever the number of runs before.
+    /// Divides a wait among the last recorded runs of a CPU. Time before the oldest of them counts
+    /// as that of unknown tasks.
     fn share_out_by_runs(
         &self,
         task: &mut Task,
@@ -198,7 +199,7 @@ impl InFlight {
     }
 }
 
-/// Divides a wait by the time that each process has run on the CPU since the wait began.
+/// Divides a wait by the time for which each process has run on the CPU since the wait began.
 fn share_out_by_sums(
     task: &mut Task,
     ns: u64,
@@ -232,15 +233,15 @@ fn share_out_by_sums(
     shares
 }
 
-/// Returns the slots of the tasks that got a CPU last.
+/// Returns the slots of the tasks that got a CPU last, one for each CPU.
 fn running(tables: &Tables, cpus: impl Iterator<Item = usize>) -> BTreeSet<usize> {
     cpus.map(|cpu| tables.cpu(cpu).running_slot as usize)
         .filter(|&slot| slot > 0)
         .collect()
 }
 
-/// Returns the task that runs on a CPU, and its time so far; `None` if the CPU is idle or has not
-/// switched.
+/// Returns the task that runs on a CPU, and for how long so far; `None` if the CPU is idle or has
+/// not switched.
 fn running_on(on: &Cpu, now: u64, tables: &Tables) -> Option<Neighbour> {
     if on.running_pid == 0 || on.since == 0 {
         return None;
@@ -275,7 +276,7 @@ fn neighbour(process: u32, name: [u8; 16]) -> Neighbour {
     }
 }
 
-/// Adds a part of a wait to the shares.
+/// Adds a part of a wait to the share of one task.
 fn add_share(shares: &mut Vec<Neighbour>, by: Neighbour, ns: u64) {
     if ns == 0 {
         return;
@@ -290,7 +291,7 @@ fn add_share(shares: &mut Vec<Neighbour>, by: Neighbour, ns: u64) {
     }
 }
 
-/// Returns a field of a thread's stat file.
+/// Returns a field of a thread's stat file, by its index after the name.
 fn stat(thread: u32, field: usize) -> Option<u64> {
     let line = Root::system().read(&format!("/proc/{thread}/stat")).ok()?;
     line.rsplit_once(") ")?
@@ -302,8 +303,8 @@ fn stat(thread: u32, field: usize) -> Option<u64> {
         .ok()
 }
 
-/// Returns the time that a task has had a CPU since it was first observed; `None` if it has ended,
-/// or if the kernel has no such account.
+/// Returns the CPU time of a task since it was first observed; `None` if it has ended, or if the
+/// kernel keeps no account.
 fn cpu_time(task: &Task) -> Option<Nanos> {
     let path = format!("/proc/{}/task/{}/schedstat", task.tgid, task.pid);
     let all: u64 = Root::system()

@@ -1,4 +1,4 @@
-//! The BPF program: loaded, attached, and removed when this value is dropped.
+//! The BPF program that counts switches: loads, attaches and removes it.
 
 use std::io;
 
@@ -22,8 +22,8 @@ struct Hook {
     tracepoint: &'static str,
     /// Whether counting is impossible without this function.
     is_needed: bool,
-    /// Whether the function is useful with these options: an unused function costs a call at each
-    /// event.
+    /// Whether the function is useful with given options. A function that is not useful would cost
+    /// a call at each event.
     is_wanted: fn(Options) -> bool,
 }
 
@@ -54,7 +54,7 @@ const HOOKS: [Hook; 8] = [
     needed("on_fork", "sched_process_fork"),
     needed("on_rename", "task_rename"),
     wanted("on_attach", "cgroup_attach_task", |_| true),
-    // Only some processors have this tracepoint: elsewhere a page fault counts as an interrupt.
+    // Only some processors have this tracepoint. On others a page fault counts as an interrupt.
     wanted("on_fault", "page_fault_user", |_| true),
     wanted("on_waking", "sched_waking", |options| {
         options.wants_wakers || options.wants_events
@@ -68,20 +68,20 @@ const HOOKS: [Hook; 8] = [
     }),
 ];
 
-/// Name of the function that examines all tasks once. Without it a running task is first seen at
-/// its next switch, which is no reason to count nothing.
+/// Name of the function that examines all tasks once. If the kernel cannot run it, a running task
+/// is first seen at its next switch.
 const LOOK: &str = "on_look";
 
 const SCHEDULER_EXIT: &str = "on_scheduler_exit";
 
-/// Least size of an unused ring buffer that the kernel accepts.
+/// Size in bytes of the ring buffer if no events are requested: the least that the kernel accepts.
 const NO_STREAM: u32 = 4096;
 
-/// Why switches cannot be counted by BPF. The text follows "switches are counted without causes and
-/// competing tasks: ".
+/// Why switches cannot be counted by BPF. A message prints it after "switches are counted without
+/// causes and competing tasks: ".
 #[derive(Debug, thiserror::Error)]
 pub enum NoBpf {
-    /// The caller requested the kernel's own counters.
+    /// The caller asked for the kernel's own counters.
     #[error("BPF programs are turned off (--no-bpf)")]
     NotAsked,
     /// The program was built without clang.
@@ -89,19 +89,18 @@ pub enum NoBpf {
         "this program was built without clang; install it (sudo apt-get install clang libbpf-dev) and build again"
     )]
     NotBuilt,
-    /// The kernel has no type information.
+    /// The kernel has no type information (BTF).
     #[error(
         "/sys/kernel/btf/vmlinux cannot be read ({0}); use a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it"
     )]
     NoBtf(String),
-    /// The kernel denies permission to this process.
+    /// The kernel does not permit this process to load BPF programs.
     #[error(
         "loading BPF programs needs root, or cap_bpf and cap_perfmon; run it with sudo, or give them to the program (sudo \
          setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
     )]
     NotAllowed,
-    /// The process is in a PID namespace that differs from the machine's, and does not know the
-    /// process numbers that BPF programs use.
+    /// The process is in a PID namespace, and does not know the process IDs that BPF programs use.
     #[error(
         "this is not the machine's PID namespace, whose PIDs the BPF programs report; run switchcost outside of the \
          container, or the container with --pid=host"
@@ -110,7 +109,7 @@ pub enum NoBpf {
     /// A limit on memory, files or the like is reached.
     #[error("cannot load BPF programs ({why}); {remedy}")]
     Limited {
-        /// Error of the system.
+        /// Error of the operating system.
         why: io::Error,
         /// Remedy for the limit.
         remedy: String,
@@ -141,15 +140,15 @@ impl NoBpf {
     }
 }
 
-/// The running BPF program, with its tables.
+/// The loaded BPF program, with its tables. It is removed when this value is dropped.
 pub(crate) struct Kernel {
     ebpf: Ebpf,
-    /// Number of CPUs with recorded moments (marks).
+    /// Number of CPUs whose moments are recorded ([`layout::Marks`]).
     with_marks: u32,
 }
 
 impl Kernel {
-    /// Loads the program. It counts nothing until it is attached.
+    /// Loads the BPF program. It counts nothing until it is attached.
     pub(crate) fn load(options: Options, counters: u8) -> Result<Kernel, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
@@ -204,8 +203,8 @@ impl Kernel {
             .load(OBJECT)
             .map_err(|error| refused("its tables", &error))?;
         for hook in HOOKS.iter().filter(|hook| (hook.is_wanted)(options)) {
-            // The verifier gives up at a signal (EAGAIN), and everything would be tried again several times. Signals are handled between
-            // two programs.
+            // The verifier aborts when a signal is pending (EAGAIN), and everything would be
+            // repeated several times. So signals are handled between two programs only.
             let blocked = block_signals().ok();
             let loaded = point(&mut ebpf, hook).load(hook.tracepoint, &btf);
             drop(blocked);
@@ -227,7 +226,7 @@ impl Kernel {
         Ok(Kernel { ebpf, with_marks })
     }
 
-    /// Returns the number of CPUs for which moments are recorded (marks).
+    /// Returns the number of CPUs whose moments are recorded.
     pub(crate) fn with_marks(&self) -> usize {
         self.with_marks as usize
     }
@@ -245,8 +244,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Lets the BPF program examine all tasks that run or wait for a CPU, if the kernel supports
-    /// this. These tasks are then observed immediately, not only from their next switch.
+    /// Lets the BPF program examine all tasks that run or wait for a CPU. They are then observed
+    /// from now on, not only from their next switch. Fails if the kernel does not support this.
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let look: &mut Iter = self
             .ebpf
@@ -265,17 +264,18 @@ impl Kernel {
         .map(drop)
     }
 
-    /// Whether the time in the scheduler is measured.
+    /// Whether the time inside the scheduler is measured.
     pub(crate) fn has_scheduler_time(&self) -> bool {
         self.ebpf
             .program(SCHEDULER_EXIT)
             .is_some_and(|program| program.fd().is_ok())
     }
 
-    /// Stops counting; the tables remain.
+    /// Stops counting. The tables remain readable.
     pub(crate) fn detach(&mut self) {
         for hook in &HOOKS {
-            // Nothing stays attached: the kernel releases the program with its last descriptor, at the latest with this process.
+            // Nothing stays attached even if this fails: the kernel releases the program with its
+            // last descriptor, at the latest when this process ends.
             let _ = point(&mut self.ebpf, hook).unload();
         }
     }
@@ -287,7 +287,7 @@ impl Kernel {
             .filter_map(|(_, program)| program.fd().ok())
     }
 
-    /// Returns the file descriptor of a BPF array.
+    /// Returns a file descriptor of the BPF map `name`, an array.
     pub(crate) fn array(&mut self, name: &str) -> io::Result<std::os::fd::OwnedFd> {
         use std::os::fd::AsFd;
         match self.ebpf.map(name) {
@@ -310,13 +310,13 @@ impl Kernel {
             .map_err(|error| refused("pairs", &error.into()))
     }
 
-    /// Returns a ring buffer that the BPF program fills.
+    /// Returns the ring buffer `name`, which the BPF program fills.
     pub(crate) fn take_ring(&mut self, name: &str) -> Result<RingBuf<MapData>, NoBpf> {
         let ring = self.ebpf.take_map(name).expect("the program has it");
         RingBuf::try_from(ring).map_err(|error| refused(name, &error.into()))
     }
 
-    /// Returns the queue of free slots for tasks; at first it has all slots.
+    /// Returns the queue of free slots for tasks. At first it contains all slots.
     pub(crate) fn take_free_slots(&mut self) -> Result<Queue<MapData, u32>, NoBpf> {
         let slots = self
             .ebpf
@@ -324,7 +324,7 @@ impl Kernel {
             .expect("the program has it");
         let full = |error| refused("free_slots", &EbpfError::from(error));
         let mut slots: Queue<MapData, u32> = Queue::try_from(slots).map_err(full)?;
-        // Slot 0 stands for none.
+        // Slot 0 stands for no slot.
         for slot in 1..TASKS as u32 {
             slots.push(slot, 0).map_err(full)?;
         }
@@ -360,12 +360,12 @@ pub(crate) fn btf_error(error: &BtfError) -> NoBpf {
         .unwrap_or_else(|| NoBpf::NoBtf(error.to_string()))
 }
 
-/// Returns the number of CPUs that may come online, limited to those counted separately.
+/// Returns the number of CPUs that may come online, at most [`CPUS`].
 fn possible_cpus() -> u32 {
     aya::util::nr_cpus().map_or(CPUS, |cpus| cpus.min(CPUS)) as u32
 }
 
-/// Returns the system error number that caused an error.
+/// Returns the system error number that is the source of an error; `None` if there is none.
 fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
     std::iter::successors(Some(error), |error| error.source()).find_map(|error| {
         error
@@ -374,17 +374,18 @@ fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
     })
 }
 
-/// Converts an error to one with a name, by the system error that caused it.
+/// Converts an error by the system error that caused it. `what` is the operation that failed,
+/// `words` the error's text.
 fn name_error(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
     let system = system_number(error);
-    // The kernel answers EACCES for a program that the verifier rejects, even to root.
+    // For a program that the verifier rejects, the kernel answers EACCES, even to root.
     if system == Some(rustix::io::Errno::PERM.raw_os_error()) {
         return NoBpf::NotAllowed;
     }
     if let Some(limited) = system.and_then(limited) {
         return limited;
     }
-    // After the first line comes the verifier's log, which ends with the fault, except for its statistics.
+    // The verifier's log follows the first line. It ends with the fault, and then with statistics.
     let is_spent = |line: &&str| {
         ["processed ", "stack depth ", "verification time "]
             .iter()

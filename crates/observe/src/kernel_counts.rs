@@ -1,5 +1,5 @@
-//! Corrects recorded switches by the kernel's own counts of tasks. Records are lost if there is no
-//! room for them. They end without notice for a task that gains rights at an exec, or that runs on
+//! Corrects the counts from switch records by the kernel's own counters. Records are lost if a
+//! buffer is full. They end without notice for a task that gains rights at an exec, or that runs on
 //! a CPU which came online later. An unfinished run has no record either.
 
 use std::collections::HashMap;
@@ -13,15 +13,15 @@ use crate::layout::Task;
 use crate::subject::is_thread_there;
 use crate::totals::Totals;
 
-/// Number of tasks read each time: each takes two files.
+/// Number of tasks whose counters are read each time. Each takes two files.
 const EACH: usize = 32;
 
-/// Counts of each thread before its observation, and at the last read.
+/// Counters of each thread at the start of its observation and at the last read.
 #[derive(Debug, Default)]
 pub(crate) struct KernelCounts {
     first: HashMap<u32, Totals>,
     last: HashMap<u32, Look>,
-    /// Number of the next thread to be read.
+    /// ID of the next thread to be read.
     next: u32,
 }
 
@@ -29,19 +29,19 @@ pub(crate) struct KernelCounts {
 struct Look {
     at: Nanos,
     counted: Totals,
-    /// Totals of records that came after the last read.
+    /// Sums of the records that came after the last read.
     since: Totals,
 }
 
 impl KernelCounts {
-    /// Begins with a thread that already runs.
+    /// Begins with a thread that was already running.
     pub(crate) fn begin(&mut self, thread: u32) {
         if let Some(now) = read(thread) {
             self.first.insert(thread, now);
         }
     }
 
-    /// Reads the counts of some of these threads, different ones each time.
+    /// Reads the counters of some of `threads`, different ones each time.
     pub(crate) fn look(&mut self, threads: impl Iterator<Item = u32>) {
         let mut threads: Vec<u32> = threads.collect();
         threads.sort_unstable();
@@ -67,8 +67,8 @@ impl KernelCounts {
         }
     }
 
-    /// Records that a thread has left its CPU or ended, with the start of its run `since`, if
-    /// known.
+    /// Records that a thread left its CPU or ended at time `at`. `since` is the start of its run,
+    /// if known.
     pub(crate) fn left(&mut self, thread: u32, since: Option<u64>, at: u64, switches: Totals) {
         let Some(last) = self.last.get_mut(&thread).filter(|last| last.at.0 < at) else {
             return;
@@ -80,7 +80,8 @@ impl KernelCounts {
         });
     }
 
-    /// Returns the totals of a task, if the kernel's last count exceeds the records so far.
+    /// Returns a task's totals: those by its records, or those by the kernel's counters if they are
+    /// higher.
     pub(crate) fn corrected(&self, thread: u32, task: &Task) -> Totals {
         let reported = Totals {
             voluntary: task.voluntary,
@@ -107,7 +108,8 @@ impl KernelCounts {
         }
     }
 
-    /// Corrects a task; returns the number of switches without a record.
+    /// Raises a task's counts to those of the kernel. Returns the number of switches that had no
+    /// record.
     pub(crate) fn correct(&self, thread: u32, task: &mut Task) -> u64 {
         let (all, reported) = (
             self.corrected(thread, task),
@@ -118,7 +120,7 @@ impl KernelCounts {
         all.voluntary + all.involuntary - reported
     }
 
-    /// Records that a thread has taken the number of its process.
+    /// Records that a thread has taken the ID of its process, by an exec.
     pub(crate) fn renumber(&mut self, thread: u32, process: u32) {
         let first = self.first.get(&thread).copied();
         self.forget(thread);
@@ -140,7 +142,7 @@ pub(crate) fn is_alive(thread: u32) -> bool {
 
 fn read(thread: u32) -> Option<Totals> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    // The kernel may lack this file.
+    // Some kernels lack this file.
     let times = fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap_or_default();
     let run = times
         .split(' ')

@@ -1,5 +1,5 @@
-//! Layout of the data that the BPF program writes, as in `bpf/layout.h`. A test compares all of it
-//! with the BPF program's type information.
+//! Layout of the data that the BPF program writes, as in `bpf/layout.h`. A test compares all
+//! definitions with the BPF program's type information.
 
 #[cfg(test)]
 mod btf;
@@ -8,8 +8,7 @@ mod tests;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Defines structures of the BPF program, with the data that a test needs to compare them with the
-/// program.
+/// Defines structures of the BPF program, together with the data by which a test compares them.
 macro_rules! structures {
     ($($(#[$meta:meta])* struct $name:ident { $($(#[$of_field:meta])* $vis:vis $field:ident: $type:ty,)* })*) => { $(
         $(#[$meta])*
@@ -26,7 +25,7 @@ macro_rules! structures {
     )* };
 }
 
-/// Defines enumerators of the BPF program, with the data that a test needs to compare them.
+/// Defines enumerators of the BPF program, together with the data by which a test compares them.
 macro_rules! enumerators {
     ($(#[$meta:meta])* mod $name:ident { $($(#[$of:meta])* $each:ident = $value:expr,)* }) => {
         $(#[$meta])*
@@ -39,29 +38,30 @@ macro_rules! enumerators {
     };
 }
 
-/// Number of causes in a task's table; the last ones hold the rest of each reason.
+/// Number of entries for causes in a task's table. The last entries take all causes that found no
+/// room, one entry for each reason.
 pub(crate) const CAUSES: usize = 29;
-/// Number of other processes (neighbours) in a task's table.
+/// Number of entries for other processes in a task's table.
 pub(crate) const NEIGHBOURS: usize = 5;
-/// Number of hardware counters of a CPU; instructions are the first.
+/// Number of hardware counters of a CPU. The first one counts instructions.
 pub(crate) const COUNTERS: usize = 4;
-/// Number of buckets of a histogram.
+/// Number of buckets in a histogram of times.
 pub(crate) const BUCKETS: usize = 56;
-/// Maximum number of CPUs that are counted separately.
+/// Maximum number of CPUs that have entries of their own.
 pub(crate) const CPUS: usize = 1024;
-/// Number of last runs stored for each CPU.
+/// Number of recent runs that are stored for each CPU.
 pub(crate) const RUNS: usize = 16;
-/// Number of processes whose run time on a CPU is stored.
+/// Number of processes whose run time is stored for each CPU.
 pub(crate) const SHARES: usize = 16;
-/// Number of moments of each CPU at which its shares are stored.
+/// Number of moments at which the run times of a CPU are stored.
 pub(crate) const MARKS: usize = 128;
 /// Number of longest waits that are stored for each CPU.
 pub(crate) const LONGEST: usize = 4;
-/// Maximum number of concurrently observed tasks, plus one slot that is not used.
+/// Number of slots for observed tasks, of which slot 0 is not used.
 pub(crate) const TASKS: usize = 16384;
 
 enumerators! {
-    /// Kernel entries other than system calls, and the bit that marks a system call's ABI.
+    /// Numbers of kernel entries other than system calls, and the bit for a system call's ABI.
     mod entry {
         COMPAT = 0x0800,
         FAULT = 0x1000,
@@ -75,7 +75,7 @@ enumerators! {
 }
 
 enumerators! {
-    /// States of a slot in the table of tasks.
+    /// States of a task's slot.
     mod task_state {
         FREE = 0,
         IN_USE = 1,
@@ -87,41 +87,41 @@ enumerators! {
     /// Process numbers that stand for something other than a process.
     mod process {
         NONE = 0,
-        /// Stands for all threads of the kernel.
+        /// Number that stands for all threads of the kernel.
         KERNEL = u32::MAX,
-        /// Stands for waits during which no task ran.
+        /// Number that stands for the part of a wait in which no task ran.
         NOBODY = u32::MAX - 1,
-        /// Stands for waits in the queue of another CPU.
+        /// Number that stands for the part of a wait spent in the queue of another CPU.
         MOVED = u32::MAX - 2,
-        /// Stands for waits for unknown other tasks.
+        /// Number that stands for the part of a wait in which unknown tasks ran.
         OTHERS = u32::MAX - 3,
     }
 }
 
 enumerators! {
-    /// Meaning of a number in the table of targets; both bits may be set.
+    /// What a number in the table of targets stands for. Both bits may be set.
     mod target {
-        /// The number is that of a process, all of whose threads are observed.
+        /// The number is that of a process, and all its threads are observed.
         PROCESS = 1,
         THREAD = 2,
     }
 }
 
-/// Flag of a kernel thread in the kernel's task structure.
+/// Flag of kernel threads (PF_KTHREAD) in `task_struct`.
 pub(crate) const KERNEL_THREAD: u32 = 0x0020_0000;
 
 structures! {
     #[derive(Default)]
     struct Cause {
         pub(crate) entry: u32,
-        /// Reason why the task left its CPU; 0 if the entry is free.
+        /// Number of the reason why the task left its CPU; 0 if the entry is free.
         pub(crate) reason: u32,
         pub(crate) switches: u64,
         pub(crate) off_ns: u64,
         pub(crate) wait_ns: u64,
     }
 
-    /// Effect of another process on a task, or on a process.
+    /// Another process, with its effects on a task or on a process.
     #[derive(Default)]
     struct Neighbour {
         pub(crate) process: u32,
@@ -135,7 +135,8 @@ structures! {
         pub(crate) name: [u8; 16],
     }
 
-    /// Run time of a process on a CPU, and that of the processes that had its entry before.
+    /// Run time of a process on a CPU. Also has the run time of processes that had the entry
+    /// before.
     #[derive(Default)]
     struct Share {
         pub(crate) process: u32,
@@ -146,7 +147,7 @@ structures! {
         pub(crate) name: [u8; 16],
     }
 
-    /// All shares of a CPU at one moment.
+    /// Run times of the processes on a CPU at one moment.
     #[derive(Default)]
     struct Sums {
         pub(crate) ns: [u64; SHARES],
@@ -158,7 +159,7 @@ structures! {
         pub(crate) sums: Sums,
     }
 
-    /// Stored moments of a CPU.
+    /// Recorded moments of a CPU, each with the run times at that moment.
     struct Marks {
         taken: u64,
         pub(crate) marks: [Mark; MARKS],
@@ -174,7 +175,7 @@ structures! {
         unused: u32,
     }
 
-    /// A wait for a CPU that is among the longest.
+    /// A wait for a CPU that is among the longest waits.
     #[derive(Default)]
     struct Wait {
         pub(crate) since: u64,
@@ -252,7 +253,7 @@ structures! {
         unused: [u64; 2],
     }
 
-    /// Hardware counter totals over the time slices of a task.
+    /// Sums of hardware counters over a task's time slices.
     struct Counted {
         pub(crate) ran_ns: u64,
         /// Largest number of instructions per microsecond in any time slice.
@@ -261,17 +262,18 @@ structures! {
         pub(crate) turns: [u32; BUCKETS],
     }
 
-    /// State of a CPU's hardware counters.
+    /// State of the hardware counters of a CPU.
     struct Counting {
         began: [u64; COUNTERS],
         ended: [u64; COUNTERS],
         is_known: u64,
-        /// Number of readings that cover only part of the time.
+        /// Number of readings that were discarded because the counters had not counted all the
+        /// time.
         pub(crate) refused: u64,
         unused: [u64; 6],
     }
 
-    /// State of a CPU inside the scheduler.
+    /// Times that a CPU has spent inside the scheduler.
     struct InScheduler {
         entered: u64,
         own: u64,
@@ -280,7 +282,7 @@ structures! {
         pub(crate) times: [u32; BUCKETS],
     }
 
-    /// One of the two threads of an event.
+    /// A thread in an event.
     struct Thread {
         pub(crate) pid: u32,
         pub(crate) tgid: u32,
@@ -289,7 +291,7 @@ structures! {
         pub(crate) name: [u8; 16],
     }
 
-    /// A switch or a wake-up.
+    /// An event: a switch or a wake-up.
     struct Event {
         pub(crate) at: u64,
         pub(crate) cpu: u32,
@@ -299,7 +301,7 @@ structures! {
     }
 }
 
-/// Words of 64 bits that control the BPF program, named by purpose.
+/// Indices of the 64-bit words that control the BPF program.
 #[derive(Clone, Copy, Debug)]
 #[repr(usize)]
 pub(crate) enum Control {
@@ -314,17 +316,17 @@ pub(crate) enum Control {
     Count,
 }
 
-/// Number of 64-bit words in a task's slot.
+/// Number of 64-bit words of a [`Task`].
 pub(crate) const TASK_WORDS: usize = size_of::<Task>() / 8;
-/// Number of 64-bit words for a CPU.
+/// Number of 64-bit words of a [`Cpu`].
 pub(crate) const CPU_WORDS: usize = size_of::<Cpu>() / 8;
-/// Number of 64-bit words for the stored moments of a CPU.
+/// Number of 64-bit words of [`Marks`].
 pub(crate) const MARKS_WORDS: usize = size_of::<Marks>() / 8;
-/// Number of 64-bit words for the scheduler state of a CPU.
+/// Number of 64-bit words of an [`InScheduler`].
 pub(crate) const IN_SCHEDULER_WORDS: usize = size_of::<InScheduler>() / 8;
-/// Number of 64-bit words for the hardware counter totals of a task.
+/// Number of 64-bit words of a [`Counted`].
 pub(crate) const COUNTED_WORDS: usize = size_of::<Counted>() / 8;
-/// Number of 64-bit words for the hardware counters of a CPU.
+/// Number of 64-bit words of a [`Counting`].
 pub(crate) const COUNTING_WORDS: usize = size_of::<Counting>() / 8;
-/// The words of a [`Neighbour`], as the kernel writes them.
+/// A [`Neighbour`] as 64-bit words.
 pub(crate) type NeighbourWords = [u64; size_of::<Neighbour>() / 8];

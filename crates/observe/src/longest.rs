@@ -1,4 +1,4 @@
-//! The longest waits for a CPU, selected from those of each CPU.
+//! Selects the longest waits for a CPU from those of each CPU.
 
 use switchcost_record::observation::{Behind, LongWait};
 use switchcost_units::Nanos;
@@ -6,10 +6,10 @@ use switchcost_units::Nanos;
 use crate::layout::{Wait, process};
 use crate::sums::trim_at_zero;
 
-/// Number of reported waits.
+/// Number of waits that are reported.
 const LONGEST: usize = 3;
 
-/// Returns the longest waits in descending order.
+/// Returns the [`LONGEST`] longest waits, the longest first.
 pub(crate) fn longest_waits(waits: impl Iterator<Item = Wait>) -> Vec<LongWait> {
     let mut waits: Vec<Wait> = waits.filter(|wait| wait.ns > 0).collect();
     waits.sort_by_key(|wait| std::cmp::Reverse(wait.ns));

@@ -1,5 +1,5 @@
 //! Examines live processes: their memory, whether their programs are written in Go, and whether
-//! their speculation is restricted.
+//! they restrict speculation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -10,11 +10,11 @@ use switchcost_units::Bytes;
 
 use crate::looks::Looks;
 
-/// Maximum number of processes per read: at about 10 us each, thousands of processes would take
-/// half of the observer's time.
+/// Maximum number of processes per examination. At about 10 us each, thousands of processes would
+/// take half of the observer's time.
 pub(crate) const PROCESSES: usize = 128;
 
-/// Facts found about each process.
+/// What was found out about each process.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     resident: BTreeMap<u32, Bytes>,
@@ -23,7 +23,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Examines processes if it is time.
+    /// Examines processes if an examination is due. `processes` returns the live ones.
     pub(crate) fn tick(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
         if !self.looks.is_due() {
             return;
@@ -54,7 +54,7 @@ impl Memory {
 }
 
 fn keep_most(of: &mut BTreeMap<u32, Bytes>, process: u32, bytes: Bytes) {
-    // Numbers of ended processes stay, up to a bound.
+    // Facts about ended processes stay, up to a limit.
     if of.len() < PROCESSES * 128 || of.contains_key(&process) {
         let most = of.entry(process).or_insert(bytes);
         *most = (*most).max(bytes);
@@ -69,7 +69,7 @@ fn resident(process: u32) -> Option<Bytes> {
     ))
 }
 
-/// Program of a process.
+/// What is known about the program of a process.
 #[derive(Debug)]
 struct Program {
     path: PathBuf,
@@ -78,7 +78,8 @@ struct Program {
     restricts_speculation: bool,
 }
 
-/// Examines the program. A process that has just started may soon execute another one.
+/// Examines the program of a process several times, because a process that has just started may
+/// soon execute another one.
 fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
     let Ok(path) = fs::read_link(format!("/proc/{process}/exe")) else {
         return;
@@ -99,7 +100,8 @@ fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
     }
     if let Some(program) = programs.get_mut(&process) {
         program.looks += 1;
-        // A program mostly restricts itself at its start, and reading the kernel's whole status takes longer than the other reads.
+        // A program restricts itself mostly at its start, and reading the kernel's status takes
+        // longer than the other reads.
         if program.looks.is_power_of_two() {
             let status = fs::read_to_string(format!("/proc/{process}/status"));
             program.restricts_speculation |= status.is_ok_and(|text| restricts_speculation(&text));
@@ -107,8 +109,8 @@ fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
     }
 }
 
-/// Whether a process has restricted its own speculation, by prctl or seccomp, so that the kernel
-/// changes the processor's mode at switches to and from it.
+/// Whether a process has restricted speculation for itself (by prctl or seccomp), from the text of
+/// /proc/PID/status. The kernel then changes the processor's mode at switches to and from it.
 fn restricts_speculation(status: &str) -> bool {
     const RESTRICTED: [(&str, [&str; 2]); 2] = [
         (
@@ -129,7 +131,8 @@ fn restricts_speculation(status: &str) -> bool {
     status.lines().any(is_restricted)
 }
 
-/// Whether a process runs a Go program: Go's linker leaves this section in every program, stripped or not.
+/// Whether a process runs a Go program, which has a section that Go's linker writes and `strip`
+/// keeps.
 fn is_of_go(process: u32) -> bool {
     let Ok(program) = File::open(format!("/proc/{process}/exe")) else {
         return false;

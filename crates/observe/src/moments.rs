@@ -1,13 +1,13 @@
-//! Records the distribution of switches and waits over the window, as sums over short stretches.
+//! Records how switches and waits are distributed over the window: as sums over short intervals.
 
 use crate::totals::Totals;
 use switchcost_record::observation::Moment;
 use switchcost_units::Nanos;
 
-/// Initial length of a stretch.
+/// Length of an interval at the start.
 const FIRST: Nanos = Nanos::millis(100);
-/// Number of stretches at which adjacent ones are merged in pairs; from then on stretches are twice
-/// as long.
+/// Number of intervals at which pairs of neighbours are merged. Intervals are twice as long from
+/// then on.
 const MOST: usize = 240;
 
 pub(crate) struct Moments {
@@ -30,7 +30,7 @@ impl Moments {
         }
     }
 
-    /// Ends the current stretch if it is time.
+    /// Ends the current interval if its time is over. `totals` returns the present totals.
     pub(crate) fn look(&mut self, now: Nanos, totals: impl FnOnce() -> Totals) {
         if now < self.next_at {
             return;
@@ -43,7 +43,7 @@ impl Moments {
         self.next_at = Nanos(now.0 + self.length.0);
     }
 
-    /// Ends the current stretch.
+    /// Ends the current interval, at which the totals are `totals`.
     pub(crate) fn end(&mut self, now: Nanos, totals: Totals) {
         let last = std::mem::replace(&mut self.last, totals);
         self.moments.push(Moment {

@@ -4,8 +4,8 @@ use std::process::ExitStatus;
 use switchcost_facts::limits::ending;
 use switchcost_units::Nanos;
 
-/// A message during an observation. It is printed as a line of its own; names and words in it are
-/// hostile until escaped.
+/// A message during an observation, to be printed on its own line. Names and words in it are
+/// untrusted: escape them before display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The command has failed.
@@ -15,41 +15,41 @@ pub enum Notice {
         /// Exit status of the command.
         status: ExitStatus,
     },
-    /// The command has ended, but processes that it started are still alive.
+    /// The command has ended, but processes that it has started are still alive.
     GoesOn {
         /// Words of the command.
         words: Vec<String>,
-        /// Numbers and names of the remaining processes.
+        /// ID and name of each of these processes.
         processes: Vec<(u32, String)>,
-        /// Whether the processes are still observed.
+        /// Whether these processes are still observed.
         is_observed: bool,
     },
-    /// The target has ended before the observation's time was over, and the observation with it.
+    /// The target has ended before the end of the requested time, and so has the observation.
     Ended {
         /// Name of the target.
         what: String,
         /// Time since the start.
         after: Nanos,
     },
-    /// The target has ended or was removed; the observation waits for another one with its name.
+    /// The target has ended or was removed. The observation waits until another one has its name.
     Gone {
         /// Name of the target.
         what: String,
         /// Time since the start.
         after: Nanos,
     },
-    /// Another target with this name has appeared.
+    /// Another target with the same name has appeared.
     Back {
         /// Name of the target.
         what: String,
         /// Time since the start.
         after: Nanos,
     },
-    /// The requests that were served could not be counted at the end of the observation.
+    /// The requests could not be counted at the end of the observation; contains the reason.
     NoRequests(String),
-    /// The time in the scheduler was requested, but cannot be measured.
+    /// The time inside the scheduler was requested, but cannot be measured on this kernel.
     NoSchedulerTime,
-    /// Calls could not be traced, or not until the end.
+    /// System calls could not be traced, or not until the end; contains the reason.
     NoCalls(String),
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Maximum number of processes that are named.
+/// Maximum number of processes that a message names.
 const NAMED: usize = 3;
 
 fn goes_on(

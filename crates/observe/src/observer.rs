@@ -16,10 +16,10 @@ use crate::options::Options;
 use crate::subject::GroupId;
 use crate::totals::Totals;
 
-/// A source that counts until it is finished or dropped.
+/// The best available source, which counts until it is finished or dropped.
 pub struct Observer {
     way: Way,
-    /// Reasons why each more detailed source is unavailable.
+    /// For each more detailed source, the reason why it is not available.
     unavailable_because: Vec<String>,
     empty: Observation,
 }
@@ -31,8 +31,8 @@ enum Way {
 }
 
 impl Way {
-    /// Returns the best source, and why each more detailed one is unavailable. The sources are BPF
-    /// programs, else the kernel's records of switches, else its counters.
+    /// Returns the most detailed source that is available, and why the more detailed ones are not.
+    /// The order is: BPF programs, records of switches, counters in /proc.
     fn best(host: &HostManifest, options: Options) -> (Way, Vec<String>) {
         let by_bpf = if options.without_bpf {
             Err(NoBpf::NotAsked)
@@ -59,7 +59,8 @@ impl Way {
 }
 
 impl Observer {
-    /// Starts to count; `empty` is an observation of this machine without counts. No task is observed yet.
+    /// Starts to count. No task is observed yet. `empty` is the record of this machine without
+    /// counts.
     pub fn start(empty: Observation, options: Options) -> Observer {
         let (way, unavailable_because) = Way::best(&empty.host, options);
         Observer {
@@ -69,7 +70,7 @@ impl Observer {
         }
     }
 
-    /// Returns why BPF programs are unavailable.
+    /// Returns why BPF programs are not available; `None` if they are used.
     pub fn bpf_unavailable_because(&self) -> Option<&str> {
         self.unavailable_because
             .first()
@@ -77,7 +78,8 @@ impl Observer {
             .map(String::as_str)
     }
 
-    /// Switches to the kernel's counters, if nothing has been observed yet.
+    /// Changes to the counters in /proc, because the source does not work. Nothing may have been
+    /// observed yet.
     fn count_by_proc(&mut self, why: String) -> &mut ByProc {
         self.unavailable_because.push(why);
         self.way = Way::Proc(ByProc::default());
@@ -157,7 +159,7 @@ impl Backend for Observer {
         }
     }
 
-    /// Passes on events; without BPF programs there are none.
+    /// Passes on switches and wake-ups. Only BPF programs report them.
     fn take_events(&mut self, take: &mut dyn FnMut(Event)) {
         if let Way::Bpf(bpf) = &mut self.way {
             bpf.take_events(take);

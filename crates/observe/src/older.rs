@@ -1,5 +1,5 @@
-//! Older children of observed processes: they are not observed, but may do all the work, such as
-//! those of a server that forks before it serves.
+//! Children that observed processes started before the observation. They are not observed, but may
+//! do all the work, as in a server that forks before it serves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,11 @@ use switchcost_record::observation::OlderChildren;
 
 use crate::subject::is_there;
 
-/// Maximum number of children that are read.
+/// Maximum number of children whose switches are read.
 const MOST: usize = 1024;
 
-/// Older children, with the kernel's count of the switches of each so far.
+/// Earlier children of the observed processes, with the kernel's count of switches of each at the
+/// start.
 #[derive(Debug, Default)]
 pub(crate) struct Older {
     parents: BTreeSet<u32>,
@@ -19,7 +20,7 @@ pub(crate) struct Older {
 }
 
 impl Older {
-    /// Finds the children of these processes, and their descendants.
+    /// Finds the children of the observed processes, and their descendants.
     pub(crate) fn new(root: &Root, observed: &[u32]) -> Older {
         let (mut older, mut ahead) = (Older::default(), observed.to_vec());
         while let Some(parent) = ahead.pop() {
@@ -36,8 +37,8 @@ impl Older {
         older
     }
 
-    /// Returns the children's switches since the start, without those of ended children; `None` if
-    /// there are no children.
+    /// Returns the number of switches of these children since the start, without those of ended
+    /// children; `None` if there are no children.
     pub(crate) fn since(&self, root: &Root) -> Option<OlderChildren> {
         let since = |(&child, &before): (&u32, &u64)| switches(root, child).saturating_sub(before);
         (!self.before.is_empty()).then(|| OlderChildren {
@@ -67,8 +68,8 @@ fn children(root: &Root, process: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Returns the switches of all threads of a process, by the kernel's own counters; 0 if the process
-/// has ended.
+/// Returns the number of switches of all threads of a process, by the kernel's own counters; 0 if
+/// the process has ended.
 fn switches(root: &Root, process: u32) -> u64 {
     let of_thread = |folder: String| -> u64 {
         let status = root.read(&format!("{folder}/status")).unwrap_or_default();

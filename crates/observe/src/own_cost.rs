@@ -1,7 +1,7 @@
-//! Measures the cost of the BPF programs by the kernel's own accounting.
+//! Measures the cost of the BPF programs by the kernel's accounting.
 //!
-//! The accounting is off unless requested, and takes two clock readings per call, so it is
-//! requested only for samples.
+//! The accounting is usually off, and takes two clock readings per call of a program, so it is
+//! turned on for samples only.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use aya::programs::ProgramFd;
 use aya::sys::{Stats, enable_stats};
 use switchcost_units::Nanos;
 
-/// Time of each second for which the accounting is on.
+/// Time in each second for which the accounting is on.
 const SAMPLED: Duration = Duration::from_millis(100);
 const EACH: Duration = Duration::from_secs(1);
 
@@ -33,15 +33,15 @@ struct Sample {
 }
 
 impl OwnCost {
-    /// Begins and ends samples of the run time of the BPF programs. `run_time` returns the
-    /// programs' time, and `switches` is the number of switches on all CPUs so far.
+    /// Begins and ends samples of the run time of the BPF programs. `run_time` returns the run time
+    /// so far in nanoseconds; `switches` is the number of switches on all CPUs so far.
     pub(crate) fn tick(&mut self, run_time: impl Fn() -> u64, switches: u64) {
         match &self.sample {
             Some(sample) if sample.began.elapsed() >= SAMPLED => self.end(run_time, switches),
             Some(_) => {}
             None if self.last.is_none_or(|last| last.elapsed() >= EACH) => {
                 self.last = Some(Instant::now());
-                // If the kernel keeps no accounts for this process, nothing is reported.
+                // If the kernel gives this process no accounts, no cost is reported.
                 self.sample = enable_stats(Stats::RunTime).ok().map(|accounts| Sample {
                     _accounts: accounts,
                     began: Instant::now(),
@@ -53,7 +53,7 @@ impl OwnCost {
         }
     }
 
-    /// Ends an open sample, however short.
+    /// Ends the current sample, if there is one, however short it is.
     pub(crate) fn end(&mut self, run_time: impl Fn() -> u64, switches: u64) {
         let Some(sample) = self.sample.take() else {
             return;
@@ -64,8 +64,8 @@ impl OwnCost {
     }
 }
 
-/// Returns the run time of the programs, in nanoseconds, for the time in which it was accounted
-/// for.
+/// Returns the run time of the programs in nanoseconds, for the time in which the kernel accounted
+/// it.
 pub(crate) fn run_time<'a>(programs: impl Iterator<Item = &'a ProgramFd>) -> u64 {
     programs
         .filter_map(|program| run_time_of(program.as_fd().as_raw_fd()).ok())

@@ -1,5 +1,5 @@
-//! Observes processes chosen by number or by name, until the last has ended; later processes of the
-//! same name are added.
+//! Observes processes that were chosen by ID or by name, until the last one has ended. Later
+//! processes of the same name are added.
 
 use std::collections::BTreeSet;
 
@@ -12,22 +12,22 @@ use crate::error::ObserveError;
 use crate::notice::Notice;
 use crate::subject::{SubjectError, name_of, processes_named, start_of};
 
-/// Times between searches for processes of a name: while a process with that name is alive, and
-/// while there is none.
+/// Time between two searches for processes of a name: while a process of that name is alive, and
+/// while none is.
 const EACH: [Nanos; 2] = [Nanos::seconds(1), Nanos::millis(100)];
 
 /// Observed processes, and their children.
 #[derive(Debug)]
 pub struct Processes {
-    /// Names whose processes are observed whenever they start; empty for processes given by number.
+    /// Names whose processes are observed whenever they start; empty for processes given by ID.
     names: Vec<String>,
     observed: Vec<Process>,
-    /// Whether all processes have ended, and others may start.
+    /// Whether all processes have ended, and later ones are awaited.
     are_gone: bool,
     looked_at: Nanos,
 }
 
-/// A process, identified by number and start time, because its number may be reused.
+/// A process, identified by its ID and its start time, because IDs are reused.
 #[derive(Debug)]
 struct Process {
     number: u32,
@@ -73,12 +73,13 @@ impl Processes {
         Ok(Processes::new(root, &found, names))
     }
 
-    /// Returns all processes so far, in the order in which they were named or appeared.
+    /// Returns the IDs of all processes so far, in the order in which they were named or appeared.
     pub fn numbers(&self) -> Vec<u32> {
         self.observed.iter().map(|process| process.number).collect()
     }
 
-    /// Whether there is something to observe, or may be again before the time is over.
+    /// Returns whether the observation goes on: whether a process lives, or another one may start
+    /// before the time is over.
     pub(crate) fn go_on(
         &mut self,
         root: &Root,
@@ -105,7 +106,7 @@ impl Processes {
         })
     }
 
-    /// Observes new processes with the names; returns whether any were found.
+    /// Observes new processes of the names. Returns whether any were found.
     fn look(
         &mut self,
         root: &Root,
@@ -118,7 +119,7 @@ impl Processes {
             .iter()
             .map(|process| (process.number, process.start))
             .collect();
-        // Children of the observed are observed anyway.
+        // Children of observed processes are already observed.
         let observed = backend.processes();
         let come: Vec<Process> = self
             .names

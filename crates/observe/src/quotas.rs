@@ -1,5 +1,5 @@
-//! Reads the limits on the CPU time of the observed tasks: how often their control groups used up a
-//! quota, and for how long this kept them from running.
+//! Reads the CPU quotas of the observed tasks: how often their control groups used a quota up, and
+//! for how long the tasks were throttled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,30 +7,31 @@ use switchcost_facts::{CpuThrottling, Root, cpu_groups, cpu_throttling};
 use switchcost_record::observation::Throttled;
 use switchcost_units::Nanos;
 
-/// Maximum number of control groups that are read.
+/// Maximum number of control groups whose statistics are read.
 const GROUPS: usize = 64;
-/// Maximum number of processes whose control groups are looked up each time.
+/// Maximum number of processes whose control groups are looked up at a time.
 const PROCESSES: usize = 64;
 /// Time between two reads.
 const EACH: Nanos = Nanos::millis(200);
 
-/// Statistics of control groups, as read first and as read last.
+/// Statistics of control groups at the first and at the last read.
 pub(crate) struct Quotas {
     began: Nanos,
     looked_at: Nanos,
     groups: BTreeMap<String, Group>,
-    /// Processes whose groups have been looked up.
+    /// Processes whose control groups have been looked up.
     known: BTreeSet<u32>,
-    /// Control group texts of processes so far: equal texts mean equal groups.
+    /// Texts of /proc/PID/cgroup so far. Equal texts mean equal groups.
     seen: BTreeSet<String>,
-    /// Number of the process with which the next lookup begins.
+    /// ID of the process at which the next lookup begins.
     next: u32,
 }
 
 struct Group {
     first: CpuThrottling,
     last: CpuThrottling,
-    /// Time after the start at which an observed process joined the group.
+    /// Time after the start at which an observed process joined the group; `None` if it may always
+    /// have been in it.
     joined: Option<Nanos>,
 }
 
@@ -49,8 +50,8 @@ impl Quotas {
         quotas
     }
 
-    /// Reads the statistics again, because a group may be gone by the end, and a process may move
-    /// to another one.
+    /// Reads the statistics again if 200 ms have passed. A group may be gone by the end, and a
+    /// process may move to another group.
     pub(crate) fn look(
         &mut self,
         root: &Root,
@@ -89,8 +90,8 @@ impl Quotas {
         }
     }
 
-    /// Looks up the groups of some processes; if there are many processes, of different ones each
-    /// time. A process that is examined for the first time may always have been in its group.
+    /// Looks up the control groups of some processes; of different ones each time if there are
+    /// many. A process that is looked up for the first time may always have been in its group.
     fn find(&mut self, root: &Root, processes: &BTreeSet<u32>, after: Nanos) {
         let later = processes.range(self.next..);
         for &process in later.chain(processes.range(..self.next)).take(PROCESSES) {

@@ -6,7 +6,8 @@ use switchcost_facts::{Root, relation};
 use switchcost_record::Relation;
 use switchcost_units::CpuId;
 
-/// Returns for each CPU its core and its last-level cache, each identified by the first CPU that has it.
+/// Returns the core and the last-level cache of each CPU. Both are identified by the first CPU that
+/// has them.
 pub(crate) fn relatives(cpus: &[CpuId]) -> BTreeMap<CpuId, (u32, u32)> {
     let root = Root::system();
     let mut firsts: BTreeMap<CpuId, (u32, u32)> = BTreeMap::new();

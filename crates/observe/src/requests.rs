@@ -1,5 +1,5 @@
-//! Counts the requests served during the observation: the number is given by the user, or printed
-//! by a command.
+//! Counts the requests that a service has served during the observation. The user gives the number,
+//! or a command prints it.
 
 use crate::error::ObserveError;
 
@@ -15,7 +15,7 @@ pub enum Requests {
     Counted(String),
 }
 
-/// Number of requests before the observation.
+/// Number of requests that had been served before the observation.
 pub(crate) struct Before {
     requests: Requests,
     before: u64,

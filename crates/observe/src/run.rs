@@ -18,26 +18,26 @@ use crate::quotas::Quotas;
 use crate::requests::Requests;
 use crate::target::Target;
 
-/// Time between checks for ended tasks: far shorter than the time to use up the slots of tasks.
+/// Time between two checks for ended tasks, which is far shorter than it takes to use up all slots.
 const TICK: Nanos = Nanos::millis(20);
 
-/// Time for counting requests after the user has stopped the observation.
+/// Longest time for counting requests after the user has stopped the observation.
 const COUNTED_WITHIN: Duration = Duration::from_millis(500);
 
-/// Settings of an observation.
+/// Settings of one observation.
 #[derive(Debug)]
 pub struct Task {
     /// Target of the observation.
     pub target: Target,
-    /// A command that runs during the observation and does not belong to the target: the
-    /// observation ends with it.
+    /// A command that runs during the observation but is not its target. The observation ends with
+    /// this command.
     pub companion: Option<Command>,
-    /// Duration of the observation; if `None`, it lasts until the targets end, or for the usual
-    /// duration if they do not end by themselves.
+    /// Duration of the observation. `None` means until the targets end, or the default duration if
+    /// they do not end by themselves.
     pub duration: Option<Nanos>,
     /// Whether the observation lasts until it is stopped.
     pub is_endless: bool,
-    /// Whether the time in the scheduler is requested.
+    /// Whether the time inside the scheduler was requested.
     pub wants_scheduler_time: bool,
     /// Source of the number of requests.
     pub requests: Requests,
@@ -48,10 +48,13 @@ pub trait Listener {
     /// Error of the listener.
     type Error: From<ObserveError>;
 
-    /// Whether the observation should end now.
+    /// Returns whether the observation should end now.
     fn should_stop(&self) -> bool;
 
-    /// Begins to watch, when counting has begun.
+    /// Is called when counting has begun.
+    ///
+    /// # Errors
+    /// Any error that should end the observation without a result.
     ///
     /// # Errors
     /// Any error that should end the observation without a result.
@@ -62,7 +65,10 @@ pub trait Listener {
     /// Takes a switch or wake-up, if these were requested.
     fn take(&mut self, event: Event);
 
-    /// Looks at the counts several times per second. `so_far` reads all counts.
+    /// Is called several times per second. `so_far` reads all counts.
+    ///
+    /// # Errors
+    /// Any error that should end the observation without a result.
     ///
     /// # Errors
     /// Any error that should end the observation without a result.
@@ -71,15 +77,19 @@ pub trait Listener {
         so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
     ) -> Result<(), Self::Error>;
 
-    /// Looks at the processes several times per second. `processes` returns the observed processes
-    /// that have not ended, as far as is known.
+    /// Is called several times per second, to look up facts about processes while they live.
+    /// `processes` returns the observed processes that have not ended, as far as is known.
     fn identify(&mut self, _processes: impl FnOnce() -> BTreeSet<u32>) {}
 
-    /// Takes a message for the user.
+    /// Shows a message to the user.
     fn notice(&mut self, notice: Notice);
 }
 
-/// Runs an observation; the kernel's files are read below `root`.
+/// Runs an observation. The kernel's files are read below `root`.
+///
+/// # Errors
+/// If no task can be observed, the command cannot be executed, or the counts cannot be read. Also
+/// errors of the listener.
 ///
 /// # Errors
 /// If no task can be observed, the command cannot be run, or the counts cannot be read; and errors
@@ -114,7 +124,7 @@ pub fn observe<B: Backend, L: Listener>(
         .usual_duration()
         .filter(|_| !is_endless && companion.is_none());
     let limit = duration.or(usual).unwrap_or(Nanos(u64::MAX));
-    // The backend may not know tasks that have not switched yet.
+    // The backend may not know a task that has not switched yet.
     let mut quotas = Quotas::begin(root, began.at, &(&backend.processes() | &target.numbers()));
     let mut moments = Moments::begin(began.at);
     loop {
@@ -159,7 +169,7 @@ pub fn observe<B: Backend, L: Listener>(
     }
     let throttled = quotas.end(root);
     let own_cpu_time = backend.own_cpu_time();
-    // The observation is kept even if the requests cannot be counted.
+    // If the requests cannot be counted, the observation is returned anyway.
     let ended = Instant::now();
     let is_late = || listener.should_stop() && ended.elapsed() > COUNTED_WITHIN;
     let requests = requests.end(&is_late).unwrap_or_else(|why| {
@@ -207,7 +217,7 @@ fn goes_on<L: Listener>(
     })
 }
 
-/// Whether a companion command has ended; a failure is reported.
+/// Returns whether the companion command has ended. Reports a failure of the command.
 fn has_ended<L: Listener>(command: &mut Command, listener: &mut L) -> bool {
     let status = command.take_end();
     if let Some(status) = status.filter(|status| !status.success()) {
@@ -224,15 +234,15 @@ fn extensions_between(((granted, yielded), now): ((u64, u64), (u64, u64))) -> Sl
     }
 }
 
-/// Start of the observation, and CPU time of this process up to the start.
+/// Start of the observation, and the CPU time that this process had used before.
 struct Began {
     at: Nanos,
     cpu: Nanos,
 }
 
 impl Began {
-    /// Completes the counts of a backend: starts of waits become relative to the window, and the
-    /// CPU time used is added.
+    /// Completes the counts of a backend: makes the starts of waits relative to the window, and
+    /// adds the CPU time of this process.
     fn complete(&self, counted: Observation, own_cpu_time: Nanos) -> Observation {
         let user_ns = own_cpu_time.saturating_sub(self.cpu);
         Observation {

@@ -9,13 +9,13 @@ use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 const LIMIT: u32 = 512;
 const ROUNDED_TO: u32 = 32;
 
-/// Number of BPF's frame pointer, r10: the highest address of the function's stack.
+/// Number of the frame pointer r10 of BPF, which is the highest address of a function's stack.
 const FRAME: u8 = 10;
 const CALL: u8 = 0x85;
 const MOVE: u8 = 0xbf;
 const ADD: u8 = 0x07;
 
-/// Stack and calls of a function.
+/// Stack size and called functions of a function.
 #[derive(Default)]
 struct Function {
     depth: u32,
@@ -41,8 +41,8 @@ impl Instruction {
         }
     }
 
-    /// Returns the stack depth of a load or store, or of an address computed from a frame pointer
-    /// that the instruction `before` has copied.
+    /// Returns the stack depth, in bytes, of a load or store, or of an address that is computed
+    /// from the copy of the frame pointer made by the instruction `before`.
     fn depth(&self, before: Option<&Instruction>) -> u32 {
         let is_address =
             before.is_some_and(|b| b.code == MOVE && b.source == FRAME && b.target == self.target);
@@ -96,8 +96,8 @@ fn functions(object: &[u8]) -> BTreeMap<String, Function> {
     text.filter_map(function).collect()
 }
 
-/// Returns the deepest stack of a function with the functions that it calls, as the kernel computes
-/// it.
+/// Returns the stack depth of a function including the functions that it calls, as the kernel
+/// computes it.
 fn deepest(functions: &BTreeMap<String, Function>, name: &str) -> u32 {
     let function = &functions[name];
     let below = function

@@ -1,7 +1,7 @@
-//! Samples stacks of the observed tasks at one of every N switches, by a separate BPF program.
+//! Samples the stacks of observed tasks at one of every N switches, with a separate BPF program.
 //!
-//! Addresses are converted to places in files immediately, while the processes live; functions are
-//! looked up later, if symbols are known.
+//! Addresses are converted to places in files immediately, while the processes live. Names of
+//! functions are looked up later, if symbols are known.
 
 mod layout;
 mod mappings;
@@ -23,14 +23,14 @@ use sums::Sums;
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stacks.bpf.o"));
 
-/// Time between two reads of the number of samples.
+/// Time between two adjustments of the sampling rate.
 const EACH: Duration = Duration::from_millis(100);
 
-/// Initial number of switches per sample, until the rate is known: with it, even the fastest
-/// programs fit the buffer between two reads.
+/// Number of switches per sample at the start, when the rate of switches is not known. It is so
+/// large that even the fastest programs do not fill the buffer between two reads.
 const FIRST: u64 = 16;
 
-/// A sampler that works until it is dropped.
+/// A sampler of stacks, which works until it is dropped.
 pub(crate) struct Stacks {
     ebpf: Ebpf,
     control: Array<MapData, Control>,
@@ -43,7 +43,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// Starts to sample this many switches per second; no task is sampled yet.
+    /// Loads the sampler for this many switches per second. No task is sampled yet.
     pub(crate) fn start(per_second: u32) -> Result<Stacks, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
@@ -91,7 +91,7 @@ impl Stacks {
     pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) {
         for process in processes {
             if self.known.insert(process) {
-                // Processes without room have no samples.
+                // A process for which the map has no room has no samples.
                 let _ = self.processes.insert(process, 1, 0);
             }
         }
@@ -102,8 +102,8 @@ impl Stacks {
         self.change(|control| control[1] = 1);
     }
 
-    /// Collects the samples, and limits their rate to the requested one. Must be called several
-    /// times per second with the live observed processes.
+    /// Collects the samples, and adjusts the rate to the requested one. Must be called several
+    /// times per second. `processes` returns the live observed processes.
     pub(crate) fn tick(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
         self.take();
         let Some(every) = self.rate.look() else {
@@ -112,7 +112,7 @@ impl Stacks {
         self.change(|control| control[0] = every);
         let alive = processes();
         for gone in self.known.difference(&alive) {
-            // The kernel may give the number to another process.
+            // The kernel may give this process ID to another process.
             let _ = self.processes.remove(gone);
             self.sums.forget(*gone);
         }
@@ -135,7 +135,7 @@ impl Stacks {
         let _ = self.control.set(0, control, 0);
     }
 
-    /// Returns the BPF programs, whose run time is a cost of the observation.
+    /// Returns the loaded BPF programs. Their run time is a cost of the observation.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
         self.ebpf
             .programs()
@@ -150,7 +150,7 @@ impl Stacks {
     }
 }
 
-/// Number of switches per sample that keeps the requested rate.
+/// Controls the number of switches per sample so that the requested rate is kept.
 struct Rate {
     per_second: u64,
     every: u64,
@@ -168,7 +168,7 @@ impl Rate {
         }
     }
 
-    /// Returns the new number of switches per sample, if it is time for one.
+    /// Returns the new number of switches per sample, if an adjustment is due.
     fn look(&mut self) -> Option<u64> {
         let elapsed = self.since.elapsed();
         let are_many = self.taken > self.per_second;
@@ -181,7 +181,8 @@ impl Rate {
     }
 }
 
-/// Returns the number of switches per sample that would have given the requested rate.
+/// Returns the number of switches per sample that would have given the requested rate. `taken`
+/// samples were taken in `elapsed`, one at every `every` switches.
 fn next(every: u64, taken: u64, per_second: u64, elapsed: Duration) -> u64 {
     let wanted = (per_second as f64 * elapsed.as_secs_f64()).max(1.0);
     ((every as f64 * taken as f64 / wanted).round() as u64)

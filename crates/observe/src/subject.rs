@@ -4,44 +4,45 @@ use std::collections::BTreeSet;
 
 use switchcost_facts::{Root, Unreadable};
 
-/// Folders of control groups: of version 2 alone, of version 2 next to version 1, and of `cpu` of
-/// version 1.
+/// Folders of control groups: of version 2 alone, of version 2 beside version 1, and of the `cpu`
+/// controller of version 1.
 const CONTROL_GROUPS: [&str; 3] = [
     "/sys/fs/cgroup",
     "/sys/fs/cgroup/unified",
     "/sys/fs/cgroup/cpu",
 ];
 
-/// Files with the threads of a control group: of version 2, and of version 1. Groups of single threads list no processes.
+/// Names of the file that lists the threads of a control group, in version 2 and in version 1.
+/// Groups of single threads list no processes.
 const THREADS: [&str; 2] = ["cgroup.threads", "tasks"];
 
 /// Why no task can be observed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
-    /// The folder is not a control group.
+    /// The folder is not that of a control group.
     #[error(
         "no control group {0}: {1}; name a folder below /sys/fs/cgroup with a file cgroup.procs, as systemd-cgls lists them"
     )]
     NoGroup(String, String),
-    /// No process has this number.
+    /// No process has this ID.
     #[error("no process with PID {0}; list processes with ps -e")]
     NoProcess(u32),
     /// No process has this name.
     #[error("no process named '{0}' runs; list names with ps -e -o comm")]
     NoName(String),
-    /// The number belongs to a thread that is not the first of its process.
+    /// The ID belongs to a thread that is not the first of its process.
     #[error("{thread} is a thread of process {process} ({name}), not a process; use -p {process}")]
     Thread {
-        /// Number of the thread.
+        /// ID of the thread.
         thread: u32,
         /// ID of the thread's process.
         process: u32,
-        /// Name of the process; hostile text until escaped.
+        /// Name of the process. Untrusted: escape it before display.
         name: String,
     },
 }
 
-/// Returns the folder of a control group, named in full or relative to the system's.
+/// Returns the folder of a control group. `name` is a full path, or a path below the common folder.
 pub(crate) fn folder_of_group(root: &Root, name: &str) -> Result<String, SubjectError> {
     let below = CONTROL_GROUPS
         .iter()
@@ -55,16 +56,16 @@ pub(crate) fn folder_of_group(root: &Root, name: &str) -> Result<String, Subject
         .ok_or_else(|| SubjectError::NoGroup(name.to_owned(), why()))
 }
 
-/// Identity of a control group for BPF programs.
+/// Identity of a control group as BPF programs know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupId {
-    /// Number of the group's folder.
+    /// Inode of the group's folder.
     pub(crate) number: u64,
-    /// Number of the group's hierarchy; 0 for version 2.
+    /// ID of the group's hierarchy; 0 for version 2.
     pub(crate) hierarchy: u64,
 }
 
-/// Returns the identity of a control group; `None` if it is not known.
+/// Returns the identity of a control group; `None` if it cannot be found out.
 pub(crate) fn id_of_group(root: &Root, folder: &str) -> Option<GroupId> {
     Some(GroupId {
         number: number_of_group(root, folder).filter(|_| root.is_system())?,
@@ -72,8 +73,8 @@ pub(crate) fn id_of_group(root: &Root, folder: &str) -> Option<GroupId> {
     })
 }
 
-/// Returns the number of the folder: a group that is created again under the same name has another
-/// number.
+/// Returns the inode of a control group's folder; `None` if there is no such folder. A group that
+/// is created again under the same name has another inode.
 pub(crate) fn number_of_group(root: &Root, folder: &str) -> Option<u64> {
     root.number(folder)
 }
@@ -105,7 +106,7 @@ fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
         "cgroup" => {}
         _ => return None,
     }
-    // Hierarchies of version 1 are distinguished by their controllers, or by a name.
+    // A hierarchy of version 1 is identified by its controllers, or by its name.
     let own = root.read("/proc/self/cgroup").ok()?;
     let is_it = |controllers: &str| {
         let has = |one: &str| options.split(',').any(|option| option == one);
@@ -119,7 +120,7 @@ fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
     own.lines().find_map(number)
 }
 
-/// Returns the present threads of a control group and of its descendants. Groups that disappear
+/// Returns the threads that are now in a control group or its descendants. Groups that disappear
 /// during the search are left out.
 pub(crate) fn threads_of_group(root: &Root, folder: &str) -> Result<BTreeSet<u32>, SubjectError> {
     let gone = |why: Unreadable| SubjectError::NoGroup(folder.to_owned(), why.to_string());
@@ -141,7 +142,7 @@ pub(crate) fn threads_of_group(root: &Root, folder: &str) -> Result<BTreeSet<u32
     Ok(threads)
 }
 
-/// Returns the process of a thread; `None` if there is no such thread.
+/// Returns the process ID of a thread; `None` if there is no such thread.
 pub(crate) fn process_of(root: &Root, thread: u32) -> Option<u32> {
     let status = root.read(&format!("/proc/{thread}/status")).ok()?;
     status
@@ -152,7 +153,7 @@ pub(crate) fn process_of(root: &Root, thread: u32) -> Option<u32> {
         .ok()
 }
 
-/// Whether a process is alive: at least one of its threads must be, because the first may end
+/// Whether a process is alive: whether one of its threads is, because the first thread may end
 /// before the others. A zombie is not alive.
 pub(crate) fn is_there(root: &Root, process: u32) -> bool {
     start_of(root, process).is_some()
@@ -163,8 +164,8 @@ pub(crate) fn is_thread_there(root: &Root, thread: u32) -> bool {
     fields_of(root, &format!("/proc/{thread}")).is_some_and(|fields| is_alive(&fields))
 }
 
-/// Returns the start of a live process, in ticks of the kernel's clock: another process with the
-/// same number has another start.
+/// Returns the start time of a live process in ticks since boot; `None` if it has ended. Another
+/// process with the same ID has another start time.
 pub(crate) fn start_of(root: &Root, process: u32) -> Option<u64> {
     let own = fields_of(root, &format!("/proc/{process}"))?;
     let folder = format!("/proc/{process}/task");
@@ -185,17 +186,19 @@ fn is_alive(fields: &[String]) -> bool {
     !fields[0].starts_with(['Z', 'X'])
 }
 
-/// Returns the fields of a stat file after the name, which may contain anything; at least one.
+/// Returns the fields of a stat file after the name, which may contain anything; `None` if there is
+/// no such file. There is at least one field.
 fn fields_of(root: &Root, folder: &str) -> Option<Vec<String>> {
     let stat = root.read(&format!("{folder}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
     Some(fields.split(' ').map(str::to_owned).collect())
 }
 
-/// Number of bytes of a name that the kernel stores.
+/// Number of bytes of a name that the kernel stores, without the terminating zero.
 const KEPT: usize = 15;
 
-/// Returns the live processes of a name, like pgrep -x, without this one. Names are compared as far as the kernel stores them.
+/// Returns the live processes that have a name, as `pgrep -x` does, without this process. Names are
+/// compared as far as the kernel stores them.
 pub(crate) fn processes_named(root: &Root, name: &str) -> Result<Vec<u32>, SubjectError> {
     let kept = |name: &str| name.as_bytes()[..name.len().min(KEPT)].to_owned();
     let numbers = root
@@ -215,7 +218,7 @@ pub(crate) fn processes_named(root: &Root, name: &str) -> Result<Vec<u32>, Subje
     }
 }
 
-/// Returns the name of a process; empty if it has ended.
+/// Returns the name of a process; empty if the process has ended.
 pub(crate) fn name_of(root: &Root, process: u32) -> String {
     root.read(&format!("/proc/{process}/comm"))
         .unwrap_or_default()
@@ -223,7 +226,7 @@ pub(crate) fn name_of(root: &Root, process: u32) -> String {
         .to_owned()
 }
 
-/// Returns a name as the kernel stores it.
+/// Returns a name as the kernel stores it: cut, and ended by zeros.
 pub(crate) fn name_in_kernel(name: &[u8]) -> [u8; 16] {
     let mut kept = [0; 16];
     kept.iter_mut()

@@ -1,5 +1,5 @@
-//! Sums up the counts of tasks: one group for the live threads of one name in a process, and one
-//! for all ended processes of a name.
+//! Adds up the counts of tasks. Live threads of one process that have the same name are a group,
+//! and so are all ended tasks with the same name.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,14 @@ use syscalls::Sysno;
 use crate::layout::{self, KERNEL_THREAD, Neighbour, Task, process, task_state};
 use crate::memory::Memory;
 
-/// Maximum number of groups of tasks; all others form one more group. Names are arbitrary, and there may be any number of them.
+/// Maximum number of groups of tasks. All others are one more group, because names are arbitrary
+/// and there may be any number of them.
 const GROUPS: usize = 8192;
 
 /// Name of the group of all remaining tasks.
 const OTHERS: &str = "(others)";
 
-/// Name of the Go runtime in the record.
+/// Name that the record uses for the Go runtime.
 const GO: &str = "Go";
 
 /// Identity of a group of tasks.
@@ -30,7 +31,7 @@ pub(crate) struct Key {
     pub(crate) is_kernel: bool,
 }
 
-/// Sums of live tasks by process and name, and of ended processes by name.
+/// Counts of live tasks by process and name, and of ended tasks by name.
 #[derive(Clone, Default)]
 pub(crate) struct Sums {
     groups: BTreeMap<Key, Tasks>,
@@ -38,12 +39,12 @@ pub(crate) struct Sums {
     pairs: BTreeMap<(u32, u32), Pair>,
     waits: BTreeMap<u32, Waits>,
     pub(crate) lost_pairs: u64,
-    /// Switches whose reason this program does not know.
+    /// Number of switches for reasons that this program does not know.
     pub(crate) lost_causes: u64,
 }
 
 impl Sums {
-    /// Adds a task with its hardware counters, at a time of the kernel's clock.
+    /// Adds the counts of a task and of its hardware counters, as of time `now`.
     pub(crate) fn add(
         &mut self,
         task: &Task,
@@ -109,7 +110,7 @@ impl Sums {
         }
     }
 
-    /// Discards the hardware counters of all tasks.
+    /// Discards the sums of hardware counters of all tasks.
     pub(crate) fn forget_counted(&mut self) {
         self.groups
             .values_mut()
@@ -137,8 +138,8 @@ impl Sums {
         }
     }
 
-    /// Returns the waits of a process. Processes beyond the limit share one entry, under a number
-    /// that no process has.
+    /// Returns the sums of waits of a process. Processes beyond the limit share one entry, whose
+    /// number no process has.
     fn waits_of(&mut self, process: u32) -> &mut Waits {
         let has_room = self.waits.len() < GROUPS || self.waits.contains_key(&process);
         let process = if has_room { process } else { process::NONE };
@@ -152,7 +153,7 @@ impl Sums {
         })
     }
 
-    /// Stores the name of a process. The number of an ended process may be used again.
+    /// Stores the name of a process. A live process replaces an ended one of the same ID.
     fn keep_name(&mut self, process: u32, has_ended: bool, name: &str) {
         let has_room = self.names.len() < GROUPS;
         match self.names.get_mut(&process) {
@@ -164,7 +165,7 @@ impl Sums {
         }
     }
 
-    /// Adds the effect of another task on a process.
+    /// Adds the effect of another process on a process.
     pub(crate) fn add_neighbour(&mut self, process: u32, neighbour: &Neighbour) {
         let key = (process, neighbour.process);
         let events = neighbour.runs + neighbour.preempted + neighbour.woke + neighbour.kept_waiting;
@@ -183,7 +184,7 @@ impl Sums {
             kept_waiting_ns: Nanos(0),
             kept_waiting: 0,
         });
-        // Each task has the latest name: a program had another one before its exec.
+        // The two have their latest names: a program may have had another name before its exec.
         if events > events_of(sum) {
             sum.name = String::from_utf8_lossy(trim_at_zero(&neighbour.name)).into_owned();
         }
@@ -195,14 +196,14 @@ impl Sums {
         sum.kept_waiting += neighbour.kept_waiting;
     }
 
-    /// Keeps the pairs with the most events; the events of the others are counted as lost.
+    /// Keeps the pairs with the most events. Events of all others are counted as lost.
     fn drop_light_pairs(&mut self) {
         let mut sorted: Vec<u64> = self.pairs.values().map(events_of).collect();
         sorted.sort_unstable_by_key(|&events| std::cmp::Reverse(events));
         let Some(&least) = sorted.get(GROUPS) else {
             return;
         };
-        // Among pairs equal to the first dropped one, some have room.
+        // Some of the pairs that have as many events as the first dropped one fit.
         let mut room = GROUPS - sorted.partition_point(|&events| events > least);
         let (lost, mut dropped) = (&mut self.lost_pairs, Vec::new());
         self.pairs.retain(|_, pair| {
@@ -219,7 +220,7 @@ impl Sums {
         }
     }
 
-    /// Returns all pairs, those with the longest times first.
+    /// Returns all pairs of processes, those with the longest times first.
     pub(crate) fn take_pairs(&mut self) -> Vec<Pair> {
         self.drop_light_pairs();
         let mut pairs: Vec<Pair> = std::mem::take(&mut self.pairs).into_values().collect();
@@ -230,7 +231,7 @@ impl Sums {
         pairs
     }
 
-    /// Returns the waits for a CPU during which no recorded process had that CPU.
+    /// Returns the waits for a CPU during which no recorded process had the CPU.
     pub(crate) fn take_waits(&mut self) -> Vec<Waits> {
         let mut waits: Vec<Waits> = std::mem::take(&mut self.waits).into_values().collect();
         for each in &mut waits {
@@ -239,7 +240,7 @@ impl Sums {
         waits
     }
 
-    /// Returns all tasks, those with the most switches first.
+    /// Returns all groups of tasks, those with the most switches first.
     pub(crate) fn into_tasks(self) -> Vec<Tasks> {
         let mut tasks: Vec<Tasks> = self.groups.into_values().collect();
         for each in &mut tasks {
@@ -251,12 +252,12 @@ impl Sums {
     }
 }
 
-/// Returns the number of events between a process and an observed one.
+/// Returns the number of events of a pair.
 fn events_of(pair: &Pair) -> u64 {
     pair.runs + pair.preempted + pair.woke + pair.kept_waiting
 }
 
-/// Adds a cause; returns the number of its switches that are not reported because their reason is
+/// Adds a cause. Returns the number of its switches that cannot be reported, because its reason is
 /// unknown.
 fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
     let Some(why) = Why::from_repr(cause.reason) else {
@@ -299,10 +300,10 @@ use syscalls::arm::Sysno as CompatSysno;
 #[cfg(not(target_arch = "aarch64"))]
 use syscalls::x86::Sysno as CompatSysno;
 
-/// First number of system calls that only the x32 ABI has.
+/// First number of the system calls that only the x32 ABI has.
 const X32_OWN: u32 = 512;
 
-/// Returns the name of a system call by its ABI's table; its number if it has none.
+/// Returns the name of a system call according to its ABI, or its number if it has no name.
 pub(crate) fn name_of_call(call: u32) -> String {
     let number = call & !(layout::entry::COMPAT | layout::entry::X32);
     let (name, abi) = if call & layout::entry::COMPAT != 0 {
@@ -336,7 +337,7 @@ pub(crate) fn empty(key: Key) -> Tasks {
     }
 }
 
-/// Returns a name of the kernel up to its terminating zero.
+/// Returns the bytes of a kernel's name before its terminating zero.
 pub(crate) fn trim_at_zero(name: &[u8]) -> &[u8] {
     &name[..name
         .iter()

@@ -1,4 +1,4 @@
-//! The mapped tables of the BPF program, which are read without system calls.
+//! The tables of the BPF program, mapped into this process and read without system calls.
 
 use std::io;
 use std::mem::offset_of;
@@ -16,8 +16,8 @@ use crate::layout::{
 };
 use crate::totals::Totals;
 
-/// Index of the word of a task whose upper half is the process number; the indices of other words
-/// follow.
+/// Index of the word of a task that has the process ID in its upper half. The indices of other
+/// words follow.
 const TGID: usize = 0;
 const FLAGS: usize = offset_of!(Task, flags) / 8;
 const ON_SINCE: usize = offset_of!(Task, on_since) / 8;
@@ -34,9 +34,10 @@ pub(crate) struct Tables {
     cpus: SharedFile,
     marks: SharedFile,
     control: SharedFile,
-    /// Table with the scheduler's times.
+    /// Times inside the scheduler, by CPU; `None` if they are not measured.
     in_scheduler: Option<SharedFile>,
-    /// Tables with the sums of hardware counters, and with the counters' state on each CPU.
+    /// Sums of hardware counters by task, and the state of the counters by CPU; `None` if they are
+    /// not counted.
     counted: Option<(SharedFile, SharedFile)>,
 }
 
@@ -62,8 +63,8 @@ impl Tables {
         })
     }
 
-    /// Reads a task. The kernel continues to write, so the sums of a running task may be from
-    /// slightly different times.
+    /// Reads the counts of a task. The kernel continues to write, so the counts of a running task
+    /// may be from slightly different moments.
     pub(crate) fn task(&self, slot: usize) -> Task {
         let mut words = [0; TASK_WORDS];
         copy(
@@ -73,28 +74,28 @@ impl Tables {
         Task::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
     }
 
-    /// Returns the state of a task's slot without reading the whole slot.
+    /// Returns the state of a task's slot, reading only one word.
     pub(crate) fn state(&self, slot: usize) -> u32 {
-        // The state is the upper half of the second word.
+        // The state is the upper half of the slot's second word.
         (self.tasks.u64s()[slot * TASK_WORDS + 1].load(Relaxed) >> 32) as u32
     }
 
-    /// Returns the process of a slot whose task is alive and not the kernel's. Only a part of the
-    /// slot is read, because with many tasks full reads would dominate the observer's time.
+    /// Returns the process of a slot whose task is alive and not a kernel thread. Reads only a part
+    /// of the slot: with many tasks, full reads would take most of the observer's time.
     pub(crate) fn process(&self, slot: usize) -> Option<u32> {
         let is_it = self.state(slot) == task_state::IN_USE
             && self.word(slot, FLAGS) as u32 & KERNEL_THREAD == 0;
         is_it.then(|| (self.word(slot, TGID) >> 32) as u32)
     }
 
-    /// Returns the process of a slot whose task has switched: a process that has just started still
+    /// Returns the process of a slot whose task has switched. A process that has just started still
     /// has its parent's memory.
     pub(crate) fn process_that_switched(&self, slot: usize) -> Option<u32> {
         let has_switched = || self.word(slot, ON_SINCE) + self.word(slot, OFF_SINCE) > 0;
         self.process(slot).filter(|_| has_switched())
     }
 
-    /// Whether the task of a slot has not left a CPU since it was first observed.
+    /// Whether the task of a slot has not left its CPU since it was first observed.
     pub(crate) fn has_left_none(&self, slot: usize) -> bool {
         self.word(slot, VOLUNTARY) + self.word(slot, INVOLUNTARY) == 0
     }
@@ -103,7 +104,7 @@ impl Tables {
         self.tasks.u64s()[slot * TASK_WORDS + at].load(Relaxed)
     }
 
-    /// Reads the sums of the task in a slot, without reading the whole slot.
+    /// Reads the totals of the task in a slot, without the rest of the slot.
     pub(crate) fn totals(&self, slot: usize) -> Totals {
         let word = |at| self.word(slot, at);
         Totals {
@@ -114,12 +115,12 @@ impl Tables {
         }
     }
 
-    /// Sets the time from which a CPU that has not switched yet is counted.
+    /// Sets the time from which the busy or idle time of a CPU that has not switched yet counts.
     pub(crate) fn begin(&self, cpu: usize, now: Nanos) {
         self.cpus.u64s()[cpu * CPU_WORDS + SINCE].store(now.0, Relaxed);
     }
 
-    /// Resets a slot of the table of tasks.
+    /// Sets all words of a task's slot to 0.
     pub(crate) fn clear(&self, slot: usize) {
         for word in &self.tasks.u64s()[slot * TASK_WORDS..][..TASK_WORDS] {
             word.store(0, Relaxed);
@@ -132,7 +133,7 @@ impl Tables {
         }
     }
 
-    /// Reads the counters of a task's time slices; `None` if nothing is counted.
+    /// Reads the sums of hardware counters of a task; `None` if they are not counted.
     pub(crate) fn counted(&self, slot: usize) -> Option<Counted> {
         let mut words = [0; COUNTED_WORDS];
         let (tasks, _) = self.counted.as_ref()?;
@@ -143,7 +144,8 @@ impl Tables {
         Some(Counted::read_from_bytes(words.as_bytes()).expect("as many bytes as it has"))
     }
 
-    /// Returns the number of readings of a CPU's counters that cover only part of the time.
+    /// Returns the number of readings of a CPU's counters that were discarded because the counters
+    /// had not counted all the time.
     pub(crate) fn refused_readings(&self, cpu: usize) -> u64 {
         let of_cpu = |(_, cpus): &(SharedFile, SharedFile)| {
             cpus.u64s()[cpu * COUNTING_WORDS + REFUSED].load(Relaxed)
@@ -160,8 +162,7 @@ impl Tables {
         Cpu::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
     }
 
-    /// Returns the first mark (recorded moment) of a CPU at or after a time; `None` if there is
-    /// none.
+    /// Returns the first recorded moment of a CPU at or after a time; `None` if there is none.
     pub(crate) fn first_mark(&self, cpu: usize, moment: Nanos) -> Option<Mark> {
         let mut words = [0; MARKS_WORDS];
         let all = self.marks.u64s().get(cpu * MARKS_WORDS..)?;
@@ -171,7 +172,7 @@ impl Tables {
         since.min_by_key(|mark| mark.at)
     }
 
-    /// Reads the scheduler's times on a CPU; `None` if they are not measured.
+    /// Reads the times inside the scheduler on a CPU; `None` if they are not measured.
     pub(crate) fn scheduler_time(&self, cpu: usize) -> Option<InScheduler> {
         let mut words = [0; IN_SCHEDULER_WORDS];
         copy(

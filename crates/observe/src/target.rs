@@ -1,4 +1,4 @@
-//! Converts the user's words to tasks, and detects the end of the target.
+//! Converts what the user names to tasks, and detects the end of the target.
 
 use std::collections::BTreeSet;
 
@@ -18,21 +18,21 @@ use crate::subject::{
     threads_of_group,
 };
 
-/// Duration of the observation of targets that never end by themselves.
+/// Default duration of an observation whose target does not end by itself.
 const USUAL: Nanos = Nanos::seconds(10);
 
-/// Time between searches for new tasks of a control group. Children of the observed tasks are
-/// observed in any case.
+/// Time between two searches for new tasks of a control group. Children of observed tasks are
+/// observed anyway.
 const EACH: Nanos = Nanos::millis(100);
 
-/// Tasks to be observed.
+/// The tasks to be observed.
 #[derive(Debug)]
 pub enum Target {
-    /// A command, started when everything is ready, with all its descendants.
+    /// A command, with all its descendants. It is started when everything is ready.
     Command(Command),
     /// Processes and their children.
     Processes(Processes),
-    /// Threads of a control group and of its descendants.
+    /// Threads of a control group and its descendants.
     Group(Group),
     /// All tasks of the machine are observed.
     All,
@@ -43,7 +43,7 @@ pub enum Target {
 pub struct Group {
     name: String,
     folder: String,
-    /// Number of the control group's folder.
+    /// Inode of the control group's folder; `None` if the group was removed.
     number: Option<u64>,
     known: BTreeSet<u32>,
     is_gone: bool,
@@ -51,7 +51,10 @@ pub struct Group {
 }
 
 impl Target {
-    /// Returns the target of live processes.
+    /// Returns the target for live processes, given by their IDs.
+    ///
+    /// # Errors
+    /// If a process is not alive, or an ID is that of a thread of another process.
     ///
     /// # Errors
     /// If one is not alive, or is a thread of another process.
@@ -72,7 +75,10 @@ impl Target {
         Ok(Target::Processes(Processes::new(root, &numbers, &[])))
     }
 
-    /// Returns the target of live and future processes with these names.
+    /// Returns the target for all live and future processes with these names.
+    ///
+    /// # Errors
+    /// If no live process has one of the names.
     ///
     /// # Errors
     /// If there is none with one of the names.
@@ -80,7 +86,11 @@ impl Target {
         Processes::named(root, names).map(Target::Processes)
     }
 
-    /// Returns the target of a control group, given by its folder or by its path below the common one.
+    /// Returns the target for a control group. `name` is a full path, or a path below the common
+    /// folder.
+    ///
+    /// # Errors
+    /// If there is no such control group.
     ///
     /// # Errors
     /// If there is none with that name.
@@ -96,12 +106,12 @@ impl Target {
         }))
     }
 
-    /// Returns the usual duration for a target that does not end by itself.
+    /// Returns the default duration; `None` for a target that ends by itself.
     pub fn usual_duration(&self) -> Option<Nanos> {
         matches!(self, Target::Group(_) | Target::All).then_some(USUAL)
     }
 
-    /// Begins the observation of the target: starts the command, if it is one.
+    /// Begins to observe the target. A command is started.
     pub(crate) fn begin(
         &mut self,
         root: &Root,
@@ -116,8 +126,8 @@ impl Target {
         Ok(())
     }
 
-    /// Whether there is still something to observe. New tasks of a control group are observed from
-    /// this call on.
+    /// Returns whether there is still something to observe. New tasks of a control group are
+    /// observed from this call on.
     pub(crate) fn go_on(
         &mut self,
         root: &Root,
@@ -134,7 +144,8 @@ impl Target {
         }
     }
 
-    /// Returns the processes given by number, whether they have switched or not.
+    /// Returns the IDs by which the target was named or found, whether or not these tasks have
+    /// switched; empty for the whole machine.
     pub(crate) fn numbers(&self) -> BTreeSet<u32> {
         match self {
             Target::Command(command) => command.process().into_iter().collect(),
@@ -144,7 +155,7 @@ impl Target {
         }
     }
 
-    /// Returns the present children of processes given by number.
+    /// Returns the children that the processes have at present.
     pub(crate) fn older_children(&self, root: &Root) -> Older {
         match self {
             Target::Processes(processes) => Older::new(root, &processes.numbers()),
@@ -170,8 +181,8 @@ impl Group {
         self.add(&self.known, backend)
     }
 
-    /// Checks the group. After a group is removed, it has no threads, and their counts are
-    /// complete. A group that is created again under the same name is another group.
+    /// Looks for new threads of the group, and detects its removal. A group that is created again
+    /// under the same name is another group.
     fn look(
         &mut self,
         root: &Root,
@@ -221,7 +232,7 @@ impl Group {
     }
 }
 
-/// Removes the observer, which may be in the group that it observes.
+/// Removes the threads of the observer, which may be in the group that it observes.
 fn exclude_observer(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
     let own = root.names(&format!("/proc/{}/task", std::process::id()));
     let own: BTreeSet<u32> = own
@@ -232,8 +243,8 @@ fn exclude_observer(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
     threads
 }
 
-/// Decides whether to continue after the command has ended while its descendants, such as a daemon,
-/// still live. They are observed further if the user gave a duration.
+/// Decides what happens when the command has ended but its descendants, such as a daemon, still
+/// live. They are observed further if the user gave a duration.
 fn command_goes_on(
     command: &mut Command,
     root: &Root,

@@ -1,15 +1,15 @@
 use switchcost_units::Nanos;
 
-/// Sums over all observed tasks, including ended ones.
+/// Sums over all observed tasks, including those that have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Number of voluntary switches.
     pub voluntary: u64,
-    /// Number of involuntary switches, including calls of sched_yield.
+    /// Number of involuntary switches, including those by sched_yield.
     pub involuntary: u64,
     /// Time on a CPU, by the kernel's own account.
     pub run: Nanos,
-    /// Time runnable and waiting for a CPU, counting finished waits.
+    /// Time for which tasks were runnable but waited for a CPU, in waits that have ended.
     pub wait: Nanos,
 }
 

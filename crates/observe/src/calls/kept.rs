@@ -1,4 +1,4 @@
-//! Stores the traced calls of whole slices, in bounded memory.
+//! Stores the traced calls of whole slices in bounded memory.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,12 +13,12 @@ use crate::sums::name_of_call;
 pub(super) const MOST: usize = 3 * SLICE;
 /// Maximum number of calls that are traced in one slice.
 pub(super) const SLICE: usize = 1 << 17;
-/// Maximum number of different call sites with results.
+/// Maximum number of different call sites for which results are stored.
 const SITES: usize = 1 << 16;
 
-/// Largest result that is stored exactly.
+/// Largest result of a call that is stored exactly.
 const EXACT: i64 = 64;
-/// Number of steps per doubling of larger results.
+/// Number of steps per doubling to which larger results are rounded.
 const STEPS: i64 = 8;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(super) struct Kept {
 
 type SiteKey = (u16, u32, i64, bool, u16);
 
-/// The slice of the window that is traced now.
+/// The slice that is being traced.
 struct Open {
     began: Nanos,
     room: usize,
@@ -45,7 +45,7 @@ struct Thread {
 }
 
 impl Kept {
-    /// Begins a traced slice of the observation, with at most `room` calls.
+    /// Begins a slice. `room` is the maximum number of its calls.
     pub(super) fn begin(&mut self, began: Nanos, room: usize) {
         self.slice = Some(Open {
             began,
@@ -55,7 +55,7 @@ impl Kept {
         });
     }
 
-    /// Whether the current slice has no room for more calls.
+    /// Whether the current slice has as many calls as it may.
     pub(super) fn is_full(&self) -> bool {
         let mut slice = self.slice.iter();
         slice.any(|slice| slice.calls == slice.room)
@@ -83,7 +83,7 @@ impl Kept {
             last: began,
             calls: ThreadCalls {
                 process: call.process,
-                // The thread may have ended by the end of the slice.
+                // Read now, because the thread may have ended at the end of the slice.
                 name: name_of_thread(root, call.process, call.thread),
                 ..ThreadCalls::default()
             },
@@ -91,8 +91,8 @@ impl Kept {
         thread.add(site, call);
     }
 
-    /// Ends the current slice. Returns whether slices should become half as frequent, because there
-    /// were more calls than a record stores.
+    /// Ends the current slice. Returns whether slices should become half as frequent, because the
+    /// record has its maximum of calls.
     pub(super) fn end(&mut self, now: Nanos) -> bool {
         let Some(open) = self.slice.take() else {
             return false;
@@ -141,7 +141,7 @@ impl Thread {
         self.calls
             .after_us
             .push(after_us.min(u32::MAX.into()) as u32);
-        // The rounding error is part of the next time.
+        // The rounding error goes into the next time.
         self.last += after_us * 1_000;
         self.calls.call_ns.push(call.in_call_ns);
         self.calls.user_ns.push(call.in_user_ns);
@@ -193,7 +193,7 @@ fn site_of(
     Some(site)
 }
 
-/// Returns the lower end of the step that contains a result.
+/// Returns the lower end of the step to which a result is rounded.
 fn step_of(result: i64) -> i64 {
     let size = result.abs();
     if size <= EXACT {

@@ -10,7 +10,7 @@ pub(crate) const HAS_WOKEN: u8 = 1;
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct Call {
-    /// Time of entry to the call.
+    /// Time of entry to the call, in nanoseconds on CLOCK_MONOTONIC.
     pub(crate) at: u64,
     pub(crate) thread: u32,
     pub(crate) process: u32,
@@ -28,8 +28,9 @@ pub(crate) struct Call {
     pub(crate) flags: u8,
 }
 
-/// Number of the traced slice, and number of its calls that were lost for lack of room.
+/// Words that control the tracing: the number of the current slice, and the number of its calls
+/// that were lost because the buffer was full.
 pub(crate) type Control = [u64; 2];
 
-// Keep in step with bpf/calls.bpf.c.
+// Must match bpf/calls.bpf.c.
 const _: () = assert!(size_of::<Call>() == 48 && size_of::<Control>() == 16);

@@ -1,4 +1,4 @@
-//! The type information of the BPF program (BTF), as far as it is compared.
+//! Reads the type information of the BPF program (BTF), as far as tests compare it.
 //!
 //! Format: <https://docs.kernel.org/bpf/btf.html>.
 
@@ -15,12 +15,12 @@ const ENUM: u32 = 6;
 struct Type {
     kind: u32,
     name: String,
-    /// Size of the type, or the type that it refers to.
+    /// Size of the type in bytes, or number of the type that it refers to.
     size_or_type: u32,
-    /// Parts of the type: for each member its name, type and offset in bits; for each enumerator
-    /// its name and value.
+    /// Members of a structure (name, type, offset in bits) or enumerators (name and value; the last
+    /// number is not used).
     parts: Vec<(String, u32, u32)>,
-    /// Number of an array's elements, and their type.
+    /// Number of elements of an array, and number of their type.
     elements: (u32, u32),
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Btf {
     types: Vec<Type>,
 }
 
-/// Name, offset and size of a field.
+/// A field: its name, its offset and its size in bytes.
 pub(super) type Field = (String, usize, usize);
 
 impl Btf {
@@ -53,7 +53,7 @@ impl Btf {
             let end = text.iter().position(|&byte| byte == 0).expect("it ends");
             String::from_utf8_lossy(&text[..end]).into_owned()
         };
-        // The first type is none.
+        // Type number 0 is void.
         let mut found = vec![Type {
             kind: 0,
             name: String::new(),
@@ -112,8 +112,8 @@ impl Btf {
             .unwrap_or_else(|| panic!("the program has {name}"))
     }
 
-    /// Returns the size of a structure, and its fields; fields of an unnamed structure or union
-    /// inside it count as its own.
+    /// Returns the size of a structure in bytes, and its fields. Fields of an unnamed structure or
+    /// union inside it count as its own.
     pub(super) fn structure(&self, name: &str) -> (usize, Vec<Field>) {
         let of = self.find(STRUCT, name);
         (of.size_or_type as usize, self.fields(of))
@@ -138,13 +138,13 @@ impl Btf {
         match of.kind {
             POINTER => 8,
             ARRAY => of.elements.0 as usize * self.size(of.elements.1),
-            // Sizes of their own: integers, structures, unions, enumerations.
+            // Kinds that have a size: integers, structures, unions, enumerations.
             1 | STRUCT | UNION | ENUM => of.size_or_type as usize,
             _ => self.size(of.size_or_type),
         }
     }
 
-    /// Returns the enumerators by name.
+    /// Returns the values of an enumeration by name.
     pub(super) fn enumeration(&self, name: &str) -> BTreeMap<String, u32> {
         self.find(ENUM, name)
             .parts
@@ -153,7 +153,8 @@ impl Btf {
             .collect()
     }
 
-    /// Returns the number of entries of a map. BPF's header defines it as a pointer to an array of that many elements.
+    /// Returns the number of entries of a map. BPF's header declares it as a pointer to an array
+    /// with this many elements.
     pub(super) fn entries_of(&self, map: &str) -> usize {
         let variable = self.find(14, map);
         let map = &self.types[variable.size_or_type as usize];

@@ -2,7 +2,7 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Maximum number of frames of a stack.
+/// Maximum number of frames in a stack.
 pub(crate) const DEPTH: usize = 127;
 
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -18,15 +18,15 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Returns the user-mode addresses of the stack, the innermost first.
+    /// Returns the addresses of the user stack, the innermost frame first.
     pub(crate) fn frames(&self) -> &[u64] {
         &self.frames[..(self.depth as usize).min(DEPTH)]
     }
 }
 
-/// Number of switches per sample, whether all tasks are sampled, and number of switches lost for
-/// lack of room.
+/// Words that control the sampling: number of switches per sample, whether all tasks are sampled,
+/// and number of switches lost because the buffer was full.
 pub(crate) type Control = [u64; 3];
 
-// Keep in step with bpf/stacks.bpf.c.
+// Must match bpf/stacks.bpf.c.
 const _: () = assert!(size_of::<Sample>() == 1056 && size_of::<Control>() == 24);

@@ -1,21 +1,22 @@
-//! Files mapped in the memory of a process.
+//! Finds the file and offset of an address in a process's memory.
 
 use std::collections::BTreeMap;
 
-/// A place in a mapped file, or in memory without a file.
+/// A place in a mapped file, or in memory that is not mapped from a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// Path and inode of the file; or the kernel's name for its own memory, such as `[vdso]`; or [`ANONYMOUS`].
+    /// Path and inode of the file. Memory without a file has the kernel's name for it, such as
+    /// `[vdso]`, or [`ANONYMOUS`].
     pub(crate) module: (String, u64),
     pub(crate) offset: u64,
-    /// The program's own name for code that it has generated.
+    /// Name that the program itself has published for generated code; otherwise `None`.
     pub(crate) function: Option<String>,
 }
 
-/// Name of memory without a file, such as that of generated code.
+/// Name of memory that is not mapped from a file, such as generated code.
 pub(crate) const ANONYMOUS: &str = "[anonymous memory]";
 
-/// Executable mappings, by their end addresses.
+/// Executable mappings of a process, by end address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings {
     by_end: BTreeMap<u64, Mapping>,
@@ -36,11 +37,11 @@ impl Mappings {
         }
     }
 
-    /// Returns the place of an address; `None` if nothing executable is mapped there.
+    /// Returns the place of an address; `None` if no executable mapping contains it.
     pub(crate) fn find(&self, address: u64) -> Option<Place> {
         let (_, mapping) = self.by_end.range(address.saturating_add(1)..).next()?;
         let from = address.checked_sub(mapping.start)?;
-        // An offset into memory without a file has no meaning.
+        // An offset has no meaning in memory without a file.
         let offset = if mapping.module.0 == ANONYMOUS {
             0
         } else {
@@ -53,7 +54,8 @@ impl Mappings {
         })
     }
 
-    /// Returns the log of a just-in-time compiler, which its program maps as code to announce it.
+    /// Returns the path of a compiler's log, which a program maps as executable to announce it;
+    /// `None` if there is none.
     pub(crate) fn compiler_log(&self) -> Option<&str> {
         let mut paths = self
             .by_end
@@ -68,8 +70,8 @@ impl Mappings {
     }
 }
 
-/// Whether the memory may hold code generated at run time: it has no file, or a file made for this
-/// purpose.
+/// Whether a module may contain code generated at run time: memory without a file, or with a file
+/// made for this purpose.
 pub(crate) fn is_for_runtime_code(module: &(String, u64)) -> bool {
     let (path, inode) = module;
     let is_made = ["/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV"]
@@ -78,7 +80,8 @@ pub(crate) fn is_for_runtime_code(module: &(String, u64)) -> bool {
     is_made || *inode == 0 && path != "[vdso]" && path != "[vsyscall]"
 }
 
-/// Parses a line such as `55d0c0000000-55d0c0002000 r-xp 00002000 fe:00 1234    /usr/bin/cat`.
+/// Parses one line of `/proc/PID/maps`, such as `55d0c0000000-55d0c0002000 r-xp 00002000 fe:00 1234
+/// /usr/bin/cat`. Returns the end address and the mapping; `None` unless it is executable.
 fn line(line: &str) -> Option<(u64, Mapping)> {
     let mut fields = line.splitn(6, ' ');
     let (start, end) = fields.next()?.split_once('-')?;

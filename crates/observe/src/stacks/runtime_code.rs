@@ -1,10 +1,10 @@
-//! Names of code generated at run time, as programs publish them for profilers: a map of lines
-//! (`/tmp/perf-PID.map`, of Node.js, Python, JVMs with an agent) or the log of a just-in-time
-//! compiler (`jit-PID.dump`, which the program maps to announce it).
+//! Names of code generated at run time, which programs publish for profilers: in a map with one
+//! line per function (`/tmp/perf-PID.map`, as of Node.js, Python, and JVMs with an agent), or in
+//! the log of a just-in-time compiler (`jit-PID.dump`, which the program maps to announce it).
 //!
 //! Both files grow while the program runs, and are read from the last position on. If two functions
-//! have the same address, the later one counts. The content of these files comes from the observed
-//! program and is hostile.
+//! have the same address, the later one counts. The content of the files comes from the observed
+//! program, and is not trusted.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,11 +19,11 @@ use super::mappings::Mappings;
 /// Shortest time between two reads of the files.
 const EACH: Duration = Duration::from_millis(10);
 
-/// Maximum number of functions of a process.
+/// Maximum number of functions that are stored for a process.
 const MOST_FUNCTIONS: usize = 1 << 19;
-/// Maximum number of bytes read of a map, and of a log's record.
+/// Maximum number of bytes that are read of a map, and of one record of a log.
 const MOST_BYTES: u64 = 64 << 20;
-/// Longest name in bytes; longer ones are cut off.
+/// Maximum length of a name in bytes. Longer names are cut.
 const LONGEST_NAME: usize = 512;
 
 /// Generated code of one process.
@@ -36,7 +36,7 @@ pub(crate) struct RuntimeCode {
 }
 
 impl RuntimeCode {
-    /// Returns the function at an address, as far as the program has published it.
+    /// Returns the name of the function at an address; `None` if the program has not published one.
     pub(crate) fn name_at(
         &mut self,
         process: u32,
@@ -75,7 +75,8 @@ impl RuntimeCode {
     }
 }
 
-/// Returns the process's own number: the last one, in the innermost namespace.
+/// Returns the process ID in the innermost PID namespace, which the process uses in the names of
+/// its files.
 fn own_number(process: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let numbers = status
@@ -84,7 +85,7 @@ fn own_number(process: u32) -> Option<u32> {
     numbers.split_whitespace().last()?.parse().ok()
 }
 
-/// Functions by their first address; they do not overlap.
+/// Names of functions by their first address. Functions do not overlap.
 #[derive(Debug, Default)]
 struct Functions {
     by_start: BTreeMap<u64, (u64, Box<str>)>,
@@ -96,7 +97,7 @@ impl Functions {
         (address < *end).then_some(name)
     }
 
-    /// Inserts a function, and removes those that it replaces.
+    /// Inserts a function, and removes the functions that it overlaps.
     fn insert(&mut self, start: u64, size: u64, name: &[u8]) {
         let Some(end) = start.checked_add(size).filter(|end| *end > start) else {
             return;
@@ -123,11 +124,11 @@ impl Functions {
     }
 }
 
-/// A map of lines `START SIZE NAME`, with hexadecimal numbers.
+/// A map with lines `START SIZE NAME`, whose numbers are hexadecimal.
 #[derive(Debug)]
 struct MapFile {
     file: File,
-    /// Number of bytes of complete lines that were read.
+    /// Number of bytes in the complete lines that were read.
     read: u64,
 }
 
@@ -141,7 +142,7 @@ impl MapFile {
             return;
         };
         if length < self.read {
-            // The file was written again.
+            // The file has become shorter, so the program has rewritten it.
             self.read = 0;
         }
         let mut text = vec![0; length.min(MOST_BYTES).saturating_sub(self.read) as usize];
@@ -172,22 +173,23 @@ fn parse(line: &[u8]) -> Option<(u64, u64, &[u8])> {
     Some((start, size, fields.next()?.trim_ascii()))
 }
 
-/// Log of a just-in-time compiler (tools/perf/Documentation/jitdump-specification.txt of the kernel).
+/// Log of a just-in-time compiler (format: tools/perf/Documentation/jitdump-specification.txt of
+/// the kernel).
 #[derive(Debug)]
 struct CompilerLog {
     file: File,
-    /// Number of bytes of complete records that were read; `None` if the file is not such a log, or
+    /// Number of bytes in the complete records that were read; `None` if the file is not a log, or
     /// is damaged.
     read: Option<u64>,
 }
 
-/// Magic number "JiTD" in the byte order of this machine, which the programs use.
+/// Magic number "JiTD" in the byte order of this machine.
 const MAGIC: u32 = 0x4a69_5444;
 const RECORD_HEAD: u64 = 16;
 const LOADED: u32 = 0;
 const MOVED: u32 = 1;
-/// Length of the fields before the name: process, thread, address in the log's view, address, size
-/// and index.
+/// Length in bytes of the fields before the name in a record: process, thread, virtual address,
+/// code address, size and index.
 const LOADED_HEAD: usize = 40;
 
 impl CompilerLog {
@@ -212,7 +214,7 @@ impl CompilerLog {
                 self.read = None;
                 return;
             }
-            // The record is not complete yet.
+            // The rest of the record is not written yet.
             if at + size > length {
                 return;
             }

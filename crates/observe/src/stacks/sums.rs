@@ -1,4 +1,4 @@
-//! Sums of samples with the same stack.
+//! Adds up samples that have the same stack.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -11,16 +11,18 @@ use super::mappings::{Mappings, Place, is_for_runtime_code};
 use super::runtime_code::RuntimeCode;
 use crate::sums::trim_at_zero;
 
-/// Maximum number of different stacks; samples of others are counted as lost.
+/// Maximum number of different stacks. Samples of further stacks are counted as lost.
 const STACKS: usize = 1 << 16;
 
-/// Maximum number of programs whose names for generated code are read.
+/// Maximum number of programs whose published names are read.
 const PROGRAMS: usize = 64;
 
-/// Shortest time between two reads of a process's mappings, because some addresses are in none.
+/// Shortest time between two reads of a process's mappings. Some addresses are never in one, and
+/// would cause a read each time.
 const EACH: Duration = Duration::from_millis(10);
 
-/// Name of an address without a mapping, such as that of a process that ended before its mappings could be read.
+/// Name for an address without a mapping, for example if the process ended before its mappings were
+/// read.
 const UNKNOWN: &str = "[unknown]";
 
 #[derive(Default)]
@@ -60,7 +62,8 @@ impl Sums {
 
     fn frames_of(&mut self, sample: &Sample) -> Vec<u32> {
         let frames = sample.frames().iter().enumerate();
-        // A return address follows the call, and may already be in another function.
+        // A return address is that of the instruction after the call, which may already be in
+        // another function.
         let places = frames.map(|(depth, &address)| {
             self.place(
                 sample.process,
@@ -84,7 +87,7 @@ impl Sums {
             let code = self.runtime_code.entry(process).or_default();
             place.function = code.name_at(process, mappings, address).map(str::to_owned);
             if place.function.is_some() {
-                // Functions move, but their names stay.
+                // Generated functions may move, but keep their names.
                 place.offset = 0;
             }
         }
@@ -97,7 +100,8 @@ impl Sums {
         if let Some(place) = known(&self.mappings) {
             return place;
         }
-        // The process is new, has called exec, or has loaded a library.
+        // The mappings are out of date: the process is new, has executed a program, or has loaded a
+        // library.
         if self
             .mappings
             .get(&process)
@@ -115,7 +119,7 @@ impl Sums {
         })
     }
 
-    /// Removes an ended process, whose number may be used again.
+    /// Removes an ended process, whose ID may be reused.
     pub(crate) fn forget(&mut self, process: u32) {
         self.mappings.remove(&process);
         self.runtime_code.remove(&process);
@@ -152,7 +156,7 @@ impl Sums {
     }
 }
 
-/// Values, numbered in order of first occurrence.
+/// Assigns numbers to values in the order of their first occurrence.
 struct Numbers<T> {
     numbers: BTreeMap<T, u32>,
     values: Vec<T>,
