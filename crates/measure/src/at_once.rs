@@ -1,10 +1,10 @@
-//! Tasks that walk concurrently, each on its own CPU: the cost of sharing caches without any
-//! switch.
+//! Tasks that walk concurrently, each on its own CPU: measures the cost of sharing caches without
+//! any switch.
 //!
-//! Task 0 is the caller. In the switching arm, which switches nothing here, all tasks walk at the
-//! same time; in the baseline each walks alone while the others sleep, one after the other. Both
-//! arms run the same loop over the same pages on the same CPUs, and alternate in short batches, as
-//! the arms of a switch do.
+//! Task 0 is the caller. In the arm called switching, which switches nothing here, all tasks walk
+//! at the same time. In the baseline, the tasks walk one after the other while the others sleep.
+//! Both arms run the same loop over the same pages on the same CPUs. They alternate in short
+//! batches, like the arms of a switch.
 
 use std::io;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
-/// Tasks that are set up and sleep until they are commanded to walk.
+/// Tasks that are set up and wait for commands to walk.
 pub(crate) struct AtOnce {
     shared: Arc<Shared>,
     own: Worker,
@@ -26,7 +26,8 @@ pub(crate) struct AtOnce {
 }
 
 impl AtOnce {
-    /// Starts the tasks. Each pins itself, maps and touches its memory, and only then takes its priority.
+    /// Starts the tasks. Each task pins itself, maps and touches its memory, and then takes its
+    /// priority.
     pub(crate) fn start(
         case: &Case,
         controls: &TaskControls,
@@ -95,7 +96,7 @@ impl Experiment for AtOnce {
         } else {
             self.one_after_the_other(batch)?
         };
-        // Each walk takes the place of a hand-off with its walk.
+        // A walk counts as a hand-off with its walk.
         let handoffs = batch.rounds * self.tasks;
         Ok(Timed {
             handoffs,

@@ -1,5 +1,4 @@
-//! Controls of the environment that the experiment wants, whether they are possible, and how a task
-//! applies them.
+//! Controls of the environment: which ones are wanted and possible, and how a task applies them.
 
 use std::io;
 
@@ -13,18 +12,18 @@ use switchcost_remedies::memory_limits;
 use switchcost_units::{CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Pages, Sharing, WorkingSet, prepare};
 
-/// Longest run of a real-time task without blocking, beyond which the task is out of control; no
-/// walk that fits into memory takes as long.
+/// Longest time for which a real-time task may run without blocking. A task that runs longer is out
+/// of control, because no walk of memory takes as long.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(30);
 
-/// Controls that the user left on.
+/// Controls that the user has not turned off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedControls {
     /// CPUs to run on; `None` if pinning is turned off.
     pub cpus: Option<Vec<CpuId>>,
-    /// Scheduling policy that is wanted.
+    /// Requested scheduling policy.
     pub policy: Policy,
-    /// Whether a flag turned the real-time policy off.
+    /// Whether the user turned the real-time policy off by a flag.
     pub is_real_time_off: bool,
 }
 
@@ -129,7 +128,8 @@ fn memory_lock() -> Control {
     }
 }
 
-/// Controls of a task that are applied before it is measured: its CPU, priority and locked memory.
+/// Controls that a task applies to itself before it is measured: its CPU, priority and locked
+/// memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TaskControls {
     pub(crate) cpus: Vec<CpuId>,
@@ -138,7 +138,7 @@ pub(crate) struct TaskControls {
     pub(crate) locks_memory: bool,
 }
 
-/// Guards of a task, in force as long as this value lives.
+/// Guards of a task's controls. The controls last as long as this value.
 #[derive(Debug, Default)]
 pub(crate) struct ControlGuards {
     _pin: Option<PinGuard>,
@@ -147,8 +147,8 @@ pub(crate) struct ControlGuards {
 }
 
 impl TaskControls {
-    /// Pins the task to its CPU. This comes first, so that the task's memory is touched from that
-    /// CPU.
+    /// Pins the task to its CPU. This must come first, so that the task's memory is allocated from
+    /// that CPU.
     pub(crate) fn pin(&self, task: usize) -> Result<ControlGuards, String> {
         if self.cpus.is_empty() {
             return Ok(ControlGuards::default());
@@ -165,8 +165,8 @@ impl TaskControls {
         })
     }
 
-    /// Applies the last controls, once the memory is touched: locked pages and the policy, whatever
-    /// the caller had.
+    /// Applies the other controls, locked memory and the policy, after the memory was touched. The
+    /// policy is set whatever policy the caller had.
     pub(crate) fn apply(&self, guards: &mut ControlGuards) -> Result<(), String> {
         if self.locks_memory {
             let lock = lock_memory()
@@ -193,7 +193,7 @@ impl TaskControls {
     }
 }
 
-/// Maps memory for a working set; the error names the limit in force.
+/// Maps memory for a working set. The error names the limit in force.
 pub(crate) fn map(set: &WorkingSet, map_type: MapType) -> Result<Memory, String> {
     Memory::map(set.size_bytes, map_type, set.pages).map_err(|error| match memory_limits() {
         Some(limits) => format!("{error}, or {limits}"),
@@ -201,7 +201,8 @@ pub(crate) fn map(set: &WorkingSet, map_type: MapType) -> Result<Memory, String>
     })
 }
 
-/// Returns the task's own array, touched and laid out; `None` if the task has no array of its own.
+/// Returns the task's private array, touched and laid out; `None` if the working set is empty or
+/// shared.
 pub(crate) fn private_array(set: &WorkingSet, seed: u64) -> Result<Option<Memory>, String> {
     if set.is_empty() || set.sharing == Sharing::Shared {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Common parts of all experiments: how a batch is requested, timed and watched.
+//! What all experiments have in common: how a batch is requested, timed and watched.
 
 use std::io;
 use std::ops::{AddAssign, Sub};
@@ -8,7 +8,7 @@ use switchcost_host::evidence::{TaskId, Witness};
 use switchcost_record::{Arm, CountedHandoffs, Evidence, KernelSwitches, RuntimeRun};
 use switchcost_units::{CpuId, Ticks};
 
-/// A batch that is to be run.
+/// Description of a batch that is to be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
     pub(crate) arm: Arm,
@@ -25,25 +25,26 @@ impl Batch {
     }
 }
 
-/// Result of a batch.
+/// Result of a batch: its times and counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timed {
     /// Number of timed hand-offs.
     pub(crate) handoffs: u64,
-    /// Time of the hand-offs, and of the walks after them.
+    /// Time of the hand-offs, and time of the walks after them.
     pub(crate) time: Split,
     /// Number of hand-offs from one task to another, untimed ones included.
     pub(crate) switching_handoffs: u64,
-    /// Number of kernel switches due to commands to tasks.
+    /// Number of switches that the kernel makes because of the commands to tasks.
     pub(crate) control_switches: u64,
-    /// Number of switches counted by a user-level mechanism itself, untimed ones included.
+    /// Number of switches that a user-level mechanism counted itself. Untimed ones are included.
     pub(crate) user_switches: u64,
-    /// Switches that the tasks counted themselves, with the number of hand-offs; 0 if the tasks did
-    /// not count.
+    /// Switches that the tasks counted for themselves, with the number of hand-offs in which they
+    /// counted; 0 if they did not count.
     pub(crate) counted: CountedHandoffs,
 }
 
-/// Subtracts a shorter batch from a longer one: only hand-offs and times are meaningful.
+/// Subtracts a shorter batch from a longer one. Only hand-offs and times of the result are
+/// meaningful.
 impl Sub for Timed {
     type Output = Timed;
 
@@ -57,11 +58,10 @@ impl Sub for Timed {
     }
 }
 
-/// Times of hand-offs and of walks, measured separately.
+/// Time of hand-offs and time of walks, measured separately.
 ///
-/// Both times wrap. Between CPUs whose counters differ, a hand-off in one direction looks too long
-/// by as much as a hand-off in the other direction looks too short, and the sum over a round is
-/// right.
+/// Both times wrap around. If the counters of two CPUs differ, a hand-off in one direction looks
+/// longer by as much as one in the other direction looks shorter. The sum over a round is right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split {
     pub(crate) handoffs: Ticks,
@@ -79,7 +79,7 @@ impl Split {
         self.walks.0 = self.walks.0.wrapping_add(to.0.wrapping_sub(from.0));
     }
 
-    /// Whether the clock ran backwards, the only case in which a sum is below zero.
+    /// Whether the sum is negative, which happens only if the clock ran backwards.
     pub(crate) fn is_backwards(&self) -> bool {
         (self.handoffs.0 as i64) < 0 || (self.walks.0 as i64) < 0
     }
@@ -103,23 +103,24 @@ impl Sub for Split {
     }
 }
 
-/// A mechanism with its tasks and their memory, set up to run batches of any arm.
+/// A mechanism with its tasks and their memory, which can run batches of any arm.
 pub(crate) trait Experiment {
-    /// Returns the watched tasks, the calling one first.
+    /// Returns the tasks to watch. The calling task is the first.
     fn tasks(&self) -> Vec<TaskId>;
 
     /// Runs one batch, and returns its times.
     fn run(&mut self, batch: Batch) -> io::Result<Timed>;
 
-    /// Returns the number of round trips in a batch, if it does not depend on the time of a round
-    /// trip.
+    /// Returns the number of round trips in a batch of an arm; `None` if it is to be calculated
+    /// from the time of a round trip.
     fn fixed_rounds(&self, _arm: Arm) -> Option<u64> {
         None
     }
 
-    /// Makes one switch away from the first task and back, then `walks` walks of its working set,
-    /// with hand-offs to itself in between. Returns each walk with the preceding hand-off. `before`
-    /// is called before each, outside of the timed part.
+    /// Makes one switch away from the first task and back. Then the first task walks its working
+    /// set `walks` times, with hand-offs to itself in between. Returns the counts, and the time of
+    /// each walk and of the hand-off before it. Calls `before` before each walk, outside the timed
+    /// part.
     fn visit(&mut self, _walks: u32, _before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
@@ -127,18 +128,18 @@ pub(crate) trait Experiment {
         ))
     }
 
-    /// Returns the report of a runtime's program on itself; `None` for all other experiments.
+    /// Returns what a runtime's program reports about itself; `None` for all other experiments.
     fn runtime_run(&mut self) -> Option<RuntimeRun> {
         None
     }
 
-    /// Times `count` single hand-offs; `None` if the mechanism does not support this.
+    /// Times `count` hand-offs one by one, in ticks; `None` if the mechanism does not support this.
     fn single_handoffs(&mut self, _count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         Ok(None)
     }
 }
 
-/// Opens and closes the windows in which batches are watched.
+/// Reads the evidence before and after each batch.
 pub(crate) struct Watch {
     witness: Witness,
 }
@@ -150,7 +151,8 @@ impl Watch {
         })
     }
 
-    /// Runs `body` inside a window.
+    /// Runs `body`. Returns its result, the evidence of the time that it took, and the tasks'
+    /// switches in it.
     pub(crate) fn around<T>(
         &mut self,
         body: impl FnOnce() -> io::Result<T>,

@@ -14,20 +14,20 @@ use switchcost_units::Nanos;
 use crate::protocol::{Message, Order};
 use crate::run::{Executor, RepetitionOutcome};
 
-/// Hidden argument that makes the program serve one repetition (see [`crate::serve`]).
+/// Hidden argument with which this program serves one repetition (see [`crate::serve`]).
 pub const REPETITION_ARGUMENT: &str = "serve-one-repetition";
 
-/// Time after which a repetition counts as hanging: usually it takes well below a second, and some
-/// tens of seconds with the largest sets.
+/// Time after which a repetition counts as hung. It usually takes well below a second; with the
+/// largest sets, tens of seconds.
 const PATIENCE: Nanos = Nanos::seconds(180);
 
-/// Priority during the set-up of a repetition: below all measured tasks.
+/// Priority during the set-up of a repetition, which is below that of all measured tasks.
 const SET_UP: StepsBelowTop = StepsBelowTop(50);
 
-/// Time between two checks whether to stop during the wait for a repetition.
+/// Time between two calls of `should_stop` while a repetition runs.
 const GLANCE: Nanos = Nanos::millis(100);
 
-/// Starts this program for each repetition.
+/// Runs each repetition in a new process of this program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessExecutor;
 
@@ -55,9 +55,11 @@ fn converse(
     should_stop: &dyn Fn() -> bool,
     take: &mut dyn FnMut(Message),
 ) -> io::Result<RepetitionOutcome> {
-    // Before the start: time on another CPU counts for some 300 ms.
+    // Before the start of the process, because the kernel counts time on another CPU for some 300
+    // ms.
     let _beside = stay_beside(order);
-    // Beside ten loops, an ordinary process took 600 ms to start and set up a repetition of 10 ms.
+    // With ten other busy processes on the CPU, an ordinary process took 600 ms to start and set up
+    // a repetition of 10 ms.
     let urgent = order
         .has_real_time
         .then(|| set_policy(Policy::Fifo, SET_UP).ok())
@@ -103,11 +105,12 @@ fn converse(
     }
 }
 
-/// Keeps this thread, and its child processes, on the CPU of ordinary tasks; the thread sleeps
-/// except for a moment after each window. The share of a control group (or autogroup) with tasks on
-/// two CPUs is divided again between them at each switch (`calc_group_shares` in the kernel's
-/// sched/fair.c): in eight levels of groups that makes a switch 6 % longer. A real-time task would
-/// not let this thread run.
+/// Keeps this thread, and its child processes, on the CPU of the measured tasks, if these are
+/// ordinary tasks on one CPU; otherwise returns `None`, because real-time tasks would not let this
+/// thread run. Except for a moment after each window, the thread sleeps. If a control group (or
+/// autogroup) has tasks on two CPUs, the kernel divides its share again at each switch
+/// (`calc_group_shares` in the kernel's sched/fair.c). With eight nested groups a switch is then 6
+/// % longer.
 fn stay_beside(order: &Order) -> Option<PinGuard> {
     let case = &order.case;
     let [first, others @ ..] = &case.placement.cpus[..] else {
@@ -136,7 +139,7 @@ fn ended(status: &std::process::ExitStatus) -> String {
     )
 }
 
-/// Splits a stream of bytes into messages.
+/// Splits a stream of bytes into lines.
 #[derive(Default)]
 struct Lines {
     pending: Vec<u8>,

@@ -1,6 +1,6 @@
-//! Measures loads from memory of several sizes: by a pointer chase that no prefetcher follows (its
-//! latency gives the bound on the cost of a reload), by the same chase with empty caches, and by
-//! independent loads in order, for the fastest rate at which lines arrive.
+//! Measures the time of loads from memory of several sizes: with a pointer chase that no prefetcher
+//! follows (its latency bounds the cost of a reload), with the same chase and empty caches, and
+//! with independent loads in order, which give the highest rate at which lines arrive.
 
 use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::control::{StepsBelowTop, pin, set_policy};
@@ -14,11 +14,11 @@ use crate::LatencyPlan;
 /// Number of timed walks at each size.
 const WALKS: usize = 3;
 
-/// Measures the load latency of memory of each size on `cpu` (or any CPU) with the machine's usual
-/// pages. `policy` keeps other tasks away: with ten loops on the CPU the walks took ten times as
-/// long.
+/// Measures the load latency for memory of each size on `cpu`, or on any CPU if `None`, with the
+/// machine's usual pages. A real-time `policy` keeps other tasks away: with ten busy tasks on the
+/// CPU, the walks took ten times as long.
 ///
-/// A size for which there is no memory is left out.
+/// Sizes for which there is no memory are left out.
 pub fn measure_latencies(
     clock: Clock,
     cpu: Option<CpuId>,
@@ -38,7 +38,7 @@ pub fn measure_latencies(
         );
         drop(priority);
         if policy.is_real_time() {
-            // An eighth of the time is left to other tasks, as after each window of a repetition.
+            // Other tasks get an eighth of the time, as after each window of a repetition.
             let taken = monotonic().saturating_sub(began);
             std::thread::sleep(Nanos(taken.0 / 8).as_duration());
         }
@@ -56,7 +56,7 @@ fn latency(
     let chase = chasing(size, plan.line);
     chase.check().ok()?;
     let memory = Memory::map(size, MapType::Private, Pages::Base).ok()?;
-    // Memory larger than all caches does not settle by a walk.
+    // After a walk of memory larger than all caches, the next walk finds no lines in them.
     let settles = size <= plan.last_level;
     let in_order = settled(clock, &memory, &reading(size, plan.line), settles);
     let Walks { loads, walk_ticks } = settled(clock, &memory, &chase, settles);
@@ -78,7 +78,7 @@ fn chasing(size: Bytes, node: Bytes) -> WorkingSet {
     }
 }
 
-/// Returns the working set of loads with one word per line.
+/// Returns a working set that is read, one word per line.
 fn reading(size_bytes: Bytes, stride_bytes: Bytes) -> WorkingSet {
     WorkingSet {
         size_bytes,
@@ -89,7 +89,8 @@ fn reading(size_bytes: Bytes, stride_bytes: Bytes) -> WorkingSet {
     }
 }
 
-/// Times walks of memory that was walked just before, if this leaves lines in the caches.
+/// Times walks of `memory`. If `settles`, the memory is walked once before, so that its lines are
+/// in the caches.
 fn settled(clock: Clock, memory: &Memory, set: &WorkingSet, settles: bool) -> Walks {
     prepare(memory, set, set.size_bytes.0);
     if settles {
@@ -109,13 +110,13 @@ fn timed(clock: Clock, work: impl FnOnce()) -> Ticks {
     clock.now() - start
 }
 
-/// Returns the number of walks per timed walk: small sets are walked so often that the clock's own
-/// cost vanishes.
+/// Returns how often memory is walked in one timed walk. Small sets are walked so often that the
+/// cost of reading the clock is negligible.
 fn repeats(set: &WorkingSet) -> u64 {
     (100_000 / set.touches() as u64).max(1)
 }
 
-/// Memory that is walked to empty the caches and TLBs.
+/// Memory that is walked to evict everything else from the caches and TLBs.
 struct CacheFlush {
     memory: Memory,
     set: WorkingSet,

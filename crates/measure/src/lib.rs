@@ -1,8 +1,8 @@
 //! Runs the experiment: plan, calibrate, interleave, take raw samples. Internal to switchcost.
 //!
-//! The input is a [`switchcost_record::Plan`]; the output is raw cycles of short batches, window by
-//! window, passed to a sink as they are taken. This crate has no statistics and no printing: a
-//! function that the caller passes in decides when a case has enough repetitions.
+//! The input is a [`switchcost_record::Plan`]. The output is raw cycles of short batches, window by
+//! window; each window is passed to a sink when it is complete. This crate has no statistics and no
+//! printing: a function that the caller passes in decides when a case has enough repetitions.
 //!
 //! ```text
 //!  plan ──> run ──(Order)──> a fresh process: repetition ──> Experiment (ring | user | preempt | at_once)
@@ -10,9 +10,9 @@
 //!            └──────────(Message: cycles)────────┘
 //! ```
 //!
-//! Each repetition runs in a process of its own, so that pages, addresses and task structures are
-//! new each time, and the effect of their placement shows up as variance between repetitions
-//! instead of as a hidden bias.
+//! Each repetition runs in a process of its own, so pages, addresses and task structures are new
+//! each time. The effect of their placement appears as variance between repetitions, not as a
+//! hidden bias.
 
 mod at_once;
 mod controls;

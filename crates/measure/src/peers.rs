@@ -1,8 +1,8 @@
 //! Kernel tasks of an experiment: the caller, which leads, and its peers, which follow commands.
 //!
-//! The input is a case; the output is peers that are set up, each pinned, with its memory and its
-//! priority, and the shared channels, commands and times. The experiments ([`crate::ring`],
-//! [`crate::preempt`]) choose the batches and the counts.
+//! The input is a case. The output is peers that are set up (pinned, with memory and priority), and
+//! the channels, commands and times that all tasks share. The experiments ([`crate::ring`],
+//! [`crate::preempt`]) choose batches and counts.
 
 mod links;
 mod preemptor;
@@ -23,14 +23,14 @@ pub(crate) use worker::{Passed, Worker, pass_on};
 
 /// A task other than the first.
 pub(crate) enum Peer {
-    /// The task is a separate process.
+    /// The task is a process of its own.
     Process(Forked),
-    /// A thread, by its thread ID in the kernel; the thread ends with its process.
+    /// The task is a thread, given by its thread ID. It ends with its process.
     Thread(i32),
 }
 
 impl Peer {
-    /// Returns the ID by which the task is watched.
+    /// Returns the identity by which the task is watched.
     pub(crate) fn task_id(&self) -> TaskId {
         match self {
             Peer::Process(process) => TaskId::process(process.pid()),
@@ -39,7 +39,7 @@ impl Peer {
     }
 }
 
-/// Starts a task and waits until it is set up.
+/// Starts a peer, and waits until it is set up. `index` is its number among the tasks, from 1.
 pub(crate) fn start_peer(
     index: usize,
     case: &Case,

@@ -1,11 +1,11 @@
-//! Randomises the placement in memory for each repetition.
+//! Randomises the placement in memory of each repetition.
 //!
-//! The kernel reuses the pages, kernel stacks and pipes of a repetition first for the next one.
-//! Without this module all repetitions of a run would have the same places, and effects of the
-//! places (which lines of a physically indexed cache conflict: up to a quarter of a switch's cost
-//! with data as large as the second level) would be the same within a run and different in the
-//! next. So a random number of pages, stacks and pipes is allocated first, and held until the
-//! repetition is over.
+//! The kernel gives the pages, kernel stacks and pipes of a repetition to the next one. Without
+//! this module, all repetitions of a run would have the same placement. It decides which lines of a
+//! physically indexed cache conflict, which changes the cost of a switch by up to a quarter if the
+//! data are as large as the second level. The effect would be the same within a run, and different
+//! in the next. So a random number of pages, stacks and pipes is allocated before each repetition,
+//! and held until its end.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,15 +18,15 @@ use switchcost_host::task::{Forked, fork};
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 
-/// Maximum number of idle tasks: more than the kernel stacks that a CPU keeps for reuse.
+/// Maximum number of idle tasks, which is more than the kernel stacks that a CPU keeps for reuse.
 const MOST_TASKS: u32 = 8;
 const MOST_PIPES: u32 = 16;
 const MOST_PAGES: u64 = 1024;
 const PAGE: u64 = 4096;
 const WORDS_A_PAGE: usize = 512;
 
-/// A random number of pages, pipes and idle tasks, which are held during a repetition so that its
-/// placement in memory differs from that of others.
+/// A random number of pages, pipes and idle tasks. They are held during a repetition, so that its
+/// placement in memory differs from that of other repetitions.
 pub(crate) struct PlacementNoise {
     _memory: Option<Memory>,
     _pipes: Vec<Pipe>,
@@ -34,8 +34,8 @@ pub(crate) struct PlacementNoise {
 }
 
 impl PlacementNoise {
-    /// Allocates a random number of pages, pipes and idle tasks. Resources that the system refuses
-    /// are left out: the placement of this repetition is then less random.
+    /// Allocates a random number of pages, pipes and idle tasks. What the system refuses is left
+    /// out; the placement is then less random.
     pub(crate) fn draw(random: &mut impl Rng) -> PlacementNoise {
         let tasks = (0..random.random_range(0..MOST_TASKS))
             .filter_map(|_| fork(wait_for_ever).ok())
@@ -61,7 +61,7 @@ impl PlacementNoise {
     }
 }
 
-/// Creates a pipe with a page of its own.
+/// Creates a pipe that occupies a page.
 fn filled() -> io::Result<Pipe> {
     let pipe = Pipe::new()?;
     pipe.send()?;

@@ -1,4 +1,4 @@
-//! Turns the user's selection and the machine's facts into a list of cases.
+//! Makes a list of cases from the user's selection and the facts about the machine.
 
 mod check;
 mod presets;
@@ -20,16 +20,17 @@ pub use sizes::{LatencyPlan, latency_plan, sweep_sizes};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Preset {
-    /// All mechanisms without data; for the pipe also a sweep of sizes and of strides.
+    /// All mechanisms without data. For the pipe also a sweep of sizes and one of strides.
     #[default]
     Default,
-    /// The cases of `Default`, with fewer sizes, shorter batches and less precision.
+    /// The cases of `Default` with fewer sizes, shorter batches and less precision.
     Quick,
-    /// The costs that `observe` needs: a pipe, a yield, a preemption, arrays; as coarse as `Quick`.
+    /// The costs that `observe` uses: a pipe, a yield, a preemption, and arrays, as coarse as
+    /// `Quick`.
     Observe,
     /// The whole grid of Li, Ding and Shen 2007 (3 accesses x 16 sizes, 5 strides x 6 sizes), and all mechanisms.
     Full,
-    /// lmbench's lat_ctx matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
+    /// The matrix of lmbench's lat_ctx: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
     Lmbench,
 }
 
@@ -38,18 +39,18 @@ pub enum Preset {
 pub enum PlacementChoice {
     /// All tasks on this CPU.
     One(CpuId),
-    /// Tasks alternately on these two CPUs.
+    /// Tasks alternately on the one and the other of two CPUs.
     Pair(CpuId, CpuId),
-    /// All tasks on the first CPU, and tasks alternately on both.
+    /// All tasks on the first CPU; and in further cases, tasks alternately on both.
     OneAndPair(CpuId, CpuId),
-    /// Every pair of these CPUs, and each alone.
+    /// Every pair of these CPUs, and each CPU alone.
     Matrix(Vec<CpuId>),
-    /// Any CPU that the scheduler chooses.
+    /// The scheduler chooses the CPUs.
     Unpinned,
 }
 
 impl PlacementChoice {
-    /// Returns the CPUs that the choice names; empty if the scheduler chooses.
+    /// Returns the CPUs that the choice names; empty for [`PlacementChoice::Unpinned`].
     pub fn cpus(&self) -> Vec<CpuId> {
         match self {
             PlacementChoice::One(cpu) => vec![*cpu],
@@ -60,61 +61,62 @@ impl PlacementChoice {
     }
 }
 
-/// The user's selection of cases. An empty list means the preset's choice.
+/// The user's selection of cases. An empty list stands for the preset's choice.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The selected preset. If any list is given, only the cases that the lists name are run, with
-    /// the preset's lengths.
+    /// Preset on which the selection is based. If any list is given, only the cases that the lists
+    /// name are run, with the preset's times.
     pub preset: Preset,
-    /// Mechanisms that are measured.
+    /// Mechanisms to measure.
     pub mechanisms: Vec<Mechanism>,
-    /// Hand-offs of runtimes to measure. Unless mechanisms are named, the kernel's hand-offs are
+    /// Hand-offs of runtimes to measure. If mechanisms are not named, those of the kernel are
     /// measured, too.
     pub runtimes: Vec<RuntimeSelection>,
-    /// Whether arrays are walked only in one hand-off of each runtime, and in hand-offs of OS
+    /// Whether arrays are walked only in one hand-off of each runtime and in hand-offs of OS
     /// threads.
     pub is_ladder: bool,
-    /// Kinds of tasks: processes or threads. A mechanism that works with neither keeps its own
-    /// kind.
+    /// Kinds of tasks: processes or threads. A mechanism that uses neither keeps its own kind.
     pub betweens: Vec<Between>,
     /// Numbers of tasks in the ring.
     pub tasks: Vec<u32>,
-    /// Sizes of arrays; 0 for the direct cost alone.
+    /// Sizes of the arrays; 0 for the direct cost alone.
     pub sizes: Vec<Bytes>,
-    /// Strides of the walks.
+    /// Strides of the walks in bytes.
     pub strides: Vec<Bytes>,
-    /// Kinds of access of walks.
+    /// Kinds of access in the walks.
     pub accesses: Vec<Access>,
     /// Order of the walk: strided or chase.
     pub pattern: Pattern,
     /// Whether arrays are private or shared.
     pub sharing: Sharing,
-    /// Whether arrays are on base pages or on huge ones.
+    /// Size of the pages of arrays: base pages or huge pages.
     pub pages: Pages,
-    /// Whether to measure the reload of the working set, walk by walk.
+    /// Whether the reload of the working set is measured, walk by walk.
     pub reload: bool,
-    /// Bytes that other tasks touch while the first task is off the CPU; empty means as many as the
-    /// first task touches. If the list is not empty, the reload is measured.
+    /// Numbers of bytes that other tasks touch while the first task is off the CPU; empty for as
+    /// many as the first task touches. If the list is not empty, the reload is measured.
     pub away: Vec<Bytes>,
     /// Vector registers that are in use at each hand-off.
     pub vectors: Vec<VectorCase>,
-    /// Whether two CPUs that share a cache use it concurrently, compared with time-sharing on one of them.
+    /// Whether a cache used concurrently by two CPUs is compared with the same cache time-shared on
+    /// one of them.
     pub is_concurrent: bool,
     /// CPUs on which the tasks run.
     pub placement: PlacementChoice,
-    /// Scheduling policy that was obtained, which may not be the requested one.
+    /// Scheduling policy that was obtained. It may differ from the requested one.
     pub policy: Policy,
-    /// Relative half-width to reach, in thousandths.
+    /// Half-width of an interval to be reached, in thousandths of the estimate; `None` for the
+    /// preset's.
     pub precision_per_mille: Option<u32>,
     /// Confidence of the intervals, in thousandths.
     pub confidence_per_mille: u32,
-    /// Time for the whole run.
+    /// Time for the whole run; `None` for the preset's.
     pub budget: Option<Nanos>,
-    /// Maximum number of repetitions of a case.
+    /// Maximum number of repetitions of a case; `None` for no maximum.
     pub max_repetitions: Option<u32>,
-    /// Whether to read counters.
+    /// Whether hardware counters are read.
     pub wants_counters: bool,
-    /// Requests that make timed batches unusual: a fixed number of round trips, a flush, a pause.
+    /// Unusual conditions of timed batches: a fixed number of round trips, a cache flush, a pause.
     pub rounds: Rounds,
     /// Time that the `synthetic` mechanism adds to each hand-off.
     pub synthetic_switch: Nanos,
@@ -122,22 +124,22 @@ pub struct Selection {
     pub synthetic_reload: Nanos,
 }
 
-/// A hand-off of a runtime to be measured.
+/// A hand-off of a language runtime that is to be measured.
 #[derive(Clone, Debug)]
 pub struct RuntimeSelection {
-    /// The runtime and its hand-off.
+    /// Name of the runtime, and of its hand-off.
     pub case: RuntimeCase,
     /// Kind of tasks: contexts within one OS thread, or OS threads.
     pub between: Between,
-    /// Whether the tasks may use several CPUs at a time; otherwise all stay on the first.
+    /// Whether the tasks may use several CPUs at the same time. If not, all stay on the first CPU.
     pub across_cpus: bool,
-    /// Whether this hand-off is the one of its runtime that also walks arrays if
-    /// [`Selection::is_ladder`] is set.
+    /// Whether this is the hand-off of its runtime that walks arrays if [`Selection::is_ladder`] is
+    /// set.
     pub walks_in_ladder: bool,
 }
 
 impl Selection {
-    /// Whether any list names cases.
+    /// Whether any list of the selection names cases.
     fn names_something(&self) -> bool {
         !(self.mechanisms.is_empty()
             && self.runtimes.is_empty()
@@ -165,7 +167,8 @@ impl Selection {
     }
 }
 
-/// Makes the plan, and checks that this machine can run it. `relation` returns the relation of two CPUs.
+/// Makes the plan, and checks that this machine can run it. `relation` returns how two CPUs are
+/// related.
 pub fn plan(
     selection: &Selection,
     host: &HostManifest,
@@ -201,7 +204,7 @@ pub fn plan(
     let max_repetitions = selection.max_repetitions.unwrap_or(pace.max_repetitions);
     check::check_repetitions(selection.confidence_per_mille, max_repetitions)?;
     let budget_ns = selection.budget.unwrap_or(pace.budget);
-    // A preset has its own length; only an explicit selection or budget is refused.
+    // A preset is made to fit its time, so only a selection or a budget of the user can be refused.
     if is_selected || selection.budget.is_some() {
         check::check_time(&cases, budget_ns, selection.confidence_per_mille)?;
         check::check_pauses(
@@ -233,11 +236,11 @@ pub fn plan(
     })
 }
 
-/// Intended length of a batch: short compared with the milliseconds in which the speed of a core
-/// changes, and long compared with reading a clock.
+/// Intended length of a batch. It is short compared with the milliseconds in which the speed of a
+/// core changes, and long compared with reading a clock.
 const BATCH: Nanos = Nanos::micros(20);
 
-/// A case before its placement is known.
+/// A case without its placement.
 #[derive(Clone, Debug)]
 struct Draft {
     mechanism: Mechanism,
@@ -246,10 +249,10 @@ struct Draft {
     working_set: WorkingSet,
     away: Option<Bytes>,
     vectors: Option<VectorCase>,
-    /// Policy, if it differs from the selected one.
+    /// Policy of the case, if it differs from the selected one.
     policy: Option<Policy>,
     runtime: Option<RuntimeCase>,
-    /// Whether tasks of one OS thread may nevertheless be on several CPUs.
+    /// Whether tasks of one OS thread may still be on several CPUs.
     across_cpus: bool,
 }
 
@@ -294,13 +297,14 @@ impl Draft {
             across_cpus,
             ..
         } = self;
-        // Contexts of one thread are all on the thread's CPU; and the time-sharing that concurrent tasks are compared with is on one CPU.
+        // Contexts of one thread are on the thread's CPU. Time-sharing, with which concurrent use
+        // is compared, is on one CPU.
         let is_in_turn = selection.is_concurrent && mechanism != Mechanism::Concurrent;
         let placement = match placement.cpus.first() {
             Some(first) if !across_cpus || is_in_turn => Placement::one_cpu(*first),
             _ => placement,
         };
-        // A runtime's switches are not planned: the kernel's count is only reported.
+        // The switches of a runtime cannot be planned. The kernel's count is only reported.
         let switches = if runtime.is_some() {
             None
         } else {
@@ -321,8 +325,8 @@ impl Draft {
     }
 }
 
-/// Returns the number of switches that the kernel should count: none between contexts of one
-/// thread, one per hand-off on one CPU.
+/// Returns the number of switches that the kernel should count in a case: none between contexts of
+/// one thread, one per hand-off on one CPU; `None` if the number cannot be predicted.
 ///
 /// An ordinary task that is woken may take the CPU immediately, find that it cannot continue (a
 /// lock is held) and give the CPU back, which the blog post calls "hurry up and wait". On Linux

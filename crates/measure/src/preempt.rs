@@ -1,12 +1,12 @@
-//! Involuntary switches: a victim computes, a preemptor of higher priority takes the CPU from the
-//! victim on a timer, and the cost is charged to the victim.
+//! Involuntary switches. A victim computes, a preemptor of higher priority takes the CPU from it on
+//! a timer, and the cost is charged to the victim.
 //!
 //! The victim reads the clock continuously. When the preemptor's count has changed, the gap since
-//! the last reading is the time that the preemption took: timer interrupt, switch, the preemptor's
-//! own work, switch back. The victim then walks its working set, or nothing. In the baseline both
-//! do the same without a switch: the victim sees a count that it changed itself, and walks; the
-//! preemptor makes its system call, which finds nothing, and walks. A preemption has two hand-offs:
-//! there and back.
+//! the last reading is the time of the preemption: timer interrupt, switch, the preemptor's own
+//! work, and switch back. The victim then walks its working set, or does nothing. In the baseline
+//! there is no switch: the victim sees a count that it changed itself, and walks; the preemptor
+//! makes its system call, which finds nothing, and walks. A preemption has two hand-offs, there and
+//! back.
 
 use std::io;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
-/// Shortest time between two preemptions; walks make the time longer.
+/// Shortest time between two preemptions. With walks it is longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Number of preemptions of a batch: half a millisecond without walks, short compared with changes
-/// of the core's speed.
+/// Number of preemptions in a batch. Without walks they take half a millisecond, which is short
+/// compared with changes of the core's speed.
 const ROUNDS: u64 = 4;
 
 /// A victim, which is the caller, and its preemptor.
@@ -35,7 +35,7 @@ pub(crate) struct Preemption {
     own: Worker,
     preemptor: Peer,
     set: WorkingSet,
-    /// Time between two preemptions with walks: several times as long as both walks take.
+    /// Time between two preemptions with walks: several times as long as the walks of both tasks.
     walking_period: Nanos,
 }
 
@@ -81,13 +81,15 @@ impl Preemption {
         let (handoffs, time) =
             run_victim(&self.shared, memory, &self.set, batch.rounds, gaps, || ());
         self.shared.tell_to_stop();
-        // The victim computes: waiting would leave the CPU idle until the timer fires, and look like another task's time.
+        // The victim computes until the preemptor has stopped. If it waited, the CPU would be idle
+        // until the timer fires, which looks like time of another task.
         while !self.shared.has_stopped() {
             std::hint::spin_loop();
         }
         self.shared.wait(1)?;
         let switching_handoffs = 2 * (self.shared.wakes() - before);
-        // The preemptor takes the CPU when it is commanded to, and gives it back to wait for its timer.
+        // Two switches are due to the command: the preemptor takes the CPU, and gives it back to
+        // wait for its timer.
         Ok(Timed {
             handoffs,
             time,
@@ -133,7 +135,7 @@ impl Experiment for Preemption {
     }
 
     fn fixed_rounds(&self, arm: Arm) -> Option<u64> {
-        // Long periods mean fewer preemptions.
+        // With a long period a batch has fewer preemptions.
         Some(if arm.walks() && self.walking_period > PERIOD {
             ROUNDS / 2
         } else {
@@ -149,8 +151,8 @@ impl Experiment for Preemption {
         }
     }
 
-    /// Times whole preemptions, as the victim sees them: the switch to the preemptor, the
-    /// preemptor's run, and the switch back.
+    /// Times whole preemptions as the victim sees them: the switch to the preemptor, its run, and
+    /// the switch back.
     fn single_handoffs(&mut self, count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         let mut gaps = Vec::with_capacity(count as usize);
         let batch = Batch {
@@ -163,7 +165,7 @@ impl Experiment for Preemption {
     }
 }
 
-/// Walks once with warm caches, and returns eight times the time of both tasks' walks.
+/// Walks once with warm caches, and returns eight times the time that the walks of both tasks take.
 fn walking_period(own: &Worker, shared: &Shared, case: &Case) -> Nanos {
     let memory = own.memory(shared, true);
     walk(memory, &case.working_set);
@@ -173,11 +175,11 @@ fn walking_period(own: &Worker, shared: &Shared, case: &Case) -> Nanos {
     Nanos((one.0 * 8).max(PERIOD.0))
 }
 
-/// Runs the victim: waits for `rounds` changes of the count, adds up the gaps, and walks after
-/// each. Returns the hand-offs, two for each preemption, and their time.
+/// Runs the victim: waits for `rounds` changes of the preemptor's count, adds up the gaps, and
+/// walks after each. Returns the number of hand-offs, two per preemption, and their time.
 ///
-/// The clock is read before the count. A reading that finds the count unchanged was before any
-/// preemption that a later reading finds, so no part of a gap is lost.
+/// The clock is read before the count. If the count is unchanged, the reading was made before any
+/// preemption that is found later, so no part of a gap is lost.
 #[inline(never)]
 fn run_victim(
     shared: &Shared,
@@ -205,7 +207,7 @@ fn run_victim(
         let noticed = clock.now();
         walk(memory, set);
         let end = clock.now();
-        // The preemptor's walk in the gap is no hand-off.
+        // The gap contains a walk of the preemptor, which is not time of a hand-off.
         let walked_before = std::mem::replace(&mut preemptor_walks, shared.preemptor_walks());
         time.add_walk(walked_before, preemptor_walks);
         time.add_walk(noticed, end);

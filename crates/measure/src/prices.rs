@@ -1,7 +1,7 @@
-//! Measures the additional time of a line of an array right after a footprint, with arrays that
-//! time themselves, without a switch in between.
+//! Measures the miss-cost table: the additional time per line of an array right after a footprint
+//! was touched. The arrays time themselves, and there is no switch in between.
 //!
-//! A switch would include the kernel's own path, which also runs with cold caches, and which is not
+//! A switch would add the kernel's own path, which also runs with cold caches, and which is not
 //! part of the program.
 
 mod arrays;
@@ -21,25 +21,26 @@ use switchcost_units::{Bytes, Nanos, TickRate};
 
 use arrays::{Array, LINE, touched};
 
-/// Number of walks of an array per round. After the first walk all lines are back, or were evicted
-/// again by the array itself.
+/// Number of walks of an array per round. After the first walk, all lines are in the cache again,
+/// or the array itself has evicted them.
 const PASSES: usize = 4;
-/// Least number of rounds of one array.
+/// Least number of rounds for one array.
 const FEWEST_ROUNDS: usize = 7;
 const MOST_ROUNDS: usize = 64;
-/// Maximum number of pages taken at random before each array, so that each array has other frames
-/// than the last.
+/// Maximum number of pages that are allocated before each array, a random number, so that each
+/// array has other page frames.
 const MOST_PAGES: u64 = 1024;
 
-/// Point of the grid of prices: kind of walk (one touch per line), size of the array, and footprint
-/// that is touched before.
+/// A point of the miss-cost table: kind of walk (one touch per line), size of the array, and size
+/// of the footprint that is touched before.
 pub type Point = (Kind, Bytes, Bytes);
 
-/// Additional nanoseconds per line at each point: one list for each array, with an entry per round.
+/// Additional time per line in nanoseconds, by point: a list for each array, with one value per
+/// round.
 pub type Rounds = BTreeMap<Point, Vec<Vec<f64>>>;
 
-/// Measures all points of a grid, once for each array, in random order, on this CPU. Points that
-/// are not done by `latest`, or when the run should stop, are left out.
+/// Measures all points of a table, once for each array, in random order, on this CPU. Points that
+/// are not done by `latest`, or when `should_stop` returns true, are left out.
 ///
 /// # Errors
 ///
@@ -71,9 +72,9 @@ pub fn price_points(
                     return Ok(rounds);
                 }
                 let away = &others[..away.as_usize() / size_of::<AtomicU64>()];
-                // Laying an array out takes about as long as its rounds.
+                // Laying out an array takes about as long as its rounds.
                 let time = Nanos(time_left.0 / left / 2);
-                // Code is measured on some processors only: an unmeasured kind has no price.
+                // On some processors code cannot be measured. Such a kind has no value.
                 if let Ok(of_array) = price_rounds(*kind, *own, away, time, clock, &mut random) {
                     rounds.entry(*point).or_default().push(of_array);
                 }
@@ -84,8 +85,8 @@ pub fn price_points(
     Ok(rounds)
 }
 
-/// Returns for one array, by round, the additional time of a line right after a footprint compared
-/// with later walks, in nanoseconds.
+/// Returns, for each round of one array, how much longer a line takes right after a footprint was
+/// touched than in later walks, in nanoseconds.
 fn price_rounds(
     kind: Kind,
     own: Bytes,
@@ -108,7 +109,8 @@ fn price_rounds(
             .0 as f64
     };
     timed();
-    // Other tasks would take the CPU, and the caches, between the two times. An array takes some milliseconds.
+    // Another task would take the CPU and the caches between the two times. An array takes some
+    // milliseconds.
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(1)).ok();
     let (began, mut rounds) = (monotonic(), Vec::new());
     while rounds.len() < FEWEST_ROUNDS
@@ -121,14 +123,14 @@ fn price_rounds(
     Ok(rounds)
 }
 
-/// Touches memory like a preemptor: loads each line and stores to it.
+/// Touches memory as a preemptor does: loads and stores in each line.
 fn touch(away: &[AtomicU64]) {
     away.iter()
         .step_by(LINE)
         .for_each(|word| word.store(word.load(Relaxed) + 1, Relaxed));
 }
 
-/// Hidden argument that turns the program into a loop without data; the number of steps follows.
+/// Hidden argument with which this program runs a loop without data. The number of steps follows.
 pub const SPIN_ARGUMENT: &str = "spin-without-data";
 
 /// Multiplies `steps` times without touching memory.

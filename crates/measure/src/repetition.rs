@@ -1,4 +1,4 @@
-//! Runs one repetition of one case, in a process of its own: sets up the experiment, calibrates the
+//! Runs one repetition of one case in its own process: sets up the experiment, calibrates the
 //! length of a batch, and runs cycles of short batches in which the arms alternate.
 
 use std::collections::BTreeMap;
@@ -31,27 +31,29 @@ use crate::user;
 /// Number of single hand-offs that a repetition times.
 const SINGLE_HANDOFFS: u64 = 300;
 
-/// Longest window of cycles, unless a single cycle is longer: real-time tasks may run 950 ms of each second.
+/// Longest window, unless a single cycle is longer. Real-time tasks may run for 950 ms of each
+/// second.
 const WINDOW: Nanos = Nanos::millis(25);
 
-/// Number of batches for the calibration of a batch's length.
+/// Number of batches by which the length of a batch is calibrated.
 const CALIBRATION_BATCHES: u32 = 5;
 
-/// Number of walks after a switch, if the reload of a working set is measured. The last three are
-/// taken as settled; a single settled walk would put its noise into each difference.
+/// Number of walks after a switch when the reload of a working set is measured. The last three
+/// count as settled: the noise of a single settled walk would be in every difference.
 const WALKS_A_VISIT: u32 = 8;
 
-/// Ratio of the longer batch for counters to the others, if these are not already long.
+/// Ratio of a long batch for counters to a usual batch, unless batches are already long.
 const COUNTED_BATCHES: u64 = 16;
 
-/// Least number of rounds of the longer batch without walks: the starts of batches differ by some
-/// hundred instructions.
+/// Least number of rounds of a long batch for counters without walks, because the starts of batches
+/// differ by some hundred instructions.
 const LEAST_COUNTED_ROUNDS: u64 = 256;
 
 /// Reads one order, runs it, and writes samples as they are taken.
 ///
-/// Errors: only if the order cannot be read or the answer cannot be written; a failure of the
-/// experiment is an answer, too.
+/// # Errors
+/// If the order cannot be read, or the answer cannot be written. A failure of the experiment is an
+/// answer, too.
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     let order: Order = serde_json::from_reader(input)?;
     let mut messages = MessageWriter { output };
@@ -118,7 +120,7 @@ impl<'a> Repetition<'a> {
 
     fn run<W: Write>(&mut self, messages: &mut MessageWriter<W>) -> Result<BatchRounds, String> {
         if self.order.case.away.is_some() {
-            // A visit needs no calibration, and has no arm whose events could be counted.
+            // A visit needs no calibration, and none of its arms can count events.
             self.cycles(messages, self.order.rounds)?;
             return Ok(self.order.rounds);
         }
@@ -140,7 +142,8 @@ impl<'a> Repetition<'a> {
         Ok(rounds)
     }
 
-    /// Runs cycles until the repetition has used its time, in windows that fit the kernel's real-time budget.
+    /// Runs cycles until the repetition has used up its time, in windows that fit the kernel's
+    /// budget for real-time tasks.
     fn cycles<W: Write>(
         &mut self,
         messages: &mut MessageWriter<W>,
@@ -161,8 +164,8 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Runs consecutive cycles, watched as a whole. The first cycle is discarded, because reading
-    /// the evidence disturbed the tasks' memory and code in the caches.
+    /// Runs consecutive cycles as one window, for which evidence is read once. The first cycle is
+    /// discarded, because reading the evidence evicts the tasks' data and code from the caches.
     fn window(
         &mut self,
         rounds: BatchRounds,
@@ -207,7 +210,7 @@ impl<'a> Repetition<'a> {
         evidence.is_clock_backwards = taken.is_clock_backwards;
         let end = monotonic().saturating_sub(order.run_start);
         let opened = end.saturating_sub(evidence.wall_ns);
-        // No other task took the time that was slept.
+        // The tasks themselves paused for this time, so no other task took it.
         evidence.wall_ns = evidence.wall_ns.saturating_sub(taken.paused);
         self.rest();
         Ok(Cycles {
@@ -242,7 +245,7 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
-    /// Records a batch that was run for counters or single hand-offs.
+    /// Makes the record of a batch that was run for counters or single hand-offs.
     fn sample(
         &self,
         arm: Arm,
@@ -270,8 +273,8 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Leaves the CPU to other tasks for an eighth of the time for which it was taken. This avoids
-    /// the kernel's throttle, whose default for real-time tasks is 95 % of each second.
+    /// Leaves the CPU to other tasks for an eighth of the time for which this task took it. The
+    /// kernel throttles real-time tasks by default at 95 % of each second.
     fn rest(&mut self) {
         if self.order.case.policy.is_real_time() {
             let taken = monotonic().saturating_sub(self.busy_since);
@@ -305,7 +308,8 @@ impl<'a> Repetition<'a> {
         )
     }
 
-    /// Runs two batches of each arm for each share of the counters. Counting costs time, so these batches give counts only.
+    /// Runs two batches of each arm for each group of counters. Counting takes time, so these
+    /// batches give counts only.
     fn count<W: Write>(
         &mut self,
         messages: &mut MessageWriter<W>,
@@ -322,7 +326,8 @@ impl<'a> Repetition<'a> {
                 continue;
             }
             for arm in levels(self.order).into_iter().flatten() {
-                // A machine may run out of counters or descriptors for many tasks: the times are valid without the counts.
+                // There may be too few counters or descriptors for many tasks. The times are valid
+                // without the counts.
                 let Ok(counters) = CounterSet::open(&System, &events, &scope) else {
                     continue;
                 };
@@ -342,7 +347,8 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
-    /// Counts a long batch minus a short one, so that the start and end of a batch are in no count.
+    /// Counts the events of a long batch minus those of a short one, so that the start and end of a
+    /// batch are in no count.
     fn counted(
         &mut self,
         arm: Arm,
@@ -384,7 +390,7 @@ impl<'a> Repetition<'a> {
         }
         for arms in levels(self.order) {
             if rounds.rounds(arms[0]) == 0 {
-                // The number of rounds must be equal for both arms of a difference.
+                // Both arms of a difference must have the same number of rounds.
                 let found = self.rounds_for(arms[1])?;
                 arms.into_iter().for_each(|arm| rounds.set(arm, found));
             }
@@ -392,7 +398,8 @@ impl<'a> Repetition<'a> {
         Ok(rounds)
     }
 
-    /// Returns the number of rounds in a batch of this arm: as many as fit into the intended length, by the fastest of several tries.
+    /// Returns the number of rounds in a batch of an arm: as many as fit into the intended length,
+    /// by the fastest of several tries.
     fn rounds_for(&mut self, arm: Arm) -> io::Result<u64> {
         if let Some(rounds) = self.experiment.fixed_rounds(arm) {
             return Ok(rounds);
@@ -409,7 +416,7 @@ impl<'a> Repetition<'a> {
             for _ in 0..CALIBRATION_BATCHES {
                 let time = self.experiment.run(batch)?.time;
                 shortest = shortest.min(time.handoffs.0.wrapping_add(time.walks.0));
-                // A single round that takes this long needs no more rounds.
+                // If one round takes this long, a batch has one round.
                 if shortest >= intended.0 {
                     break;
                 }
@@ -435,8 +442,9 @@ fn cpus_of(case: &Case) -> Vec<CpuId> {
     cpus
 }
 
-/// Returns the counter of the core's cycles, if one has passed its test. On several CPUs there is
-/// none: a core that waits for another task may halt, and its cycles are then not the time.
+/// Returns the counter of the core's cycles if one has passed its test; otherwise `None`. With
+/// several CPUs there is none: a core that waits for another task may halt, and its cycles are then
+/// not the time.
 fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
     let [cpu] = order.case.placement.cpus[..] else {
         return None;
@@ -444,7 +452,7 @@ fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
     core_clock::System.open(order.core_counter?, cpu).ok()
 }
 
-/// State of the core between batches.
+/// State of the core, as read between batches.
 struct Core<'a> {
     clock: Clock,
     counter: &'a mut Option<Box<dyn RunningCounter>>,
@@ -467,7 +475,7 @@ impl Core<'_> {
     }
 }
 
-/// Batches of a window so far.
+/// Batches of the current window.
 #[derive(Default)]
 struct Taken {
     batches: Batches,
@@ -476,7 +484,7 @@ struct Taken {
     user_switches: u64,
     counted: CountedHandoffs,
     is_clock_backwards: bool,
-    /// Time slept between batches.
+    /// Time for which the tasks slept between batches.
     paused: Nanos,
 }
 
@@ -498,7 +506,8 @@ impl Taken {
         Ok(())
     }
 
-    /// Takes each walk after a switch as a batch: the first in the switching arm, the others in the baseline.
+    /// Records each walk after a switch as a batch: the first walk in the switching arm, the others
+    /// in the baseline.
     fn visit(&mut self, core: &mut Core<'_>, experiment: &mut dyn Experiment) -> io::Result<()> {
         let visit = experiment.visit(WALKS_A_VISIT, &mut || core.probe(&mut self.batches))?;
         let times = self.visited(visit);
@@ -519,7 +528,7 @@ impl Taken {
         times
     }
 
-    /// Runs batches of which only the switches are counted.
+    /// Runs batches whose times are not recorded. Their switches are counted.
     fn warm_up(&mut self, experiment: &mut dyn Experiment, batches: &[Batch]) -> io::Result<()> {
         let first_of_each = |index: &usize| index % 3 < 2;
         (0..batches.len())
@@ -543,8 +552,8 @@ impl Taken {
     }
 }
 
-/// Returns the batches of one cycle: for each level one arm, the other arm for twice as long, and
-/// the first arm again. The first arm is chosen at random, so that neither arm is always in the
+/// Returns the batches of one cycle. For each level these are one arm, the other arm for twice as
+/// long, and the first arm again. Which arm comes first is random, so that neither is always in the
 /// middle.
 fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng) -> Vec<Batch> {
     let mut batches = Vec::with_capacity(6);
@@ -556,7 +565,7 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
         };
         let batch = |arm: Arm, times| {
             let rounds = rounds.rounds(arm);
-            // The timed part must miss the lines that were flushed before.
+            // No warm-up after a flush, because the timed part must miss the flushed lines.
             let is_cold = order.batches.flush_bytes.is_some();
             let warm_up = if is_cold {
                 0
@@ -575,12 +584,12 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
 }
 
 /// Returns the number of untimed rounds after a change of arm. One is enough with walks, which
-/// replace what the other arm left in the caches. Without walks two are needed, because code and
-/// data of the kernel come back within two rounds.
+/// replace what the other arm left in the caches. Without walks there must be two, because the
+/// kernel's code and data are back within two rounds.
 ///
-/// Effects of a baseline on the time slices of ordinary tasks last longer. With a loop on the same
-/// CPU, 2 rounds before each batch gave hand-offs of 2.25 to 2.33 us, 30 rounds 2.15 to 2.19. A
-/// ping-pong without baselines in between has 2.06 to 2.24 (Linux 6.18).
+/// A baseline affects the time slices of ordinary tasks for longer. With a busy task on the same
+/// CPU, 2 rounds before each batch gave hand-offs of 2.25 to 2.33 us, 30 rounds gave 2.15 to 2.19.
+/// A ping-pong without baselines in between takes 2.06 to 2.24 us (Linux 6.18).
 fn least_warm_up(arm: Arm, case: &Case) -> u64 {
     let has_slices = !case.policy.is_real_time()
         && case.mechanism.traits().is_blocking
@@ -592,8 +601,8 @@ fn least_warm_up(arm: Arm, case: &Case) -> u64 {
     }
 }
 
-/// Returns the pairs of arms that are compared: without walks, and also with walks if the case has
-/// a working set.
+/// Returns the pairs of arms that are compared: without walks, and with walks if the case has a
+/// working set.
 fn levels(order: &Order) -> Vec<[Arm; 2]> {
     let (direct, total) = (
         [Arm::BaselineDirect, Arm::SwitchDirect],
@@ -603,15 +612,15 @@ fn levels(order: &Order) -> Vec<[Arm; 2]> {
         order.case.mechanism.hands_over(),
         order.case.working_set.is_empty(),
     ) {
-        // Without a walk there is no hand-off to be timed.
+        // Without hand-offs, only walks can be timed.
         (false, _) => vec![total],
         (_, true) => vec![direct],
         (_, false) => vec![direct, total],
     }
 }
 
-/// Returns the rounds of a batch for counters. A batch of a single round with walks is long, and
-/// two rounds suffice for its count.
+/// Returns the number of rounds of a batch for counters. If a batch has a single round with walks,
+/// which is long, two rounds are enough.
 fn counted_rounds(arm: Arm, rounds: u64) -> u64 {
     if !arm.walks() {
         (rounds * COUNTED_BATCHES).max(LEAST_COUNTED_ROUNDS)

@@ -2,8 +2,7 @@
 //! makes.
 //!
 //! Task 0 is the caller. The baseline is the same loop over a channel from a task to itself, which
-//! the tasks run one after another over their own memory. Both sides of the difference between the
-//! arms then use the same pages.
+//! the tasks run one after another over their own memory. Both arms therefore use the same pages.
 //!
 //! ```text
 //!  switching arm                       baseline arm
@@ -12,8 +11,8 @@
 //!  └────────────< link 0 <──────────┘       first       then         then
 //! ```
 //!
-//! For the reload of a working set task 0 walks several times after one switch, handing the token
-//! to itself in between; only then do the others run again.
+//! To measure the reload of a working set, task 0 walks several times after one switch, and hands
+//! the token to itself in between. The other tasks run again only afterwards.
 
 use std::io;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Passed, Peer, Shared, Worker, pass_on, start_peer};
 
-/// A ring whose tasks wait for commands.
+/// A ring of tasks that are set up and wait for commands.
 pub(crate) struct Ring {
     shared: Arc<Shared>,
     own: Worker,
@@ -36,7 +35,8 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Starts the tasks. Each pins itself, maps and touches its memory, and only then takes its priority.
+    /// Starts the tasks. Each task pins itself, maps and touches its memory, and then takes its
+    /// priority.
     pub(crate) fn start(
         case: &Case,
         controls: &TaskControls,
@@ -72,7 +72,7 @@ impl Ring {
         self.finish(batch, back, passed)
     }
 
-    /// Takes the token out, and collects the times and counts of every peer.
+    /// Takes the token out of the ring, and collects the times and counts of every peer.
     fn finish(&self, batch: Batch, back: &dyn Channel, passed: Passed) -> io::Result<Timed> {
         back.recv()?;
         let (mut time, mut switches) = (passed.time, passed.switches_since());
@@ -83,7 +83,8 @@ impl Ring {
             switches += self.shared.switches(index);
         }
         let tasks = u64::from(self.case.tasks);
-        // A task that yields is still in its loop when the token is out: each task has the CPU once more.
+        // With yields, a task is still in its loop when the token is out, and each task gets the
+        // CPU once more.
         let control_switches = if self.case.mechanism == Mechanism::Yield {
             tasks
         } else {
@@ -130,7 +131,7 @@ impl Ring {
             time += self.shared.time(index);
         }
         let handoffs = batch.rounds * u64::from(self.case.tasks);
-        // One hand-off to each peer and back.
+        // One hand-off to each peer, and one back.
         Ok(Timed {
             handoffs,
             time,
@@ -159,8 +160,8 @@ impl Experiment for Ring {
         }
     }
 
-    /// Makes one visit: the peers walk once each, and the token returns to task 0, which keeps it
-    /// for its own walks.
+    /// Makes one visit: each peer walks once, and the token returns to task 0, which keeps it for
+    /// its own walks.
     fn visit(&mut self, walks: u32, before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
         let batch = Batch {
             arm: switchcost_record::Arm::SwitchTotal,
@@ -190,7 +191,7 @@ impl Experiment for Ring {
         ))
     }
 
-    /// Times the hand-offs to task 0, from before the send to after the receive.
+    /// Times each hand-off to task 0, from before the send to after the receive.
     fn single_handoffs(&mut self, count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         if self.case.mechanism == Mechanism::Yield {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Prepares each timed batch at the user's request: flushed caches, a pause, as in the code of Li,
-//! Ding and Shen 2007.
+//! Prepares each timed batch as the user requested: flushes the caches, and pauses, as in the code
+//! of Li, Ding and Shen 2007.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use switchcost_record::Rounds;
 use switchcost_units::{Bytes, Nanos};
 use switchcost_workload::Pages;
 
-/// Memory to be written before each batch, to flush the caches, and length of the pause between the
-/// writing and the batch.
+/// Memory that is written before each batch to flush the caches, and length of the pause between
+/// the flush and the batch.
 pub(crate) struct Preparation {
     memory: Option<Memory>,
     pause: Option<Duration>,
@@ -32,7 +32,8 @@ impl Preparation {
         })
     }
 
-    /// Writes every word and then sleeps. Returns the time slept, which no other task took.
+    /// Writes every word of the memory, and then sleeps. Returns the time slept, which no other
+    /// task took.
     pub(crate) fn run(&self) -> Nanos {
         for word in self.memory.iter().flat_map(|memory| memory.iter()) {
             word.store(1, Relaxed);

@@ -1,5 +1,5 @@
-//! Decides which repetition comes next: all cases are interleaved, until each has the requested
-//! precision or the time is up.
+//! Decides which repetition comes next. All cases are interleaved until each has the requested
+//! precision, or the time is over.
 
 use std::collections::BTreeMap;
 
@@ -15,45 +15,48 @@ use switchcost_units::{Nanos, TickRate};
 use crate::plan::fewest_repetitions;
 use crate::protocol::{BatchRounds, Launch, Message, Order};
 
-/// Number of repetitions that every case gets before any case gets more. Fewer give no useful interval.
+/// Number of repetitions that every case gets before any case gets more. With fewer, an interval is
+/// useless.
 const FIRST_REPETITIONS: u32 = 8;
 
-/// Maximum number of repetitions, beyond the budget, of a case that has no interval.
+/// Number of repetitions up to which a case without an interval is continued after the budget.
 const MOST_REPETITIONS: u32 = 2 * FIRST_REPETITIONS;
 
-/// Ratio of a repetition's time to that of its cycles from which most of the time counts as set-up.
+/// Ratio of a repetition's time to that of its cycles, from which most of the time counts as
+/// set-up.
 const MOSTLY_SET_UP: u64 = 3;
 
-/// Least share of a runtime's warm-up time that its cycles take, as a divisor. A process that is
-/// expensive to start is thus used for longer than other tasks usually take a part of the core.
+/// Divisor of a runtime's warm-up time that gives the least time of its cycles. A process that is
+/// expensive to start is thus used longer than the time for which other tasks usually use the same
+/// core.
 const OF_WARM_UP: u64 = 4;
 
 /// Time by which a running repetition may exceed the budget, in addition to a quarter of the
-/// budget. Its results so far are kept.
+/// budget. Its results up to then are kept.
 const OVERTIME: Nanos = Nanos::seconds(2);
 
-/// Share of the budget after which the time of repetitions is estimated, as a divisor.
+/// Divisor of the budget that gives the time after which the time of repetitions is estimated.
 const TO_ESTIMATE: u64 = 8;
 
-/// Reason for the missing result of a case that the budget ended.
+/// Reason why a case has no result if the budget ended before its first cycles.
 const TOO_LATE: &str = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
                         shorter --pause";
 
-/// Number of successive refusals after which a case is given up.
+/// Number of consecutive refusals after which a case is given up.
 const REFUSALS: u32 = 2;
 
-/// Intended length of a batch of a runtime: long compared with the request over a pipe, and with
-/// reading the runtime's clock.
+/// Intended length of a batch of a runtime. It is long compared with a request over a pipe, and
+/// with reading the runtime's clock.
 const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 
 /// Outcome of one repetition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepetitionOutcome {
-    /// The repetition ran to its end. The value has the round trips of a batch in each arm.
+    /// The repetition ran to its end. Contains the number of round trips per batch of each arm.
     Done(BatchRounds),
-    /// The repetition could not be run, or broke off; the text has the reason and the remedy.
+    /// The repetition could not be run, or broke off. The text has the reason and the remedy.
     Refused(String),
-    /// The repetition was asked to stop.
+    /// The repetition ended because the run was asked to stop.
     Stopped,
     /// The repetition had not ended by its deadline.
     TooLate,
@@ -61,8 +64,8 @@ pub enum RepetitionOutcome {
 
 /// Runs one repetition at a time.
 pub trait Executor {
-    /// Runs `order` and passes on each sample as it comes. Checks `should_stop` several times per
-    /// second, and ends a repetition that has not ended at `latest` (CLOCK_MONOTONIC).
+    /// Runs `order`, and passes each message to `take` as it comes. Calls `should_stop` several
+    /// times per second. Ends a repetition that still runs at `latest` (CLOCK_MONOTONIC).
     fn repetition(
         &mut self,
         order: &Order,
@@ -75,52 +78,54 @@ pub trait Executor {
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Case whose repetition comes next.
+    /// Index of the case whose repetition comes next.
     pub case: usize,
-    /// Number of finished cases.
+    /// Number of cases that are finished.
     pub finished: usize,
-    /// Time since the start.
+    /// Time since the start of the run.
     pub elapsed: Nanos,
 }
 
-/// Decides when a run ends, and is informed of its progress: the caller's side of [`measure`].
+/// The caller's side of [`measure`]: decides when a run ends, and is informed of its progress.
 pub trait Stop {
-    /// Returns whether the cycles of this case are precise enough.
+    /// Returns whether the estimate from these cycles of a case is precise enough.
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
-    /// Returns whether to stop immediately.
+    /// Returns whether the run should stop immediately.
     fn should_stop(&self) -> bool;
 
-    /// Returns whether the cycles of this case are enough for an interval, however wide.
+    /// Returns whether these cycles of a case are enough for an interval, however wide.
     fn has_interval(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
-    /// Returns the end of a run that continues after its budget for cases without an interval
-    /// (CLOCK_MONOTONIC); `None` if the run does not continue.
+    /// Returns the time (CLOCK_MONOTONIC) until which a run continues after its budget, for cases
+    /// without an interval; `None` if it does not continue.
     fn latest_end(&self) -> Option<Nanos> {
         None
     }
 
-    /// Reports the progress before each repetition.
+    /// Reports the progress. Called before each repetition.
     fn progress(&mut self, progress: Progress);
 
-    /// Reports that the run was paused from outside. The pause takes nothing from the budget.
+    /// Reports that something outside paused the run. The pause does not count for the budget.
     fn resume(&mut self, _pause: Pause) {}
 }
 
-/// Instruments of every repetition.
+/// Clocks, counters and programs that every repetition uses.
 #[derive(Clone, Debug)]
 pub struct Instruments {
     /// The clock to read.
     pub clock: Clock,
-    /// Rate of the clock.
+    /// Rate of the clock in ticks per second.
     pub rate: TickRate,
-    /// Whether to lock the repetition's memory.
+    /// Whether repetitions lock their memory.
     pub locks_memory: bool,
-    /// Counter of the core's cycles, if one has passed its test.
+    /// Counter of the core's cycles, if one has passed its test; otherwise `None`.
     pub core_counter: Option<CycleEvent>,
-    /// Command of each runtime of the plan, by name, or the reason why it cannot be started.
+    /// Command that starts each runtime of the plan, by the runtime's name; or the reason why it
+    /// cannot be started.
     pub runtimes: BTreeMap<String, Result<Launch, String>>,
-    /// Admitted counters by name, in groups that fit on the CPU together; empty means no batches for them.
+    /// Names of the admitted events, in groups that fit on the CPU's counters together. Without
+    /// groups, no batches for counters are run.
     pub counters: Vec<Vec<String>>,
 }
 
@@ -130,12 +135,13 @@ struct CaseState {
     refusals: u32,
     rounds: BatchRounds,
     spent: Nanos,
-    /// Intended total time of a repetition's cycles.
+    /// Intended total time of the cycles in one repetition.
     cycles_ns: Nanos,
     is_finished: bool,
 }
 
-/// Runs the plan of `header`, and passes every line to `sink` immediately. Errors are the sink's.
+/// Runs the plan of `header`, and passes every line of the record to `sink` immediately. Errors are
+/// those of `sink`.
 pub fn measure<E>(
     header: &Header,
     instruments: Instruments,
@@ -169,8 +175,8 @@ pub fn measure<E>(
     run.run_to_the_end(executor, stop, sink)
 }
 
-/// Returns the launch command of a case's runtime; `None` for other cases, or if the runtime cannot
-/// be started.
+/// Returns the command that starts a case's runtime; `None` if the case has no runtime, or the
+/// runtime cannot be started.
 fn launch<'a>(
     case: &Case,
     runtimes: &'a BTreeMap<String, Result<Launch, String>>,
@@ -178,14 +184,14 @@ fn launch<'a>(
     runtimes.get(&case.runtime.as_ref()?.runtime)?.as_ref().ok()
 }
 
-/// Returns the time of the cycles in a case's first repetitions.
+/// Returns the intended time of the cycles in the first repetitions of a case.
 fn first_cycles_time(planned: Nanos, launch: Option<&Launch>) -> Nanos {
     planned.max(launch.map_or(planned, |launch| Nanos(launch.warm_up_ns.0 / OF_WARM_UP)))
 }
 
-/// Returns the time of the cycles in later repetitions, if a first repetition took `first` in all.
-/// Large arrays take long to set up, and at least half of the time should be spent on measured
-/// cycles.
+/// Returns the intended time of the cycles in later repetitions. `first` is the time that a first
+/// repetition took in all. Large arrays take long to set up, and at least half of the time should
+/// go to measured cycles.
 fn cycles_time(planned: Nanos, first: Nanos) -> Nanos {
     let each = Nanos(first.0 / u64::from(FIRST_REPETITIONS));
     if each.0 > MOSTLY_SET_UP * planned.0 {
@@ -199,14 +205,14 @@ struct Run<'a> {
     header: &'a Header,
     instruments: Instruments,
     start: Nanos,
-    /// Total time stopped from outside so far.
+    /// Total time for which something outside has paused the run.
     paused: Nanos,
     random: ChaCha8Rng,
     cases: Vec<CaseState>,
 }
 
 impl Run<'_> {
-    /// Refuses each missing runtime, once.
+    /// Writes one refusal to the record for each runtime that cannot be started.
     fn refuse_missing_runtimes<E>(
         &mut self,
         sink: &mut dyn FnMut(Line) -> Result<(), E>,
@@ -265,8 +271,8 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the unfinished cases. If the remaining time does not suffice for an interval of
-    /// each, the last cases of the plan wait: some results are better than none.
+    /// Returns the cases that are not finished. If the remaining time is not enough for an interval
+    /// of each, the last cases of the plan are left out: some results are better than none.
     fn open_cases(&self, stop: &dyn Stop) -> Vec<usize> {
         let open = (0..self.cases.len()).filter(|case| !self.cases[*case].is_finished);
         let budget = self.header.plan.budget_ns;
@@ -288,7 +294,7 @@ impl Run<'_> {
             let missing = u64::from(fewest.saturating_sub(case.repetitions));
             let each = case.spent.0.checked_div(u64::from(case.repetitions));
             let needed = missing.saturating_mul(each.unwrap_or(spent / repetitions));
-            // At least one case is tried.
+            // One case is always tried.
             if needed <= left || fitting.is_empty() {
                 fitting.push(place);
                 left = left.saturating_sub(needed);
@@ -297,7 +303,7 @@ impl Run<'_> {
         fitting
     }
 
-    /// Returns the deadline of the last repetition.
+    /// Returns the time at which the last repetition must end.
     fn latest_end(&self, stop: &dyn Stop) -> Nanos {
         let budget = self.header.plan.budget_ns.0;
         let most = budget.saturating_add(budget / 4);
@@ -314,9 +320,9 @@ impl Run<'_> {
         monotonic().saturating_sub(self.start + self.paused)
     }
 
-    /// Returns the cases to run next, in random order: all cases that lack their first repetitions;
-    /// otherwise the unfinished cases that have had at most their share of the time, so that a slow
-    /// case does not use up the budget of fast ones.
+    /// Returns the cases to run next in random order. If cases lack their first repetitions, these
+    /// are returned; otherwise all cases that are not finished and have had at most their share of
+    /// the time. A slow case then does not use up the budget of fast ones.
     fn next_pass(&mut self, stop: &dyn Stop) -> Vec<usize> {
         let open = self.open_cases(stop);
         let is_young = |case: &usize| self.cases[*case].repetitions < FIRST_REPETITIONS;
@@ -333,7 +339,7 @@ impl Run<'_> {
         pass
     }
 
-    /// Runs one repetition of a case. Returns false if it was stopped.
+    /// Runs one repetition of a case. Returns false if the run was asked to stop.
     fn repetition<E>(
         &mut self,
         case: usize,
@@ -372,7 +378,7 @@ impl Run<'_> {
         let state = &mut self.cases[case];
         state.repetitions += 1;
         state.spent = state.spent + monotonic().saturating_sub(start + pause.stopped);
-        // For a runtime, differences between processes exceed the information in further cycles.
+        // Further cycles of one process give less information about a runtime than another process.
         if state.repetitions == FIRST_REPETITIONS && order.runtime.is_none() {
             state.cycles_ns = cycles_time(state.cycles_ns, state.spent);
         }

@@ -1,6 +1,6 @@
 //! Measures tasks of a language's runtime: a program of that language hands a token round among its
 //! own tasks, on request for each batch over its standard streams. This module starts the program,
-//! warms it up and sends requests; its answers are not trusted.
+//! warms it up and sends requests. The program's answers are not trusted.
 //!
 //! ```text
 //!  we say     {"protocol":"switchcost.runtime/1","handoff":"channel","tasks":2,"cpus":1,"size_bytes":0,...}
@@ -26,43 +26,47 @@ use switchcost_workload::{Access, Pattern, Sharing};
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::protocol::{Launch, Order};
 
-/// The protocol that runtimes speak.
+/// Name and version of the protocol that runtimes speak.
 const PROTOCOL: &str = "switchcost.runtime/1";
 
-/// Longest time until a runtime is ready. A runtime that compiles at its start takes a few seconds.
+/// Longest time from the start of a runtime's program until it is ready. A runtime that compiles at
+/// its start takes a few seconds.
 const READY_WITHIN: Nanos = if cfg!(test) {
     Nanos::seconds(2)
 } else {
     Nanos::seconds(30)
 };
 
-/// Longest time of an answer: a batch takes a fraction of a millisecond, or a few walks.
+/// Longest time until an answer. A batch takes a fraction of a millisecond, or a few walks.
 const ANSWER_WITHIN: Nanos = if cfg!(test) {
     Nanos::millis(500)
 } else {
     Nanos::seconds(10)
 };
 
-/// Maximum number of windows of the warm-up that are reported.
+/// Maximum number of windows of the warm-up that are recorded.
 const MOST_WARM_UP: usize = 200;
 
-/// Number of rounds of the first window of a warm-up.
+/// Number of rounds in the first window of a warm-up.
 const FIRST_ROUNDS: u64 = 1;
 
-/// Untimed rounds before each window except the first, because tasks that are OS threads must be started first.
+/// Number of untimed rounds before each window except the first, because tasks that are OS threads
+/// must start first.
 const ROUNDS_TO_START: u64 = 8;
 
-/// Length of a warm-up's windows, in batches: the hand-off must be warm, not the beginning of a window.
+/// Length of a window of the warm-up, in batches. It is long enough to warm up the hand-off, and
+/// not only the start of a window.
 const WARM_UP_BATCHES: u64 = 10;
 
 /// Factor by which a warm-up may exceed its planned length, if the program had less CPU time than
-/// planned because other tasks had the CPU or the program waited.
+/// planned: other tasks had the CPU, or the program waited.
 const LONGEST_WARM_UP: u64 = 2;
 
-/// Maximum number of rounds within one step of the program's clock, which may advance by microseconds.
+/// Number of rounds that may fit into one step of the program's clock, which may advance by
+/// microseconds.
 const WITHIN_A_STEP: u64 = 256;
 
-/// The first message to a program.
+/// First message to a program.
 #[derive(Debug, Serialize)]
 struct Start<'a> {
     protocol: &'a str,
@@ -79,7 +83,7 @@ struct Ready {
     refused: Option<String>,
 }
 
-/// A request to a program.
+/// Request for one window.
 #[derive(Debug, Serialize)]
 struct Question {
     arm: &'static str,
@@ -88,7 +92,7 @@ struct Question {
     rounds: u64,
 }
 
-/// A window, as a runtime's program reports it.
+/// Answer to a request: what a program reports about one window.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Window {
     ns: u64,
@@ -97,12 +101,12 @@ struct Window {
     handoffs: u64,
     switches: Option<u64>,
     collections: Option<u64>,
-    /// Number of switches of all the program's threads by the kernel's count (getrusage), if the
-    /// program reports it.
+    /// Number of switches of all threads of the program, by the kernel's count (getrusage); `None`
+    /// if the program does not report it.
     kernel_switches: Option<u64>,
 }
 
-/// The runtimes that are running.
+/// A runtime's program that runs, with its tasks.
 pub(crate) struct Runtimes {
     name: String,
     talk: Conversation,
@@ -173,7 +177,7 @@ impl Runtimes {
     }
 
     /// Warms up both arms alternately, until the time is over and the program has used as much CPU
-    /// time, which background compilation needs.
+    /// time. Background compilation needs that CPU time.
     fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
         let arms = match order.case.working_set.is_empty() {
             true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
@@ -230,7 +234,7 @@ impl Runtimes {
         };
         let window: Window = self.ask(&question, ANSWER_WITHIN)?;
         let planned = batch.rounds.saturating_mul(self.tasks);
-        // Tasks of a ring may differ by one turn at either end.
+        // The tasks of a ring may differ by one turn at the start and at the end.
         if window.handoffs.abs_diff(planned) > self.tasks {
             return Err(self.complain(&format!(
                 "said {} hand-offs instead of {planned}",
@@ -255,7 +259,8 @@ impl Runtimes {
         timeout: Nanos,
     ) -> Result<A, String> {
         let line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
-        // A program that has ended accepts no request: its exit status says more.
+        // If the program has ended, it takes no request. Its exit status, which is read next, says
+        // more.
         let said = self.talk.say(&line);
         let answer = match (self.talk.hear(timeout), said) {
             (Ok(answer), _) => answer,
@@ -276,7 +281,7 @@ impl Runtimes {
         })
     }
 
-    /// Returns a message with the fault, the program, and the last lines that it printed.
+    /// Returns a message with the fault, the program, and the last lines that the program printed.
     fn complain(&mut self, found: &str) -> String {
         let last = last_words(&self.talk.complaints());
         let said = if last.is_empty() {
@@ -288,8 +293,8 @@ impl Runtimes {
     }
 }
 
-/// Checks that the program reports the version that was found: a program compiled by one version
-/// may be run by another.
+/// Checks that the program reports the version that was found before: it may be compiled by one
+/// version and run by another.
 fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
     let has_number = reported.contains(|letter: char| letter.is_ascii_digit());
     if !has_number || launch.version.is_empty() || reported.contains(&launch.version) {
@@ -301,13 +306,13 @@ fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
     ))
 }
 
-/// Maximum number of lines of a program's output that are reported.
+/// Maximum number of lines of a program's output in a message.
 const LAST_LINES: usize = 4;
 
-/// Words that identify an error line, after which stack traces may follow.
+/// Words that a line with an error contains. Stack traces may follow it.
 const TELLING: [&str; 4] = ["error", "fatal", "exception", "panic"];
 
-/// Returns the last lines, and before them the last line that names an error.
+/// Returns the last lines of a program's output, and before them the last line with an error.
 fn last_words(complaints: &str) -> String {
     let lines: Vec<&str> = complaints
         .lines()
@@ -347,8 +352,8 @@ fn shown(launch: &Launch) -> String {
     printable(&launch.command.join(" "))
 }
 
-/// Starts the program, which may use all CPUs of the case. This process, which reads the core's
-/// clock around the program's windows, stays on the first CPU.
+/// Starts the program, which may use all CPUs of the case. This process stays on the first CPU,
+/// because it reads that core's clock around the program's windows.
 fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<PinGuard>)> {
     let cpus = &order.case.placement.cpus;
     let count = cpus.len().max(1).to_string();
@@ -382,16 +387,16 @@ fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<Pin
     Ok((talk, first))
 }
 
-/// Returns the number of rounds that take about the length of a batch; at most four times as many
-/// as before.
+/// Returns the number of rounds that would take as long as a batch, at most four times as many as
+/// before.
 fn next_rounds(rounds: u64, took_ns: u64, batch: Nanos) -> u64 {
     let fitting = u128::from(rounds) * u128::from(batch.0) / u128::from(took_ns.max(1));
     let fitting = u64::try_from(fitting).unwrap_or(u64::MAX);
     fitting.clamp(1, rounds.saturating_mul(4))
 }
 
-/// Returns the windows to report: the first half unchanged, because most changes happen there, and
-/// the rest at even distances.
+/// Returns the windows to be recorded: the first half as they are, because most changes happen
+/// there, and some of the others at equal distances.
 fn thinned(windows: Vec<WarmUp>) -> Vec<WarmUp> {
     let (begin, rest) = windows.split_at(windows.len().min(MOST_WARM_UP / 2));
     let step = rest.len().div_ceil(MOST_WARM_UP / 2).max(1);
@@ -432,7 +437,7 @@ impl Experiment for Runtimes {
                 walks: ticks(window.walk_ns),
             },
             switching_handoffs: if switching { all } else { 0 },
-            // This process waits for the program, and the program for this process.
+            // This process waits for the program once, and the program for this process.
             control_switches: 2,
             counted: window.kernel_switches.filter(|_| switching).map_or_else(
                 CountedHandoffs::default,

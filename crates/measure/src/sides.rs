@@ -1,58 +1,58 @@
-//! Measures two sides in interleaved runs, until the result suffices or the time is up.
+//! Measures two sides in interleaved runs, until the result is good enough or the time is over.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_units::Nanos;
 
-/// Either of two compared sides.
+/// One of the two sides that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The side compared with.
+    /// The side with which the other one is compared.
     Base,
     /// The side under test.
     New,
 }
 
-/// Limits of interleaved runs.
+/// Limits for interleaved runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Least number of runs of each side, however long they take.
+    /// Least number of runs of each side, even if the budget is exceeded.
     pub least_runs: u32,
-    /// Budget: no pair of runs begins that would end after it.
+    /// Time for all runs. A pair of runs that would end later is not begun.
     pub budget: Nanos,
 }
 
 /// Why interleaved runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The runs so far suffice.
+    /// The result was good enough.
     Enough,
-    /// The next pair would not have fit into the budget.
+    /// The next pair of runs would have exceeded the budget.
     Budget,
-    /// The runs were asked to stop.
+    /// The caller asked the runs to stop.
     Interrupted,
 }
 
-/// Runs one side at a time, and decides whether the runs suffice.
+/// Runs one side at a time, and decides when the result is good enough.
 pub trait Runs {
-    /// The error with which a run may end.
+    /// Error of a run.
     type Error;
 
-    /// Runs a side once.
+    /// Runs one side once.
     fn run(&mut self, side: Side) -> Result<(), Self::Error>;
 
-    /// Returns whether the runs so far suffice; called after each pair.
+    /// Returns whether the result is good enough. Called after each pair of runs.
     fn is_enough(&mut self) -> Result<bool, Self::Error>;
 
-    /// Returns the time since the start.
+    /// Returns the time since the start of the first run.
     fn elapsed(&self) -> Nanos;
 
-    /// Returns whether to stop immediately.
+    /// Returns whether the runs should stop immediately.
     fn should_stop(&self) -> bool;
 }
 
-/// Returns a random order of pairs of sides, in which each second pair mirrors the first: ABBA or
-/// BAAB. A drift affects both sides alike.
+/// Returns a random order of pairs of sides. Each second pair mirrors the first (ABBA or BAAB), so
+/// that a drift affects both sides alike.
 pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     std::iter::repeat_with(move || {
@@ -66,7 +66,7 @@ pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
     .flatten()
 }
 
-/// Runs both sides interleaved.
+/// Runs both sides interleaved, in the order of [`order`].
 ///
 /// # Errors
 ///

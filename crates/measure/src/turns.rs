@@ -14,33 +14,34 @@ use crate::experiment::Batch;
 use crate::protocol::{BatchRounds, Order};
 use crate::repetition::start_experiment;
 
-/// Hidden argument that makes the program run a batch under a tracer (see [`take_turns`]); the
+/// Hidden argument with which this program runs a batch under a tracer (see [`take_turns`]). The
 /// batch follows as JSON.
 pub const TURNS_ARGUMENT: &str = "take-turns";
 
-/// Number of rounds before the first stop, so that every page is present and every function is
+/// Number of rounds before the first stop, in which every page is touched and every function
 /// linked.
 const ROUNDS_BEFORE: u64 = 2;
 
-/// A batch of a case that is run under a tracer.
+/// A batch of a case, to be run under a tracer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
     /// Conditions of the case.
     pub case: Case,
-    /// Arm of the batch: whether the token goes round the ring, and whether working sets are walked.
+    /// Arm of the batch: whether the tasks pass the token to each other, and whether they walk
+    /// their working sets.
     pub arm: Arm,
     /// Number of times that each task gets the token.
     pub rounds: u64,
-    /// Seed of random patterns.
+    /// Seed of the random patterns.
     pub seed: u64,
 }
 
 impl Turns {
-    /// Checks that the tasks of the case hand over a token.
+    /// Checks that the tasks of the case pass a token.
     ///
     /// # Errors
     ///
-    /// The fault; the text follows "failed to make a trace of walks: " in a message.
+    /// If they do not: the fault. A message prints it after "failed to make a trace of walks: ".
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
         let family = mechanism.traits().family;
@@ -81,7 +82,8 @@ impl Turns {
     }
 }
 
-/// Runs the batch in the JSON text; stops this process before the first round and after the last.
+/// Runs the batch in the JSON text. Stops this process (SIGSTOP) before the first round and after
+/// the last one.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! Switches invisible to the kernel: contexts in one thread that hand the CPU to each other.
+//! Switches that the kernel does not see: contexts in one thread that hand the CPU to each other.
 //!
-//! Every context runs the same body, a walk over its own array or over nothing; the baseline calls
-//! the bodies one after the other without a switch.
+//! Every context runs the same body: a walk over its own array, or nothing. The baseline calls the
+//! bodies one after the other, without a switch.
 
 mod contexts;
 mod executor;
@@ -41,14 +41,14 @@ pub(crate) fn start(order: &Order, controls: &TaskControls) -> Result<Box<dyn Ex
     })
 }
 
-/// Bodies of the contexts, and the controls of their common thread.
+/// Bodies of the contexts, and controls of the thread that runs them all.
 pub(crate) struct Bodies {
     clock: Clock,
     arrays: Vec<Memory>,
     set: WorkingSet,
     tasks: usize,
     walks: Cell<bool>,
-    /// Time of all walks so far.
+    /// Time of all walks so far, in ticks.
     walked: Cell<Ticks>,
     _guards: ControlGuards,
 }
@@ -70,7 +70,7 @@ impl Bodies {
         })
     }
 
-    /// Creates contexts that touch nothing, under no controls.
+    /// Creates `tasks` bodies that do nothing, without controls.
     #[cfg(test)]
     fn bare(tasks: usize) -> Bodies {
         Bodies {
@@ -84,7 +84,8 @@ impl Bodies {
         }
     }
 
-    /// Runs one context once. A walk is timed separately; without a walk the context does nothing.
+    /// Runs the body of one context once. A walk is timed separately. Without a walk the body does
+    /// nothing.
     #[inline(always)]
     fn turn(&self, task: usize) {
         if self.walks.get() {
@@ -94,7 +95,7 @@ impl Bodies {
         }
     }
 
-    /// Runs one timed walk, with `more` counted as a part of it.
+    /// Makes one timed walk, and calls `more` as a part of it.
     #[inline(always)]
     fn walk_timed(&self, task: usize, more: impl FnOnce()) {
         let start = self.clock.now();
@@ -109,7 +110,7 @@ impl Bodies {
         ));
     }
 
-    /// Walks the task's array, untimed.
+    /// Walks the array of a task once, untimed.
     #[inline(always)]
     fn walk(&self, task: usize) {
         walk(
@@ -120,7 +121,7 @@ impl Bodies {
         );
     }
 
-    /// Runs one timed walk, if the arm walks at all.
+    /// Walks the task's array once, untimed, if the arm has walks.
     fn walk_if_asked(&self, task: usize) {
         if self.walks.get() {
             self.walk(task);
@@ -144,12 +145,13 @@ impl Bodies {
         let end = self.clock.now();
         let mut time = Split::default();
         time.add_walk(walked, self.walked.get());
-        // Time outside walks is that of hand-offs.
+        // All time outside the walks is time of hand-offs.
         time.add_handoff(Ticks(start.0.wrapping_add(time.walks.0)), end);
         (done, time)
     }
 
-    /// Runs the switching arm: `pass` makes the given number of rounds and returns the switches that it counted.
+    /// Runs the switching arm. `pass` runs a number of rounds, and returns the number of switches
+    /// that it counted.
     fn switching(&self, batch: Batch, mut pass: impl FnMut(u64) -> u64) -> io::Result<Timed> {
         self.choose_arm(batch);
         let warm_up = pass(batch.warm_up);
@@ -163,13 +165,14 @@ impl Bodies {
         })
     }
 
-    /// Runs the baseline: the contexts' bodies in sequence, called instead of switched to.
+    /// Runs the baseline: calls the bodies one after the other, without a switch.
     fn baseline(&self, batch: Batch) -> io::Result<Timed> {
         self.choose_arm(batch);
         Ok(self.one_after_the_other(batch, |task, rounds| self.repeat(task, rounds)))
     }
 
-    /// Times `turns` calls of each context in sequence.
+    /// Times the calls of each context, one context after the other. `turns` calls a context's body
+    /// a number of times.
     fn one_after_the_other(&self, batch: Batch, turns: impl Fn(usize, u64)) -> Timed {
         let mut sum = Split::default();
         for task in 0..self.tasks {

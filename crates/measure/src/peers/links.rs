@@ -32,7 +32,8 @@ impl Links {
         if mechanism == Mechanism::MutexCondvarHeld {
             return Links::new_for_turns(tasks);
         }
-        // A preemption needs no channel, because the preemptor takes the CPU. Tasks without a hand-off need none either.
+        // A preemption needs no channel, because the preemptor takes the CPU. Concurrent tasks hand
+        // nothing over.
         let is_ring = mechanism.traits().family == Family::Ring;
         let tasks = if is_ring { tasks } else { 0 };
         let all = || {
@@ -46,7 +47,7 @@ impl Links {
         })
     }
 
-    /// Creates links that share one lock, which the plan allows for two tasks.
+    /// Creates channels that share one lock. The plan allows this only for two tasks.
     fn new_for_turns(tasks: usize) -> io::Result<Links> {
         let turns = Turns::new()?;
         let channel = |sender, receiver| Box::new(turns.channel(sender, receiver)) as AnyChannel;
@@ -59,13 +60,13 @@ impl Links {
         })
     }
 
-    /// Returns the channel from which task `index` receives; the index may be one past the last,
-    /// which is task 0.
+    /// Returns the channel from which task `index` receives. The index after the last task's stands
+    /// for task 0.
     pub(crate) fn to(&self, index: usize) -> &dyn Channel {
         &*self.to[index % self.to.len()]
     }
 
-    /// Returns the channel of task `index` to itself.
+    /// Returns the channel from task `index` to itself.
     pub(crate) fn own(&self, index: usize) -> &dyn Channel {
         &*self.own[index]
     }

@@ -1,4 +1,5 @@
-//! Loop of a preemptor: takes the CPU on a timer, or makes the same calls without a switch.
+//! Loop of a preemptor, which takes the CPU from task 0 whenever its timer fires. In the baseline
+//! it makes the same system calls without a switch.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -11,7 +12,8 @@ use switchcost_workload::{WorkingSet, walk};
 use super::shared::Shared;
 use crate::experiment::Split;
 
-/// Runs the preemptor: it takes the CPU whenever its timer fires, until it is asked to stop.
+/// Runs the preemptor until it is asked to stop. Each time that its timer fires (once per
+/// `period`), it takes the CPU and walks its memory.
 pub(super) fn run_preemptor(
     shared: &Shared,
     memory: &[AtomicU64],
@@ -30,7 +32,8 @@ pub(super) fn run_preemptor(
     Ok(())
 }
 
-/// Runs the preemptor's share of the baseline: the same system call, which finds that the timer has not fired, and the walk.
+/// Runs the preemptor's share of the baseline, without a switch: in each round, the system call
+/// that finds that the timer has not fired, and the walk.
 pub(super) fn run_preemptor_baseline(
     clock: Clock,
     memory: &[AtomicU64],

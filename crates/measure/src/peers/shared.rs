@@ -1,5 +1,5 @@
-//! Memory shared by the kernel tasks of an experiment: commands to each task, reports of each, the
-//! channels, and a shared working set.
+//! Memory that the kernel tasks of an experiment share: commands to each task, reports of each
+//! task, the channels, and a shared working set.
 
 use std::io;
 use std::sync::Arc;
@@ -20,41 +20,41 @@ use super::words::{
 use crate::controls::map;
 use crate::experiment::Split;
 
-/// Command for a peer.
+/// Command to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Passes the token on for this many rounds, then once more without a walk.
+    /// Passes the token on for `warm_up` untimed and `rounds` timed rounds, and in a last round
+    /// without a walk.
     Ring {
         walks: bool,
         warm_up: u64,
         rounds: u64,
     },
-    /// Takes the CPU from task 0 once per period, until asked to stop.
+    /// Takes the CPU from task 0 once per `period` until asked to stop.
     Preempt { walks: bool, period: Nanos },
-    /// Hands the token to itself.
+    /// Hands the token to itself over its own channel.
     Baseline {
         walks: bool,
         warm_up: u64,
         rounds: u64,
     },
-    /// Walks this many times while all other tasks walk, too.
+    /// Walks for the given numbers of untimed and timed rounds while all other tasks walk.
     AtOnce { warm_up: u64, rounds: u64 },
-    /// Walks this many times alone.
+    /// Walks for the given numbers of untimed and timed rounds while no other task walks.
     Alone { warm_up: u64, rounds: u64 },
 }
 
-/// Values of the word by which the preemptor gets its commands and reports: it runs, should stop,
-/// or has stopped.
+/// Values of the word that controls the preemptor: it runs, is asked to stop, or has stopped.
 const RUNS: u64 = 0;
 const SHOULD_STOP: u64 = 1;
 const HAS_STOPPED: u64 = 2;
 
-/// State shared by all tasks, processes or threads.
+/// State that all tasks of an experiment share, whether they are processes or threads.
 pub(crate) struct Shared {
     words: Arc<Memory>,
     go: Vec<EventFd>,
     done: Vec<EventFd>,
-    /// The single array of a shared working set.
+    /// Array of a shared working set; `None` if each task has a private one.
     pub(super) array: Option<Memory>,
     pub(crate) links: Links,
     pub(crate) clock: Clock,
@@ -144,12 +144,12 @@ impl Shared {
         })
     }
 
-    /// Reports that a peer has finished its command.
+    /// Reports that a peer has carried out its command.
     pub(super) fn report_done(&self, task: usize) -> io::Result<()> {
         self.done[task].send()
     }
 
-    /// Waits until a peer has finished its command.
+    /// Waits until a peer has carried out its command.
     pub(crate) fn wait(&self, task: usize) -> io::Result<()> {
         self.done[task].recv()
     }
@@ -158,7 +158,7 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// Why the peer cannot be set up.
+    /// If the peer cannot be set up: the reason, as text.
     pub(super) fn wait_until_ready(&self, task: usize) -> Result<(), String> {
         self.wait(task).map_err(|error| error.to_string())?;
         let length = self.load(task, TEXT_LENGTH) as usize;
@@ -169,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// Stores the reason why a peer cannot be set up; the text is cut off at the available room.
+    /// Stores the reason why a peer cannot be set up. The text is cut to the space that there is.
     pub(super) fn fail(&self, task: usize, why: &str) {
         let bytes = &why.as_bytes()[..why.len().min((WORDS - TEXT) * 8)];
         for (index, chunk) in bytes.chunks(8).enumerate() {
@@ -200,7 +200,7 @@ impl Shared {
         self.store(task, WALK_TICKS, time.walks.0);
     }
 
-    /// Returns the time that a peer measured.
+    /// Returns the time that a peer measured in its last command.
     pub(crate) fn time(&self, task: usize) -> Split {
         Split {
             handoffs: Ticks(self.load(task, HANDOFF_TICKS)),
@@ -213,7 +213,7 @@ impl Shared {
         self.store(task, INVOLUNTARY, switches.involuntary);
     }
 
-    /// Returns the switches that a peer counted for itself.
+    /// Returns the switches that a peer counted for itself in its last command.
     pub(crate) fn switches(&self, task: usize) -> KernelSwitches {
         KernelSwitches {
             voluntary: self.load(task, VOLUNTARY),
@@ -221,7 +221,7 @@ impl Shared {
         }
     }
 
-    /// Records that the token is handed on now, for the receiver.
+    /// Stores the present time as that of the hand-off, for the receiver, and returns it.
     #[inline(always)]
     pub(crate) fn stamp_sent(&self) -> Ticks {
         let now = self.clock.now();
@@ -229,21 +229,23 @@ impl Shared {
         now
     }
 
-    /// Returns the time at which the token was last handed on. Receiving the token orders this read
-    /// after the write.
+    /// Returns the time of the last hand-off. The receipt of the token orders this read after the
+    /// write.
     #[inline(always)]
     pub(super) fn sent_at(&self) -> Ticks {
         Ticks(self.words[word_index(0, SENT_AT)].load(Relaxed))
     }
 
-    /// Resets the counts of concurrently walking tasks, before these tasks are commanded to walk.
+    /// Resets the counts by which concurrent tasks wait for each other. Must be called before the
+    /// tasks are commanded to walk.
     pub(crate) fn clear_meetings(&self) {
         [BEGUN, ENDED]
             .into_iter()
             .for_each(|which| self.store(0, which, 0));
     }
 
-    /// Reports that one more task begins to walk, and spins until all `tasks` have; each has a CPU of its own.
+    /// Reports that one more task is ready to walk, and spins until `tasks` tasks are. Each has its
+    /// own CPU.
     pub(super) fn meet(&self, tasks: u64) {
         self.words[word_index(0, BEGUN)].fetch_add(1, SeqCst);
         while self.load(0, BEGUN) < tasks {
@@ -251,32 +253,32 @@ impl Shared {
         }
     }
 
-    /// Reports that one more task has walked enough.
+    /// Reports that one more task has made all its walks.
     pub(super) fn say_ended(&self) {
         self.words[word_index(0, ENDED)].fetch_add(1, SeqCst);
     }
 
-    /// Whether all tasks have walked enough.
+    /// Whether all tasks have made all their walks.
     pub(super) fn have_all_ended(&self, tasks: u64) -> bool {
         self.load(0, ENDED) >= tasks
     }
 
-    /// Returns the number of times that the preemptor has taken the CPU.
+    /// Returns the number of times that the preemptor has taken the CPU so far.
     pub(crate) fn wakes(&self) -> u64 {
         self.load(1, WAKES)
     }
 
-    /// Counts one run of the preemptor.
+    /// Adds one to the number of times that the preemptor has taken the CPU.
     pub(crate) fn count_wake(&self) {
         self.words[word_index(1, WAKES)].fetch_add(1, SeqCst);
     }
 
-    /// Returns the time of the preemptor's walks so far.
+    /// Returns the time of all walks of the preemptor so far.
     pub(crate) fn preemptor_walks(&self) -> Ticks {
         Ticks(self.load(1, WALK_TICKS))
     }
 
-    /// Adds a walk of the preemptor.
+    /// Adds the time of one walk of the preemptor.
     pub(crate) fn add_preemptor_walk(&self, from: Ticks, to: Ticks) {
         self.words[word_index(1, WALK_TICKS)].fetch_add(to.0.wrapping_sub(from.0), SeqCst);
     }
@@ -286,7 +288,7 @@ impl Shared {
         self.store(1, STOP, RUNS);
     }
 
-    /// Asks the preemptor to stop at its next run.
+    /// Asks the preemptor to stop when it next runs.
     pub(crate) fn tell_to_stop(&self) {
         self.store(1, STOP, SHOULD_STOP);
     }
@@ -295,7 +297,7 @@ impl Shared {
         self.load(1, STOP) == SHOULD_STOP
     }
 
-    /// Reports that the preemptor has had its last run.
+    /// Reports that the preemptor has stopped.
     pub(crate) fn say_stopped(&self) {
         self.store(1, STOP, HAS_STOPPED);
     }

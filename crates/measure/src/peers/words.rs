@@ -1,6 +1,6 @@
-//! Positions of the words that each task has in the memory that all tasks of an experiment share.
+//! Layout of the words that tasks share: for each task, commands, reports and counts.
 
-/// Number of words of each task: numbers, then room for the text of a failure.
+/// Number of 64-bit words for each task: numbers, then space for the text of a failure.
 pub(super) const WORDS: usize = 64;
 pub(super) const KIND: usize = 0;
 pub(super) const ROUNDS: usize = 1;
@@ -12,14 +12,14 @@ pub(super) const THREAD: usize = 6;
 pub(super) const WAKES: usize = 7;
 pub(super) const STOP: usize = 8;
 pub(super) const TEXT_LENGTH: usize = 9;
-/// Word of task 0 with the time at which the token was last handed on.
+/// Index of the word of task 0 that has the time of the last hand-off.
 pub(super) const SENT_AT: usize = 10;
-/// Word of task 0 that counts the tasks that have begun to walk concurrently. The word after it,
-/// ENDED, counts the tasks that have walked enough.
+/// Index of the word of task 0 that counts the concurrent tasks which are ready to walk. The next
+/// word, ENDED, counts those that have made all their walks.
 pub(super) const BEGUN: usize = 11;
 pub(super) const ENDED: usize = 12;
-/// Word of each task with its own voluntary switches while the token went round. The words after it
-/// have the other counts of these hand-offs.
+/// Index of the word with a task's voluntary switches in counted hand-offs. The next words have the
+/// other counts of these hand-offs.
 pub(super) const VOLUNTARY: usize = 13;
 pub(super) const INVOLUNTARY: usize = 14;
 pub(super) const TEXT: usize = 15;

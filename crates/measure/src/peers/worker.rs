@@ -1,4 +1,4 @@
-//! A task of an experiment: its memory, its controls, and the loop that it runs.
+//! One task of an experiment: its memory, its controls, and the loops that it runs.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -16,7 +16,7 @@ use super::shared::{Command, Shared};
 use crate::controls::{ControlGuards, TaskControls, private_array};
 use crate::experiment::Split;
 
-/// Report of a task on the rounds in which it handed the token on.
+/// What a task reports about the rounds in which it passed the token on.
 pub(crate) struct Passed {
     pub(crate) time: Split,
     /// Switches of the task up to its first receive; `None` if that receive was timed.
@@ -24,26 +24,26 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    /// Returns the switches of the rounds. Must be called after the receive that follows the last
-    /// round.
+    /// Returns the switches of the task in these rounds. Must be called after the receive that
+    /// follows the last round.
     pub(crate) fn switches_since(&self) -> KernelSwitches {
         self.first
             .map(|first| usage::own_switches().since(first))
             .unwrap_or_default()
     }
 
-    /// Whether the switches were counted.
+    /// Whether the task counted its switches.
     pub(crate) fn is_counted(&self) -> bool {
         self.first.is_some()
     }
 
-    /// Creates a report with only a time.
+    /// Creates a report that has only a time.
     pub(crate) fn timed(time: Split) -> Passed {
         Passed { time, first: None }
     }
 }
 
-/// A task set up for its case.
+/// A task that is set up for its case.
 pub(crate) struct Worker {
     index: usize,
     tasks: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Worker {
     _guards: ControlGuards,
 }
 
-/// Actions of a task between receiving the token and sending it on.
+/// What a task does between receiving the token and sending it on.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn<'a> {
     memory: &'a [AtomicU64],
@@ -63,8 +63,7 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Walks, and then loads the vector registers, so that they are in use when the kernel
-    /// switches.
+    /// Walks, then loads the vector registers, so that they are in use when the kernel switches.
     #[inline(always)]
     fn take(self) {
         walk(self.memory, self.set);
@@ -73,7 +72,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Checks that the registers are still in use after the last hand-off.
+    /// Checks that the vector registers are still in use after the last hand-off.
     fn check(self) -> io::Result<()> {
         match self.vectors.filter(|vectors| !vectors.are_in_use()) {
             None => Ok(()),
@@ -85,7 +84,7 @@ impl Turn<'_> {
 }
 
 impl Worker {
-    /// Pins the calling task, maps and touches its memory, and then takes its priority.
+    /// Sets up the calling task: pins it, maps and touches its memory, and then takes its priority.
     pub(crate) fn set_up(
         index: usize,
         case: &Case,
@@ -114,7 +113,7 @@ impl Worker {
         })
     }
 
-    /// Runs a peer: sets it up and follows commands until it is killed.
+    /// Runs a peer: sets it up, and carries out commands until it is killed.
     pub(super) fn serve(
         index: usize,
         case: &Case,
@@ -145,7 +144,8 @@ impl Worker {
                 let (from, to) = (shared.links.to(self.index), shared.links.to(self.index + 1));
                 let passed = self.pass_on(shared, from, to, walks, warm_up, rounds)?;
                 shared.set_time(self.index, passed.time);
-                // The round in which every peer leaves its loop: untimed, and without a walk.
+                // An additional round, untimed and without a walk, in which every peer leaves its
+                // loop.
                 from.recv()?;
                 shared.set_switches(self.index, passed.switches_since());
                 shared.stamp_sent();
@@ -184,7 +184,7 @@ impl Worker {
         }
     }
 
-    /// Returns the memory that a walk touches: the whole array, or none.
+    /// Returns the memory that the task walks; empty if `walks` is false.
     pub(crate) fn memory<'a>(&'a self, shared: &'a Shared, walks: bool) -> &'a [AtomicU64] {
         match self
             .array
@@ -197,7 +197,7 @@ impl Worker {
         }
     }
 
-    /// Returns the actions of this task for each time that it gets the token.
+    /// Returns what the task does each time that it gets the token.
     pub(crate) fn turn<'a>(&'a self, shared: &'a Shared, walks: bool) -> Turn<'a> {
         Turn {
             memory: self.memory(shared, walks),
@@ -206,8 +206,8 @@ impl Worker {
         }
     }
 
-    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. Switches
-    /// are counted from the first receive on, if that is untimed.
+    /// Takes the token and passes it on, `warm_up` times untimed and `rounds` times timed. Switches
+    /// are counted from the first receive on, if that one is untimed.
     pub(crate) fn pass_on(
         &self,
         shared: &Shared,
@@ -230,7 +230,7 @@ impl Worker {
     }
 
     /// Walks while all other tasks walk. No task begins before all are ready, and none stops before
-    /// all have walked enough, so the other tasks walk during each timed walk.
+    /// all have made their walks, so the others walk during each timed walk.
     pub(crate) fn walk_at_once(&self, shared: &Shared, warm_up: u64, rounds: u64) -> Split {
         let memory = self.memory(shared, true);
         shared.meet(self.tasks);
@@ -243,14 +243,14 @@ impl Worker {
         time
     }
 
-    /// Does the same walks as [`walk_at_once`](Self::walk_at_once) while no other task walks.
+    /// Makes the same walks as [`walk_at_once`](Self::walk_at_once), while no other task walks.
     pub(crate) fn walk_alone(&self, shared: &Shared, warm_up: u64, rounds: u64) -> Split {
         let memory = self.memory(shared, true);
         walk_timed(shared.clock, memory, &self.set, warm_up);
         walk_timed(shared.clock, memory, &self.set, rounds)
     }
 
-    /// Runs the baseline: the same loop over the channel to itself.
+    /// Runs the baseline: passes the token on as in the ring, but over a channel to itself.
     pub(crate) fn hand_to_self(
         &self,
         shared: &Shared,
@@ -268,7 +268,7 @@ impl Worker {
     }
 }
 
-/// Runs the first untimed round. Returns the switches up to its receive.
+/// Runs the first untimed round. Returns the task's switches up to the receive in it.
 fn first_round(
     shared: &Shared,
     from: &dyn Channel,
@@ -283,7 +283,8 @@ fn first_round(
     Ok(so_far)
 }
 
-/// Walks without a hand-off, concurrently or alone; both arms use this loop.
+/// Walks `rounds` times without hand-offs and returns the time. Concurrent and single walks use
+/// this same loop.
 #[inline(never)]
 fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64) -> Split {
     let mut time = Split::default();
@@ -295,9 +296,9 @@ fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64)
     time
 }
 
-/// Takes the token, walks, hands the token on: the loop of every task in both arms. Each hand-off
-/// is timed from before the send, by any task, to after the receive; each walk is timed separately.
-/// Single hand-offs are recorded on request.
+/// Takes the token, walks, and passes the token on, `rounds` times: the loop of every task in both
+/// arms. The time of a hand-off is from before the send, by any task, to after the receive; each
+/// walk is timed separately. If `singles` is given, the time of each hand-off is added to it.
 #[inline(never)]
 pub(crate) fn pass_on(
     shared: &Shared,

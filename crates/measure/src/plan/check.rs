@@ -4,20 +4,21 @@ use switchcost_record::{Between, Case, Family, HostManifest, Mechanism, Relation
 use switchcost_units::{Bytes, CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Sharing, UnfitWorkingSet};
 
-/// Allowed number of tasks: a ring has at least two, and lmbench's largest has 64.
+/// Allowed numbers of tasks. A ring has at least two; lmbench's largest has 64.
 const TASKS: std::ops::RangeInclusive<u32> = 2..=64;
 
-/// Upper bound on the bytes per nanosecond that a task makes present and writes: pages are zeroed
-/// by the kernel, then written. Measured on an Intel Xeon of 2.3 GHz under KVM, with other load:
-/// 0.6 on base pages, 1.1 on huge ones. Twenty is what the fastest memory would allow one core, so
-/// that no plan is refused that some machine can run.
+/// Upper bound on the speed, in bytes per nanosecond, at which a task allocates and writes memory:
+/// the kernel zeroes the pages, then the task writes them. Measured on an Intel Xeon of 2.3 GHz
+/// under KVM, with other load: 0.6 on base pages, 1.1 on huge ones. The fastest memory would allow
+/// one core about 20, so no plan is refused that some machine could run.
 const PREPARED_PER_NS: u64 = 20;
 
-/// Upper bound on the speed of a walk, in bytes per nanosecond: two elements per cycle at 6 GHz.
-/// Measured on the same processor: 5 in memory, 18 in the nearest cache.
+/// Upper bound on the speed of a walk in bytes per nanosecond: two elements per cycle at 6 GHz.
+/// Measured on an Intel Xeon of 2.3 GHz under KVM: 5 in memory, 18 in the nearest cache.
 const WALKED_PER_NS: u64 = 100;
 
-/// Least number of walks in a repetition: two arms, two batches of each, an untimed round and a timed one.
+/// Least number of walks in a repetition: two arms, two batches of each, and in each batch an
+/// untimed and a timed round.
 const WALKS: u64 = 8;
 
 /// Why a plan cannot be run.
@@ -26,20 +27,20 @@ pub enum PlanError {
     /// The working set cannot be walked.
     #[error(transparent)]
     WorkingSet(#[from] UnfitWorkingSet),
-    /// The number of tasks is too small or too large.
+    /// The number of tasks is not allowed: the number.
     #[error("{0} task{s} cannot hand off in a ring; choose 2 to 64 with --tasks", s = if *.0 == 1 { "" } else { "s" })]
     Tasks(u32),
-    /// The mechanism works with two tasks only.
+    /// The mechanism works only with two tasks.
     #[error("{tasks} tasks are too many for {mechanism}, which takes 2: {who}; use --tasks 2")]
     TwoOnly {
         /// Mechanism that was requested.
         mechanism: Mechanism,
         /// Requested number of tasks.
         tasks: u32,
-        /// The two tasks that the mechanism has, for the message.
+        /// Names of the mechanism's two tasks, for the message.
         who: &'static str,
     },
-    /// The CPU is not online.
+    /// A requested CPU is not online.
     #[error("CPU {cpu} is not online, only {online}; choose one of these with --cpu")]
     Offline {
         /// CPU that was requested.
@@ -47,7 +48,7 @@ pub enum PlanError {
         /// The CPUs that are online.
         online: String,
     },
-    /// The CPU is not allowed to this process.
+    /// A requested CPU is not allowed to this process.
     #[error(
         "CPU {cpu} is not allowed to this process, only {allowed}; choose one with --cpu, or widen the cpuset: taskset -pc \
          shows it, AllowedCPUs= of the systemd unit makes it last"
@@ -58,8 +59,8 @@ pub enum PlanError {
         /// The CPUs that are allowed.
         allowed: String,
     },
-    /// A preemption across CPUs is impossible: a task can take the CPU only from a task on the same
-    /// CPU.
+    /// A preemption across CPUs was requested, but a task can take the CPU only from a task on the
+    /// same CPU.
     #[error(
         "{mechanism} cannot be measured across CPUs, since it takes the CPU from its victim; give --cpu one number"
     )]
@@ -67,15 +68,15 @@ pub enum PlanError {
         /// Mechanism that was requested.
         mechanism: Mechanism,
     },
-    /// The selection does not suit concurrent tasks.
+    /// The selection is not possible for concurrent tasks.
     #[error("concurrent tasks cannot run with {found}; {remedy}")]
     NotAtOnce {
-        /// Requested or reported state, for the message.
+        /// What was requested or found, for the message.
         found: String,
         /// Remedy, for the message.
         remedy: &'static str,
     },
-    /// The requested kind of tasks does not occur with any of the mechanisms.
+    /// None of the requested mechanisms has the requested kind of tasks.
     #[error(
         "--between {wanted} does not apply to {mechanism}, which takes {own}; leave --between out"
     )]
@@ -84,23 +85,23 @@ pub enum PlanError {
         mechanism: Mechanism,
         /// The first requested kind of tasks.
         wanted: Between,
-        /// Kind of tasks of the mechanism.
+        /// Kind of tasks that this mechanism has.
         own: Between,
     },
     /// The reload was requested without a working set.
     #[error("--size 0 leaves no working set to reload; give some, such as --size 64KiB,1MiB")]
     NothingToReload,
-    /// The reload was requested with a mechanism in which no task can keep the token without a
+    /// The reload was requested with a mechanism in which a task cannot keep the token without a
     /// switch.
     #[error(
         "the reload of a working set cannot be measured with {what}; use --mechanism pipe, eventfd, futex and the like, \
          --sharing private, and one CPU"
     )]
     NoReload {
-        /// Mechanism of the reload, for the message.
+        /// Mechanism or condition that prevents the reload, for the message.
         what: String,
     },
-    /// Vector registers were requested with a mechanism in which no task hands the token on right
+    /// Vector registers were requested with a mechanism whose tasks do not pass the token on right
     /// after loading them.
     #[error(
         "--vector-state cannot be measured with {mechanism}, which does not switch in the kernel; use --mechanism pipe, \
@@ -110,14 +111,14 @@ pub enum PlanError {
         /// Mechanism that was requested.
         mechanism: Mechanism,
     },
-    /// The confidence needs more repetitions.
+    /// The requested confidence needs more repetitions than are allowed.
     #[error(
         "--max-repetitions {most} is too low: an interval of {percent} takes {needed} or more; raise it, or lower --confidence"
     )]
     Repetitions {
-        /// Allowed number of repetitions.
+        /// Maximum number of repetitions.
         most: u32,
-        /// Least number of repetitions for the interval.
+        /// Least number of repetitions for an interval of this confidence.
         needed: u32,
         /// Confidence that was requested, in percent.
         percent: String,
@@ -127,14 +128,14 @@ pub enum PlanError {
         "{needed} of memory is needed for {arrays}, but only {available} is free; use a smaller --size or fewer --tasks"
     )]
     Memory {
-        /// Memory that is free.
+        /// Free memory.
         available: Bytes,
-        /// Memory for all arrays.
+        /// Memory that all arrays take.
         needed: Bytes,
-        /// Number and sizes of the arrays.
+        /// Number and sizes of the arrays, as text.
         arrays: String,
     },
-    /// The pauses are longer than the run.
+    /// The pauses alone take longer than the budget.
     #[error(
         "--budget {budget:#} is too short: pauses of {pause:#} alone take {needed} before {batches} batches; raise --budget, \
          or use a shorter --pause"
@@ -146,10 +147,10 @@ pub enum PlanError {
         needed: Nanos,
         /// Length of one pause.
         pause: Nanos,
-        /// Least number of batches with a pause before them.
+        /// Least number of batches, each of which follows a pause.
         batches: u64,
     },
-    /// The arrays cannot be prepared and walked in time.
+    /// The arrays cannot be prepared and walked within the budget.
     #[error(
         "--budget {budget:#} is too short: even on the fastest machine, {tasks} tasks take more than {needed} to prepare and \
          walk {size} each, {repetitions} times{and_others}; raise --budget, or lower --tasks or --size ({fits:#} in total \
@@ -158,24 +159,24 @@ pub enum PlanError {
     Time {
         /// Time for the whole run.
         budget: Nanos,
-        /// Least time for preparing and walking the arrays.
+        /// Least time for preparing and walking all arrays.
         needed: Nanos,
         /// Number of tasks of the case that takes longest.
         tasks: u32,
         /// Size of each array.
         size: Bytes,
-        /// Least number of repetitions for the interval.
+        /// Least number of repetitions for an interval.
         repetitions: u32,
-        /// Text about the other cases, if there are any.
+        /// Text about the other cases; empty if there are none.
         and_others: String,
-        /// Size of all arrays together that would fit the budget, if all cases shrank alike.
+        /// Total size of arrays that would fit the budget, if all cases shrank in proportion.
         fits: Bytes,
     },
 }
 
-/// Returns the least number of repetitions whose signed-rank interval reaches a confidence. With n
-/// repetitions the probability that not all of them lie on one side of the true value is exactly 1
-/// - 2 / 2^n.
+/// Returns the least number of repetitions with which a signed-rank interval reaches a confidence,
+/// given in thousandths. With n repetitions, the probability that not all of them lie on one side
+/// of the true value is exactly 1 - 2 / 2^n.
 pub(crate) fn fewest_repetitions(confidence_per_mille: u32) -> u32 {
     let reaches = |n: &u32| 2000 <= (1000 - u64::from(confidence_per_mille.min(999))) << n;
     (1..32).find(reaches).unwrap_or(32)
@@ -194,7 +195,7 @@ pub(super) fn check_repetitions(confidence_per_mille: u32, most: u32) -> Result<
     })
 }
 
-/// Refuses a kind of tasks (processes, threads, contexts) if no selected mechanism works with it.
+/// Refuses a kind of tasks (processes, threads, contexts) that no selected mechanism has.
 pub(super) fn check_betweens(
     mechanisms: &[Mechanism],
     wanted: &[Between],
@@ -237,7 +238,8 @@ fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     check_memory(case, host)
 }
 
-/// Refuses vector registers for mechanisms other than rings: only tasks of a ring load them, right before handing on the token.
+/// Refuses vector registers for mechanisms other than rings. Only the tasks of a ring load them,
+/// right before passing the token on.
 fn check_vectors(case: &Case) -> Result<(), PlanError> {
     let mechanism = case.mechanism;
     if case.vectors.is_none() || mechanism.traits().family == Family::Ring {
@@ -247,9 +249,9 @@ fn check_vectors(case: &Case) -> Result<(), PlanError> {
     }
 }
 
-/// Checks the CPUs of concurrent tasks: they must be two cores that share a cache. Hardware threads
-/// of one core slow each other down without any cache, and cores without a shared cache have
-/// nothing to compare.
+/// Checks the CPUs of concurrent tasks, which must be two cores that share a cache. Hardware
+/// threads of one core slow each other down even without a cache, and cores without a shared cache
+/// have nothing to compare.
 fn check_at_once(case: &Case) -> Result<(), PlanError> {
     if case.mechanism != Mechanism::Concurrent {
         return Ok(());
@@ -333,7 +335,7 @@ fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     let others = other.0.saturating_mul(u64::from(arrays) - 1);
     let needed = Bytes(set.size_bytes.0.saturating_add(others));
     let available = host.memory_available_bytes;
-    // An eighth stays free, so that the run does not push the rest of the machine into swap.
+    // An eighth of the memory stays free, so that the run does not make the machine swap.
     if needed.0 > available.0 / 8 * 7 {
         let arrays = match case.away {
             Some(_) => format!(
@@ -352,9 +354,9 @@ fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Refuses a plan whose arrays cannot be prepared and walked as often as an interval needs, however fast the machine is. Repetitions
-/// are spread evenly over all cases until each has enough, so a budget that is too short for all would leave almost none with a number.
-/// The last repetition may end after the budget.
+/// Refuses a plan whose arrays cannot be prepared and walked as often as an interval needs, even on
+/// the fastest machine. Repetitions are spread evenly over all cases, so with too little time
+/// hardly any case would have a result. The last repetition may end after the budget.
 pub(super) fn check_time(
     cases: &[Case],
     budget: Nanos,
@@ -383,8 +385,8 @@ pub(super) fn check_time(
     })
 }
 
-/// Refuses a plan whose pauses alone take longer than its budget. There is a pause before each batch, and a repetition has at least one
-/// batch of each arm. The last repetition may end after the budget.
+/// Refuses a plan whose pauses alone take longer than its budget. A pause precedes each batch, and
+/// a repetition has at least one batch of each arm. The last repetition may end after the budget.
 pub(super) fn check_pauses(
     pause: Option<Nanos>,
     cases: usize,
@@ -412,8 +414,8 @@ fn and_others(others: usize) -> String {
     }
 }
 
-/// Returns the least time that one repetition of a case takes to prepare and walk its arrays, in
-/// nanoseconds.
+/// Returns the least time, in nanoseconds, in which one repetition of a case can prepare and walk
+/// its arrays.
 fn least_time(case: &Case) -> u128 {
     let set = &case.working_set;
     let tasks = u128::from(case.tasks);
@@ -430,7 +432,7 @@ fn least_time(case: &Case) -> u128 {
     prepared + u128::from(WALKS) * walked / u128::from(WALKED_PER_NS)
 }
 
-/// Rounds a size down to a round number.
+/// Rounds a size down to a number with few digits, for a message.
 fn rounded_down(size: Bytes) -> Bytes {
     let unit = [1 << 30, 1 << 20, 1 << 10]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Ready-made lists of cases, and the time that a run of each list may take.
+//! Predefined lists of cases, and the time that a run of each may take.
 
 use switchcost_record::{Between, HostManifest, Mechanism, Policy, VectorCase};
 use switchcost_units::{Bytes, Nanos};
@@ -6,7 +6,7 @@ use switchcost_workload::{Access, Pattern, WorkingSet};
 
 use super::{Draft, Preset, RuntimeSelection, Selection, sizes};
 
-/// Default times of a run.
+/// Default times of a run of one preset.
 pub(super) struct Pace {
     pub(super) budget: Nanos,
     pub(super) precision_per_mille: u32,
@@ -14,8 +14,7 @@ pub(super) struct Pace {
     pub(super) repetition: Nanos,
 }
 
-/// Default budget if runtimes are measured, because their programs take long to start and to warm
-/// up.
+/// Default budget if runtimes are measured. Their programs take long to start and to warm up.
 const RUNTIMES_BUDGET: Nanos = Nanos::seconds(90);
 
 pub(super) fn pace(preset: Preset, is_selected: bool, has_runtimes: bool, cases: usize) -> Pace {
@@ -77,8 +76,8 @@ fn direct_drafts(is_first_only: bool) -> Vec<Draft> {
     Mechanism::real().flat_map(variants).collect()
 }
 
-/// Returns the pipe under the ordinary scheduler, which programs use, in addition to the
-/// measurement at real-time priority.
+/// Returns the pipe under the ordinary scheduling policy, which most programs use. It is measured
+/// in addition to the pipe at real-time priority.
 fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
     betweens.iter().map(|between| Draft {
         policy: Some(Policy::Other),
@@ -86,14 +85,15 @@ fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
     })
 }
 
-/// Largest arrays of the default and of the quick preset, for which eight repetitions take two seconds, or half a second. A server's last
-/// level may be several times as large, but a guest has only a part of it.
+/// Size of the largest arrays in the default and the quick preset. Eight repetitions with them take
+/// two seconds, or half a second. The last level of a server may be several times as large, but a
+/// guest gets only a part of it.
 const DEFAULT_TOP: Bytes = Bytes::mib(64);
 const QUICK_TOP: Bytes = Bytes::mib(16);
-/// Largest arrays of the full preset.
+/// Size of the largest arrays in the full preset.
 const FULL_TOP: Bytes = Bytes::mib(256);
 
-/// Returns the `sizes` up to `top`, with `top` in place of all larger ones.
+/// Returns `sizes` with `top` in place of all sizes larger than `top`.
 fn up_to(top: Bytes, sizes: Vec<Bytes>) -> Vec<Bytes> {
     let mut sizes: Vec<Bytes> = sizes.into_iter().map(|size| size.min(top)).collect();
     sizes.dedup();
@@ -163,7 +163,7 @@ pub(super) fn full(host: &HostManifest) -> Vec<Draft> {
     drafts
 }
 
-/// Returns the cases of lmbench (McVoy and Staelin 1996), in which each task sums up its array.
+/// Returns the cases of lmbench (McVoy and Staelin 1996), in which each task adds up its array.
 pub(super) fn lmbench() -> Vec<Draft> {
     let columns = [
         (2, 0),
@@ -181,7 +181,7 @@ pub(super) fn lmbench() -> Vec<Draft> {
     columns.into_iter().map(draft).collect()
 }
 
-/// Default sizes for the reload: about the sizes of a core's caches.
+/// Default sizes for measuring the reload: about those of a core's caches.
 const RELOAD_SIZES: [Bytes; 5] = [
     Bytes::kib(16),
     Bytes::kib(64),
@@ -190,10 +190,11 @@ const RELOAD_SIZES: [Bytes; 5] = [
     Bytes::mib(4),
 ];
 
-/// Size of the control for concurrent walks. Two such arrays fit every cache, so their slowdown is not due to caches.
+/// Array size of the control for concurrent walks. Two such arrays fit into every cache, so a
+/// slowdown with them is not due to caches.
 const CONTROL: Bytes = Bytes::kib(4);
 
-/// Returns the named sizes, or the default ones of the selection.
+/// Returns the sizes that the selection names, or else its default sizes.
 fn sizes(selection: &Selection, host: &HostManifest) -> Vec<Bytes> {
     let usual = match (selection.is_concurrent, selection.measures_reload()) {
         (true, _) => up_to(DEFAULT_TOP, sizes::concurrent_sizes(host)),
@@ -212,7 +213,8 @@ fn sizes(selection: &Selection, host: &HostManifest) -> Vec<Bytes> {
     control.into_iter().chain(named).collect()
 }
 
-/// Returns the named mechanisms, or the pipe, and concurrent walks if they are selected.
+/// Returns the mechanisms that the selection names, or else the pipe. Adds concurrent walks if they
+/// are selected.
 fn mechanisms(selection: &Selection) -> Vec<Mechanism> {
     let named = if selection.mechanisms.is_empty() {
         vec![Mechanism::Pipe]
@@ -271,7 +273,7 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
     drafts
 }
 
-/// Returns the selected mechanisms with their conditions.
+/// Returns a draft for each selected mechanism and kind of tasks.
 fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
     let of_runtime = |of: &RuntimeSelection| Draft {
         runtime: Some(of.case.clone()),
@@ -294,7 +296,7 @@ fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
     mechanisms.chain(runtimes).collect()
 }
 
-/// Whether this mechanism is also measured with arrays.
+/// Whether a mechanism is also measured with arrays.
 fn walks(selection: &Selection, how: &Draft) -> bool {
     let walks =
         |of: &RuntimeSelection| of.walks_in_ladder && Some(&of.case) == how.runtime.as_ref();
@@ -303,16 +305,16 @@ fn walks(selection: &Selection, how: &Draft) -> bool {
         || selection.runtimes.iter().any(walks)
 }
 
-/// Hand-offs measured in addition to runtimes: threads and processes of the kernel, and a bare
-/// switch of registers.
+/// Hand-offs that are measured together with runtimes: those of kernel threads and processes, and a
+/// bare switch of registers.
 const BESIDE_RUNTIMES: [(Mechanism, Between); 3] = [
     (Mechanism::Fiber, Between::User),
     (Mechanism::Futex, Between::Thread),
     (Mechanism::Pipe, Between::Process),
 ];
 
-/// Returns the bytes that the other tasks touch during the absence of a task with an array of this
-/// size, if its reload is measured.
+/// Returns the numbers of bytes that the other tasks touch while a task with an array of `size` is
+/// off the CPU; a single `None` if the reload is not measured.
 fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
     match selection.away.as_slice() {
         [] if selection.reload => vec![Some(size)],
@@ -321,7 +323,7 @@ fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
     }
 }
 
-/// Returns the named vector registers; otherwise the program's own use of them.
+/// Returns the vector registers that the selection names; a single `None` if it names none.
 fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
     match selection.vectors.as_slice() {
         [] => vec![None],
@@ -329,7 +331,8 @@ fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
     }
 }
 
-/// Returns the wanted variants of a mechanism; its default variant if none is named.
+/// Returns the kinds of tasks in `wanted` that the mechanism supports; its default kind if `wanted`
+/// is empty.
 fn betweens(mechanism: Mechanism, wanted: &[Between]) -> Vec<Between> {
     let own = mechanism.betweens();
     let chosen: Vec<Between> = own

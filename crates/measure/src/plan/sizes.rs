@@ -1,15 +1,16 @@
-//! Chooses the sizes to measure on this machine: around each cache and the reach of each TLB.
+//! Chooses the sizes of arrays for this machine: around the size of each cache and the reach of
+//! each TLB.
 
 use switchcost_record::{CacheKind, HostManifest, TlbKind};
 use switchcost_units::Bytes;
 
-/// Cache sizes assumed for a machine that reports none.
+/// Cache sizes that are assumed if the machine reports none.
 const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)];
 
 /// Maximum number of sizes in a sweep.
 const SWEEP: usize = 16;
 
-/// Returns the capacities of data and unified caches, nearest first.
+/// Returns the sizes of the data and unified caches, the nearest first.
 fn capacities(host: &HostManifest) -> Vec<Bytes> {
     let holds_data = host
         .caches
@@ -39,13 +40,13 @@ fn tlb_reaches(host: &HostManifest) -> Vec<Bytes> {
         .collect()
 }
 
-/// Returns the largest size of which two arrays leave half of the free memory unused.
+/// Returns the largest size at which two arrays take at most half of the free memory.
 fn ceiling(host: &HostManifest) -> Bytes {
     Bytes((host.memory_available_bytes.0 / 4).max(1 << 20))
 }
 
 /// Returns array sizes from 1 KiB to four times the last-level cache: half, once and twice the size
-/// of each cache, the reach of each TLB, and sizes between these.
+/// of each cache, the reach of each TLB, and sizes in between.
 pub fn sweep_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = *caches.last().unwrap_or(&USUAL_CACHES[2]);
@@ -67,7 +68,7 @@ pub fn sweep_sizes(host: &HostManifest) -> Vec<Bytes> {
         .collect()
 }
 
-/// Drops sizes that are less than a third larger than the one before.
+/// Removes each size that is less than a third larger than the one before.
 fn thin(sizes: &mut Vec<u64>) {
     let mut last = 0;
     sizes.retain(|size| {
@@ -79,7 +80,8 @@ fn thin(sizes: &mut Vec<u64>) {
     });
 }
 
-/// Inserts the geometric mean into the widest gap; returns false if no gap has a factor above 1.5.
+/// Inserts a size, the geometric mean, into the widest gap. Returns false if no two neighbours
+/// differ by more than a factor of 1.5.
 fn fill_widest_gap(sizes: &mut Vec<u64>) -> bool {
     let ratio = |pair: &[u64]| pair[1] * 1000 / pair[0];
     let widest = sizes
@@ -98,8 +100,8 @@ fn fill_widest_gap(sizes: &mut Vec<u64>) -> bool {
     true
 }
 
-/// Returns six array sizes for a sweep over strides: two that fit in the second-level cache (32 KiB
-/// and 128 KiB in Li 2007), and four around its size and beyond.
+/// Returns six array sizes for a sweep over strides: two that fit into the second-level cache (32
+/// KiB and 128 KiB in Li 2007), and four at about its size and above.
 pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let near = caches[0];
@@ -131,13 +133,13 @@ pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// Largest array that is measured before an observation. A larger one takes longer to set up than
-/// to walk, and the time that a switch adds to so long a walk is less than the walk's variation.
+/// Size of the largest array that is measured before an observation. A larger one takes longer to
+/// set up than to walk, and the cost of a switch is then less than the variation of the walk.
 const OBSERVE_TOP: Bytes = Bytes::mib(4);
 
-/// Returns four sizes, each of which can be measured often enough in the few seconds before an
-/// observation: half of the first level, half of the second (two such arrays fit it), the second,
-/// and one larger than it.
+/// Returns four array sizes that can be measured often enough in the few seconds before an
+/// observation: half of the first level, half of the second level (two such arrays fit into it),
+/// the second level, and one above.
 pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let (near, middle, last) = (
@@ -159,9 +161,9 @@ pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// Returns sizes at which concurrent use and time-sharing of a cache are compared: half of the
-/// first level and half of the second (two such arrays fit), twice the second, half of the last,
-/// and all of it.
+/// Returns the array sizes for comparing concurrent with time-shared use of a cache: half of the
+/// first level, half of the second level (two such arrays fit into it), twice the second level,
+/// half of the last level, and the last level.
 pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let (near, middle, last) = (
@@ -184,30 +186,29 @@ pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// Largest pointer chase: a larger one takes seconds, and a guest rarely has more of a server's
-/// last level to itself.
+/// Size of the largest pointer chase. A larger one takes seconds, and a guest rarely has more of a
+/// server's last level for itself.
 const LARGEST_CHASE: Bytes = Bytes::mib(64);
 
-/// Largest memory that is walked to empty the caches: more would take seconds.
+/// Size of the largest memory that is walked to empty the caches. More would take seconds.
 const LARGEST_FLUSH: Bytes = Bytes(1 << 30);
 
-/// Sizes for measuring load latency.
+/// Sizes with which the load latency is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyPlan {
-    /// Size of a cache line.
+    /// Size of a cache line in bytes.
     pub line: Bytes,
-    /// Size of a page.
+    /// Size of a page in bytes.
     pub page: Bytes,
     /// Sizes of memory: inside each cache, and well outside the last.
     pub sizes: Vec<Bytes>,
-    /// Size of the largest cache; larger memory does not fit in caches.
+    /// Size of the largest cache in bytes.
     pub last_level: Bytes,
-    /// Size of memory that exceeds all caches together, to empty them; `None` if there is not
-    /// enough memory.
+    /// Size of the memory that is walked to empty all caches; `None` if there is not enough memory.
     pub flush: Option<Bytes>,
 }
 
-/// Returns the sizes for measuring load latency on this machine.
+/// Returns the sizes with which the load latency is measured on this machine.
 pub fn latency_plan(host: &HostManifest) -> LatencyPlan {
     let caches = capacities(host);
     let last_level = caches[caches.len() - 1];

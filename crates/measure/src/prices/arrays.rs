@@ -11,28 +11,29 @@ use switchcost_record::profile::Kind;
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 
-/// Number of words per line.
+/// Number of 64-bit words in a line.
 pub(super) const LINE: usize = 8;
-/// Stride in lines: farther than the adjacent lines that are always prefetched.
+/// Distance, in lines, between two consecutive touches. It is larger than the number of adjacent
+/// lines that are always prefetched.
 const STRIDE: usize = 5;
-/// Number of lines of which one is touched, in an array of lines without used neighbours, because
-/// neighbours would be prefetched. A power of two.
+/// Number of lines of which only one is touched in a sparse array, because adjacent lines would be
+/// prefetched. A power of two.
 const SPREAD: usize = 8;
 
-/// Number of iterations of a loop of 50 instructions; with so many iterations left, a core does not
+/// Number of iterations of a loop of 50 instructions. With so many iterations left, a core does not
 /// fetch the code after the loop.
 const TURNS: u32 = 24;
 
 pub(super) enum Array {
-    /// An array in adjacent lines, for one kind of access.
+    /// An array in adjacent lines, with its kind of access.
     Dense(Kind, Memory),
-    /// An array in lines whose neighbours are not used, for one kind of access.
+    /// An array in lines whose neighbours are not used, with its kind of access.
     Sparse(Kind, Memory),
     Code(Jumps),
 }
 
 impl Array {
-    /// Lays out an array with as many lines as `own` has.
+    /// Lays out an array with as many lines as fit into `own` bytes.
     pub(super) fn lay(kind: Kind, own: Bytes, random: &mut impl Rng) -> io::Result<Array> {
         let lines = (own.0 / 64) as usize;
         Ok(match kind {
@@ -68,7 +69,7 @@ impl Array {
     }
 }
 
-/// Creates memory whose pages are present.
+/// Maps memory and touches all its pages.
 pub(super) fn touched(size: Bytes) -> io::Result<Memory> {
     let memory = Memory::map(size, MapType::Private, Pages::Base).map_err(io::Error::other)?;
     memory
@@ -78,21 +79,23 @@ pub(super) fn touched(size: Bytes) -> io::Result<Memory> {
     Ok(memory)
 }
 
-/// Returns all lines in random order, with line 0 first.
+/// Returns the numbers of all lines in random order, beginning with line 0.
 fn order(lines: usize, random: &mut impl Rng) -> Vec<u32> {
     let mut order: Vec<u32> = (0..lines as u32).collect();
     order[1..].shuffle(random);
     order
 }
 
-/// Returns the first word of a line without neighbours: a pseudo-random one in each group (multiplicative hashing after Knuth).
+/// Returns the index of the word in a sparse array that stands for a line: in a pseudo-random line
+/// of each group of [`SPREAD`] (multiplicative hashing after Knuth).
 #[inline]
 fn word_of(line: usize) -> usize {
     let within = (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % SPREAD;
     (line * SPREAD + within) * LINE
 }
 
-/// Stores in each line the position of the next one, and in the last line that of the first.
+/// Stores in each line the position of the next one in `order`, and in the last line the position
+/// of the first.
 fn chain(memory: &[AtomicU64], order: &[u32]) {
     let nexts = order.iter().cycle().skip(1);
     for (line, next) in order.iter().zip(nexts) {
@@ -118,7 +121,7 @@ fn strided(memory: &[AtomicU64], lines: usize) {
     std::hint::black_box(sum);
 }
 
-/// Touches each line once, none shortly after its neighbours; every address is known in advance.
+/// Touches each line once, none shortly after its neighbours. Every address is known in advance.
 #[inline(never)]
 fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
     let lines = memory.len() / LINE / SPREAD;
@@ -132,7 +135,8 @@ fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
     std::hint::black_box(sum);
 }
 
-/// Returns the step of the golden section: about 0.618 of the lines, without a common divisor.
+/// Returns the step of a walk by the golden section: about 0.618 of the lines, without a common
+/// divisor.
 fn golden_step(lines: usize) -> usize {
     let about = (lines as f64 * 0.618_034) as usize;
     (about.max(1)..)

@@ -1,4 +1,5 @@
-//! Contexts over ucontext: a bare ring of swapcontext, and user-level threads that yield.
+//! Mechanisms over ucontext: a ring of contexts that call swapcontext, and user-level threads that
+//! yield.
 
 use std::io;
 use std::rc::Rc;
@@ -9,7 +10,7 @@ use switchcost_host::evidence::TaskId;
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Timed};
 
-/// A ring of contexts, each of which calls swapcontext to the next.
+/// A ring of contexts. Each one calls swapcontext to switch to the next.
 pub(super) struct Ucontexts {
     bodies: Rc<Bodies>,
     ring: UcontextRing,
@@ -40,7 +41,8 @@ impl Experiment for Ucontexts {
     }
 }
 
-/// User-level threads that yield. The baseline makes the same call and finds the run queue empty.
+/// User-level threads that yield. The baseline makes the same call, which finds the run queue
+/// empty.
 pub(super) struct Greens {
     bodies: Rc<Bodies>,
     green: Green,
@@ -57,7 +59,7 @@ impl Greens {
         Ok(Greens { bodies, green })
     }
 
-    /// Runs the caller's share as thread 0, with the array of `task`; the other threads run in
+    /// Runs thread 0 for `rounds` rounds, with the array of `task`. The other threads run in
     /// between.
     #[inline(never)]
     fn rounds(&self, task: usize, rounds: u64) {

@@ -1,8 +1,8 @@
 //! Tasks of a single-threaded tokio runtime that yield to the executor. The baseline calls the
-//! bodies one after the other: no executor, no trip through its run queue. Tasks are started before
-//! the timed part, which runs from one run of the first task to a later run of the first task. The
-//! executor need not run the tasks in the same order each time (tokio's wakes those that yielded
-//! last first), so the task runs in between are counted.
+//! bodies one after the other, without an executor and its run queue. Tasks are started before the
+//! timed part, which begins with one run of the first task and ends with a later one. The executor
+//! need not run the tasks in the same order each time (tokio wakes those that yielded last first),
+//! so the runs of all tasks in the timed part are counted.
 
 use std::cell::Cell;
 use std::io;
@@ -30,7 +30,7 @@ impl Tasks {
     }
 
     /// Runs all tasks alternately. Returns the number of times that a task gave the thread to the
-    /// executor and got it back, and the part after the warm-up.
+    /// executor and got it back, and the timed part.
     fn together(&self, batch: Batch) -> (u64, Part) {
         let set = LocalSet::new();
         let switches = Rc::new(Cell::new(0));
@@ -66,13 +66,14 @@ impl Tasks {
     }
 }
 
-/// Timed part: the runs of all tasks in it, each with one trip through the executor.
+/// The timed part of a batch: its time, and the runs of all tasks in it, each with one trip through
+/// the executor.
 struct Part {
     turns: u64,
     time: Split,
 }
 
-/// A reading of the clock, with the walks and task runs up to it.
+/// A reading of the clock, with the time of walks and the number of task runs up to it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: Ticks,

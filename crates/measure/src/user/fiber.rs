@@ -1,5 +1,5 @@
-//! Stackful coroutines (corosensei): task 0 is the thread itself, the others are coroutines that it
-//! resumes one after the other.
+//! Stackful coroutines (corosensei). Task 0 is the thread itself; the other tasks are coroutines
+//! that it resumes one after the other.
 
 use std::io;
 use std::rc::Rc;
@@ -26,12 +26,12 @@ impl Fibers {
         Ok(Fibers { bodies, fibers })
     }
 
-    /// Runs every fiber once per round. Returns the number of switches: into the fiber, and back
-    /// out of it.
+    /// Resumes every coroutine once per round. Returns the number of switches: one into a coroutine
+    /// and one back for each.
     #[inline(never)]
     fn rounds(&mut self, rounds: u64) -> u64 {
         let mut switches = 0;
-        // The usual pair has no inner loop, which would cost as much as a switch.
+        // A loop over a single coroutine would cost as much as a switch.
         if let [fiber] = self.fibers.as_mut_slice() {
             for _ in 0..rounds {
                 self.bodies.turn(0);

@@ -1,10 +1,10 @@
 //! User-level threads that lose the CPU to a timer signal.
 //!
 //! Every thread reads the clock continuously. When the count of signals has changed, the gap since
-//! the last reading, by whichever thread, is the time that the signal took: its delivery, the
-//! switch if there was one, and the return from the handler. The thread that notices walks its
-//! working set, or nothing. In the baseline the same signals come to one thread that has the run
-//! queue to itself: their delivery is in both arms, the switch in one.
+//! the last reading by any thread is the time of the signal: its delivery, the switch if there was
+//! one, and the return from the handler. The thread that notices the change walks its working set,
+//! or does nothing. In the baseline the same signals come to a single thread, whose run queue is
+//! empty. Their delivery is in both arms, the switch only in one.
 
 use std::io;
 use std::rc::Rc;
@@ -19,11 +19,11 @@ use switchcost_units::{Nanos, Ticks};
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 
-/// Shortest time between two signals; walks make the time longer.
+/// Shortest time between two signals. With walks it is longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Number of signals of a batch: half a millisecond without walks, short compared with changes of
-/// the core's speed.
+/// Number of signals in a batch. Without walks they take half a millisecond, which is short
+/// compared with changes of the core's speed.
 const SIGNALS: u64 = 4;
 
 pub(super) struct PreemptedGreens {
@@ -33,12 +33,12 @@ pub(super) struct PreemptedGreens {
     walking_period: Nanos,
 }
 
-/// Last reading, and gaps so far; shared by all threads, any of which may lose the CPU at any
-/// instruction.
+/// Last reading of the clock, and gaps so far. All threads share them, and each may lose the CPU at
+/// any instruction.
 struct Gaps {
     clock: Clock,
-    /// Latest reading of any thread. The value only moves forward, so that a thread that was
-    /// preempted between its reading and its store does not move it back.
+    /// Latest reading of any thread, in ticks. It only increases: a thread that was preempted
+    /// between its reading and its store must not decrease it.
     looked: AtomicU64,
     seen: AtomicU64,
     left: AtomicU64,
@@ -71,7 +71,7 @@ impl Gaps {
         self.left.load(SeqCst) == 0
     }
 
-    /// Returns the gaps as hand-offs, with the walks after them.
+    /// Returns the time of the gaps as that of hand-offs, and the time of the walks after them.
     fn time(&self) -> Split {
         Split {
             handoffs: Ticks(self.gaps.load(SeqCst)),
@@ -79,15 +79,17 @@ impl Gaps {
         }
     }
 
-    /// Counts down the signals to wait for. Two threads may call this for the last signal, if the
-    /// next signal takes the CPU from the first before it has counted; at zero nothing is counted.
+    /// Decrements the number of signals to wait for. Two threads may call this for the last signal,
+    /// if the next signal takes the CPU from the first one before it has counted; at 0 nothing
+    /// changes.
     fn count_one(&self) {
         let _ = self
             .left
             .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
     }
 
-    /// Reads the clock until enough signals were seen, by this thread or another.
+    /// Reads the clock until this and other threads have noticed enough signals. Calls `walk` after
+    /// each signal that this thread notices.
     #[inline(never)]
     fn look(&self, scheduler: &Scheduler, walk: impl Fn()) {
         while !self.is_over() {
@@ -97,7 +99,8 @@ impl Gaps {
                 continue;
             }
             self.seen.store(scheduler.signals(), SeqCst);
-            // The clock is read again, because this thread may have lost the CPU since the first reading, and others may have read it.
+            // The clock is read again: this thread may have lost the CPU since the first reading,
+            // and others may have read it.
             let noticed = self.clock.now();
             walk();
             let end = self.clock.now();
@@ -116,7 +119,7 @@ impl PreemptedGreens {
         let (own_bodies, own_gaps) = (Rc::clone(&bodies), Rc::clone(&gaps));
         let turn = move |scheduler: &Scheduler, task| {
             own_gaps.look(scheduler, || own_bodies.walk_if_asked(task));
-            // All signals have come: back to the caller.
+            // All signals have come, so the caller continues.
             scheduler.yield_now();
         };
         let green = Green::new(bodies.tasks, Box::new(turn))?;
@@ -137,7 +140,7 @@ impl PreemptedGreens {
         }
     }
 
-    /// Runs until `signals` signals have come. The caller is the thread that has `task`'s array.
+    /// Runs until `signals` signals have come. The caller's thread uses the array of `task`.
     fn signals(&self, scheduler: &Scheduler, task: usize, signals: u64) -> Split {
         self.gaps.begin(scheduler, signals);
         self.gaps
@@ -178,7 +181,7 @@ impl PreemptedGreens {
     }
 }
 
-/// Returns eight times the time of a warm walk.
+/// Returns eight times the time of a walk with warm caches.
 fn walking_period(bodies: &Bodies) -> Nanos {
     bodies.walk(0);
     let start = monotonic();
@@ -193,7 +196,7 @@ impl Experiment for PreemptedGreens {
     }
 
     fn fixed_rounds(&self, arm: Arm) -> Option<u64> {
-        // Long periods mean fewer signals.
+        // With a long period a batch has fewer signals.
         Some(if self.period(arm) > PERIOD {
             SIGNALS / 2
         } else {

@@ -1,6 +1,6 @@
-//! A synthetic switch: the switching arm spends a known time at each hand-off, and another known
-//! time at each walk, so the correct result is known in advance. If both times are 0 the switching
-//! arm runs the baseline's own code: two arms without any difference (an A/A run).
+//! A synthetic switch. The switching arm spends a known time at each hand-off, and another known
+//! time at each walk, so the correct result is known. If both times are 0, the switching arm runs
+//! the code of the baseline: two arms without any difference (an A/A run).
 
 use std::io;
 use std::rc::Rc;
@@ -47,18 +47,18 @@ fn rounds(bodies: &Bodies, burner: &mut Burner, switch: Ticks, reload: Ticks, ro
     rounds * bodies.tasks as u64
 }
 
-/// Lengthens a loop by known times. If one burn takes too long, because the clock has steps or an
-/// interrupt came, the next ones take less.
+/// Makes a loop take longer by known times. If one delay takes too long, because the clock has
+/// steps or an interrupt came, the next ones are shorter.
 struct Burner {
     clock: Clock,
-    /// Cost of a burn beyond the distance between its first and last reading of the clock, from
-    /// calibration.
+    /// Cost of a delay beyond the time between its first and its last reading of the clock, in
+    /// ticks; from calibration.
     overhead: i64,
-    /// Time still to be burnt; negative if too much was burnt.
+    /// Time that is still to be spent, in ticks; negative if too much was spent.
     owed: i64,
 }
 
-/// Number of burns in a calibration, and length of each: about a microsecond.
+/// Number of delays in a calibration. The next constant is the length of each, about a microsecond.
 const CALIBRATION: u64 = 200;
 const CALIBRATION_TICKS: Ticks = Ticks(2_000);
 
@@ -79,7 +79,7 @@ impl Burner {
         }
     }
 
-    /// Returns the additional time of a loop with burns, minus the time burnt.
+    /// Returns by how much more than its own length a delay lengthens a loop, in ticks.
     fn cost_beyond(mut self, bodies: &Bodies) -> i64 {
         let start = self.clock.now();
         for _ in 0..CALIBRATION {
@@ -95,7 +95,7 @@ impl Burner {
         (longer + self.owed) / CALIBRATION as i64 - CALIBRATION_TICKS.0 as i64
     }
 
-    /// Burns a time; a time of 0 costs nothing.
+    /// Spends a time. A time of 0 costs nothing.
     #[inline(never)]
     fn burn(&mut self, ticks: Ticks) {
         if ticks.0 == 0 {
