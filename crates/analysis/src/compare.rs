@@ -50,9 +50,9 @@ pub type Analysed<'a> = (&'a MeasureRecord, &'a Findings);
 /// Names of the records to compare, and the rules for verdicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request<'a> {
-    /// Names of the base records.
+    /// Names of the base records, with which the new records are compared.
     pub base: &'a [String],
-    /// Names of the new records.
+    /// Names of the new records, which are compared with the base records.
     pub new: &'a [String],
     /// Confidence of all verdicts together, from 0 to 1, such as 0.9.
     pub confidence: f64,
@@ -83,7 +83,7 @@ impl Default for Request<'_> {
 pub struct RunSpread {
     /// Standard deviation of a cost between runs, as a share of the cost.
     pub share: f64,
-    /// Source of this spread.
+    /// Source of this spread between runs.
     pub origin: Origin,
 }
 
@@ -158,7 +158,7 @@ fn ends<S: Serializer>(interval: &Option<(f64, f64)>, serializer: S) -> Result<S
 /// Ratio of the new cost to the base cost, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Ratio {
-    /// Estimate of the ratio.
+    /// Estimate of the ratio: 1.1 means that the new cost is 10 % higher.
     pub ratio: f64,
     /// Lower end of the confidence interval.
     pub low: f64,
@@ -197,7 +197,7 @@ pub enum Outcome {
         /// Reason why the ratio has no interval, as one sentence.
         why: String,
     },
-    /// The pair has no ratio.
+    /// The pair has no ratio, because a cost is unknown or not above 0.
     NotComparable {
         /// Reason why the pair has no ratio.
         why: String,
@@ -251,7 +251,7 @@ pub struct Pair {
     pub base: Option<Cost>,
     /// Cost in the new records; `None` if unknown.
     pub new: Option<Cost>,
-    /// Result of the comparison.
+    /// Result of the comparison: a ratio with or without a verdict, or a reason.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -352,9 +352,9 @@ pub enum Pricing {
 pub struct Comparison {
     /// Kind of data from which the intervals are computed.
     pub basis: Basis,
-    /// Paths of the base records.
+    /// Paths of the base records, with which the new records were compared.
     pub base_records: Vec<String>,
-    /// Paths of the new records.
+    /// Paths of the new records, which were compared with the base records.
     pub new_records: Vec<String>,
     /// Confidence of all verdicts together, from 0 to 1.
     pub confidence: f64,

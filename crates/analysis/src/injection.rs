@@ -155,7 +155,7 @@ pub struct FootprintFinding {
 }
 
 impl FootprintFinding {
-    /// Whether the cost was measured.
+    /// Whether the whole cost of a preemption was measured.
     pub fn is_measured(&self) -> bool {
         self.cost_ns.is_some() || self.reload().is_some()
     }

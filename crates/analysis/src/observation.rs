@@ -129,7 +129,7 @@ pub struct CauseFinding {
     pub why: Why,
     /// How the tasks had entered the kernel.
     pub entry: Entry,
-    /// Number of these switches.
+    /// Number of switches with this reason and kernel entry.
     pub switches: u64,
     /// Number of these switches as a share of all switches.
     pub share: f64,

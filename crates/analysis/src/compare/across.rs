@@ -14,7 +14,7 @@ pub enum Condition {
     Mechanism,
     /// Whether the tasks are processes or threads.
     Between,
-    /// The number of tasks.
+    /// The number of tasks in the ring.
     Tasks,
     /// The size of the working set.
     Size,

@@ -20,7 +20,7 @@ pub(super) fn require_both<T>(sides: [Result<T, String>; 2]) -> Result<[T; 2], S
     }
 }
 
-/// A pair before the verdict.
+/// A pair of costs before its verdict is computed.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) subject: Subject,

@@ -49,7 +49,7 @@ pub struct Step {
     pub to_first: Option<Outcome>,
 }
 
-/// One cost over all states.
+/// A cost in each of several states of a program or machine.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
     /// Conditions of the measured case.

@@ -10,7 +10,7 @@ use super::{Comparison, Difference};
 pub enum Side {
     /// The side that is compared with.
     Base,
-    /// The side that is tested.
+    /// The side that is tested against the base side.
     New,
 }
 
@@ -40,9 +40,9 @@ pub enum Ended {
 /// Result of a comparison of two set-ups by interleaved runs of `measure`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct InTurns {
-    /// Commands of the base side.
+    /// Commands that set up the base side and start its runs.
     pub base: Arm,
-    /// Commands of the new side.
+    /// Commands that set up the new side and start its runs.
     pub new: Arm,
     /// Flags of `measure` in each run.
     pub flags: Vec<String>,

@@ -72,9 +72,9 @@ pub enum Quantity {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Unit {
-    /// Time in nanoseconds.
+    /// Time in nanoseconds, or cost as a time in nanoseconds.
     Ns,
-    /// Time in simulated cycles.
+    /// Time in simulated cycles, or cost as a number of simulated cycles.
     Cycles,
     /// Share of all cycles, of the observed tasks' switches or CPU time, or of the window.
     Share,

@@ -82,7 +82,7 @@ pub enum Part {
     All,
     /// Switches of one class, in the classes of Mogul and Borg 1990.
     Class(String),
-    /// Switches with one cause.
+    /// Switches with one cause, such as `voluntary syscall read`.
     Cause(String),
     /// Switches of processes with one name; untrusted text that must be escaped before it is shown.
     Program(String),

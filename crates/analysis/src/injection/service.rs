@@ -58,7 +58,7 @@ pub struct ServiceFindings {
 const CHANGED: f64 = 1.5;
 
 impl ServiceFindings {
-    /// Whether the CPU time per unit of work is within a factor of [`CHANGED`] of that before the
+    /// Whether the CPU time per unit of work is within a factor of 1.5 of that before the
     /// injection; `None` if one of the times is unknown.
     pub fn is_as_before(&self) -> Option<bool> {
         let ratio = self.cpu_per_work_ns? / self.cpu_per_work_before_ns?;

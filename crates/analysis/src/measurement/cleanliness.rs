@@ -107,8 +107,9 @@ fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
 
 /// Returns all reasons to leave out a window. Four kinds of disturbance are no reason, because
 /// probes and the trimmed mean handle them round by round: a change of the core clock, a shared
-/// core, an interrupt, and stolen time. Time that ordinary tasks lose to others is also no reason:
-/// it is reported as a share, and the rounds in which it was lost are left out.
+/// core, an interrupt, and stolen time. Time in which other tasks run between the rounds of
+/// ordinary tasks is also no reason: it is reported as a share, and the rounds in which it was lost
+/// are left out.
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
     let pause = pause(case, evidence);

@@ -27,11 +27,11 @@ pub struct Tail {
 /// Verdict on the costs of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The costs are valid.
+    /// The costs of the case are valid.
     Measured,
     /// The costs are suspect, for the reasons that the case's flags give.
     Suspect,
-    /// The case has no costs.
+    /// The case has no costs, because it could not be measured.
     NotMeasured {
         /// Reason why there are no costs, and the remedy, as one sentence.
         why: String,
@@ -82,7 +82,7 @@ pub enum FlagName {
     CutOff,
     /// The intervals of the record are not in order.
     Disorder,
-    /// Too many windows were disturbed.
+    /// Too many windows were disturbed by other tasks, page faults, migrations or pauses.
     Disturbed,
     /// The costs are those of hand-offs between CPUs, not of switches.
     HandoffAcrossCpus,
@@ -96,9 +96,9 @@ pub enum FlagName {
     InvoluntarySwitches,
     /// The record has so many intervals that some were summed.
     ManyIntervals,
-    /// The confidence interval is below 0, which is impossible for a cost.
+    /// The confidence interval of the cost is below 0, which is impossible.
     Negative,
-    /// The confidence interval contains 0.
+    /// The confidence interval of the cost contains 0.
     #[serde(rename = "not-distinguishable-from-0")]
     #[strum(serialize = "not-distinguishable-from-0")]
     NotDistinguishableFrom0,
@@ -112,7 +112,7 @@ pub enum FlagName {
     Part,
     /// A cache partition has the name of a program that is not in the trace.
     PartitionWithoutProcess,
-    /// Some windows were disturbed.
+    /// Some windows were disturbed by other tasks, page faults, migrations or pauses.
     PartlyDisturbed,
     /// The run was stopped, frozen or suspended for some time.
     Paused,
@@ -512,8 +512,8 @@ pub struct CycleFinding {
 pub struct Shared {
     /// Number of rounds in which the core was shared, as a share of all rounds.
     pub share: f64,
-    /// Whether the case's costs were computed without these rounds, because there were enough
-    /// others.
+    /// Whether the case's costs were computed without the rounds on a shared core, because there
+    /// were enough rounds on an unshared one.
     pub is_left_out: bool,
     /// Deciding cost of the case in rounds on a shared core, in nanoseconds at the same core clock;
     /// `None` if there were too few.
@@ -529,7 +529,7 @@ pub enum Part {
     Reload,
 }
 
-/// Core clock in a run.
+/// Clock of the measured core over a run.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CoreFinding {
     /// Core clock in hertz at which all costs are given: the median over the run. `None` if the
@@ -648,7 +648,7 @@ pub struct LoadLatency {
 /// Findings from the record of a measurement.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
-    /// Precision that the user requested.
+    /// Precision and confidence that the user requested.
     pub plan: Wanted,
     /// One finding for each case of the plan, in the plan's order.
     pub results: Vec<CaseFinding>,

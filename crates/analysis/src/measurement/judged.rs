@@ -71,14 +71,14 @@ pub(crate) struct Judged<'a> {
     pub(crate) rate: TickRate,
     /// Batches that were run for counters or for single hand-offs.
     pub(crate) instrumented: Vec<&'a Sample>,
-    /// Clean windows.
+    /// Windows of the case that were not disturbed.
     pub(crate) windows: Vec<&'a Cycles>,
-    /// All windows, clean or disturbed.
+    /// All windows of the case, clean or disturbed.
     pub(crate) all_windows: Vec<&'a Cycles>,
     pub(crate) excluded: Excluded,
     /// CPU quota of the run's control group; `None` without a quota.
     pub(crate) quota: Option<&'a CpuQuota>,
-    /// Remedies that may be advised.
+    /// Remedies that may be advised to the user.
     pub(crate) remedies: Remedies,
 }
 
@@ -225,8 +225,8 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Returns the number of switches per hand-off: by the mechanism's own count for user-level
-/// mechanisms, and by the kernel's count for others.
+/// Returns the number of switches per hand-off. For user-level mechanisms it is the mechanism's own
+/// count, and otherwise the kernel's count.
 fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if case.between != Between::User || case.runtime.is_some() {
         return kernel_switches_per_handoff(case, windows);

@@ -79,11 +79,11 @@ impl Level {
 /// Kind of rounds from which a value is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// Rounds on an unshared core.
+    /// Rounds in which the core was not shared.
     Unshared,
-    /// Rounds on a shared core.
+    /// Rounds in which the other hardware thread of the core was busy.
     Shared,
-    /// All rounds.
+    /// All rounds, on a shared or an unshared core.
     Every,
 }
 

@@ -13,7 +13,7 @@ use crate::measurement::cleanliness::reasons_of_window;
 pub struct Point {
     /// Index of the case in the plan.
     pub case: u32,
-    /// Arm of the batches.
+    /// Arm over whose batches in the window the mean is taken.
     pub arm: Arm,
     /// Start of the window in seconds since the start of the run.
     pub at_seconds: f64,

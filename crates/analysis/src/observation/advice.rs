@@ -17,8 +17,8 @@ const WORTH: f64 = 0.01;
 /// Least share of switches that makes a cause the main one.
 const MOSTLY: f64 = 0.5;
 
-/// Least idle time of all CPUs, in CPUs, that counts as room for another program. With less, the
-/// program would take CPU time from others.
+/// Least idle time of all CPUs together, in CPUs, that counts as room for another program. With
+/// less, the program would take CPU time from observed tasks.
 const FREE_CPUS: f64 = 0.5;
 
 /// System calls in which a task waits for input, or for room for output. Larger transfers mean
@@ -51,7 +51,7 @@ const SLEEPS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
 /// gain.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Advice {
-    /// The advised change.
+    /// The change that is advised, or the statement that none is needed.
     #[serde(flatten)]
     pub change: Change,
     /// Largest possible gain of the change.

@@ -9,11 +9,11 @@ use switchcost_record::observation::Histogram;
 pub struct Latency {
     /// Number of times in the histogram.
     pub count: u64,
-    /// Median of the times.
+    /// Median time in nanoseconds.
     pub p50_ns: Option<f64>,
-    /// 99th percentile of the times.
+    /// 99th percentile of the times, in nanoseconds.
     pub p99_ns: Option<f64>,
-    /// Longest time.
+    /// Longest time in nanoseconds.
     pub max_ns: Option<f64>,
     /// Lower end of the histogram's last bucket. A quantile that is `None` is at least this long.
     pub last_ns: f64,

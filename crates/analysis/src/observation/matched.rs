@@ -23,7 +23,7 @@ use super::Range;
 use arms::{Anchors, compare, only};
 use calls::Calls;
 
-/// Longest time for which others run in a preemption that counts as short, in nanoseconds.
+/// Longest time for which other tasks run in a preemption that counts as short, in nanoseconds.
 const SHORT_NS: u32 = 30_000;
 /// Least number of compared switches for an estimate.
 const FEWEST: usize = 100;
@@ -31,8 +31,8 @@ const FEWEST: usize = 100;
 const LEAST_COVERED: f64 = 0.5;
 /// Largest effect, as a share of the estimated cost, that a check may find where none is expected.
 const PART: f64 = 0.1;
-/// Upper ends in nanoseconds of the ranges by which waits are divided: the time for which others
-/// ran.
+/// Upper ends in nanoseconds of the ranges of time for which other tasks ran. Waits are divided by
+/// these ranges.
 const RANGES: [u32; 5] = [3_000, 30_000, 150_000, 1_000_000, u32::MAX];
 /// Largest number of system calls for which the cost of waits is listed.
 const MOST_CALLS: usize = 5;
@@ -42,23 +42,23 @@ const MOST_CALLS: usize = 5;
 pub struct MatchedIntervals {
     /// Name of the program; untrusted text that must be escaped before it is shown.
     pub program: String,
-    /// Number of traced calls.
+    /// Number of traced system calls of the program.
     pub calls: usize,
     /// Number of traced calls in which the thread waited.
     pub waits: usize,
     /// Number of times that a thread was preempted, in a call or in user code.
     pub preemptions: usize,
-    /// Longest time for which others ran in a wait that counts as short, in nanoseconds.
+    /// Longest time for which other tasks ran in a wait that counts as short, in nanoseconds.
     pub short_wait_ns: u32,
     /// Calls with a wait compared with calls without; null if there are too few of either.
     pub all_waits: Option<Effect>,
     /// Calls with a long wait compared with calls with a short one, which gives a lower end of the
     /// cost; null if there are too few.
     pub dose: Option<Effect>,
-    /// Long preemptions in user code compared with short ones (others ran for at most 30 us), which
-    /// gives a lower end of the cost; null if there are too few.
+    /// Long preemptions in user code compared with short ones (other tasks ran for at most 30 us),
+    /// which gives a lower end of the cost; null if there are too few.
     pub long_preemptions: Option<Effect>,
-    /// Cost of waits by the time for which others ran.
+    /// Cost of waits, divided by the time for which other tasks ran meanwhile.
     pub by_others: Vec<EffectOfRange>,
     /// Cost of waits by the system call in which the thread waited, most frequent first.
     pub by_call: Vec<EffectOfCall>,
@@ -77,7 +77,7 @@ pub struct MatchedIntervals {
 /// An estimate with its confidence interval at 90 %.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Interval {
-    /// Estimated value.
+    /// Estimated value, usually in nanoseconds.
     pub estimate: f64,
     /// Lower end of the confidence interval.
     pub low: f64,
@@ -91,7 +91,7 @@ impl Interval {
     }
 }
 
-/// Cost of the waits in which others ran for a time within one range.
+/// Cost of the waits during which other tasks ran for a time within one range.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EffectOfRange {
     /// Lower end of the range of time, in nanoseconds.
@@ -105,7 +105,7 @@ pub struct EffectOfRange {
 /// Cost of the waits in one system call.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EffectOfCall {
-    /// Name of the system call.
+    /// Name of the system call in which the thread waited.
     pub call: String,
     /// Cost of the waits in this system call.
     pub effect: Effect,

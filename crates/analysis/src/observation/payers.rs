@@ -6,12 +6,12 @@ use super::{Findings, ProcessFinding, Range};
 /// Cost of the switches of one program, divided into parts, in nanoseconds of CPU time per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payer<'a> {
-    /// Findings for the program.
+    /// Findings for the program whose cost is divided.
     pub found: &'a ProcessFinding,
     /// Parts of the cost: the direct cost of each cause, most frequent first, then the cost of
     /// reloading caches if known.
     pub parts: Vec<Part>,
-    /// Sum of all parts.
+    /// Cost of all parts together, in nanoseconds of CPU time per second.
     pub cost: Bounds,
 }
 
@@ -40,7 +40,7 @@ pub enum Of {
 /// A cost in nanoseconds of CPU time per second, whose upper end may be unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Lower end of the cost.
+    /// Lower end of the cost, in nanoseconds of CPU time per second.
     pub low: f64,
     /// Likely cost; `None` if unknown, or if there is no upper end.
     pub likely: Option<f64>,

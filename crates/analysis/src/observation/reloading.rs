@@ -64,9 +64,10 @@ enum End {
     Most,
 }
 
-/// Returns the sum over all returns to the CPU of a cost that depends on the time for which others
-/// ran. For the upper end, the time until the next switch does not limit the cost. A task that has
-/// moved to another core is assumed to find nothing in the caches there.
+/// Returns the sum of a cost over all returns to the CPU, in nanoseconds. The cost of a return
+/// depends on the time for which other tasks ran. For the upper end, the time until the next switch
+/// does not limit the cost. A task that has moved to another core is assumed to find nothing in the
+/// caches there.
 fn sum_reloads(
     tasks: &Tasks,
     direct: Range,

@@ -14,7 +14,7 @@ pub struct Stack<'a> {
     pub why: Why,
     /// How the tasks had entered the kernel.
     pub entry: &'a Entry,
-    /// Number of these switches.
+    /// Number of switches with this cause.
     pub switches: u64,
     /// Total time off the CPU after these switches, in nanoseconds.
     pub off_ns: u64,

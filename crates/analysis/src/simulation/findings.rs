@@ -187,7 +187,7 @@ pub struct KernelFills {
 /// A group of segments for which costs are computed together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// All segments.
+    /// All segments of the trace.
     All,
     /// Segments after switches of one class of Mogul and Borg: `system call`, `page fault`,
     /// `involuntary`, or `other` (births, exits).
@@ -338,16 +338,17 @@ pub struct GroupFinding {
     /// Net cost of a switch in cycles up to the cut-off, without first touches: lost minus gained
     /// plus state.
     pub cost_cycles: Cost,
-    /// Part of the cost lost to others, in cycles per switch.
+    /// Part of the cost due to lines that other processes evicted, in cycles per switch.
     pub lost_cycles: Cost,
-    /// Part of the cost that was saved by lines that others brought in, in cycles per switch.
+    /// Part of the cost that was saved by lines that other processes brought in, in cycles per
+    /// switch.
     pub gained_cycles: Cost,
     /// Part of the cost due to the state of replacement, prefetchers, buffers and buses, in cycles
     /// per switch. This part has either sign, and no other process caused it.
     pub state_cycles: Cost,
     /// Cut-off of the curve and of the costs.
     pub cut: Cut,
-    /// Excess cycles of the whole segments of the group together.
+    /// Number of excess cycles over the whole segments of the group, without a cut-off.
     pub excess_cycles: f64,
     /// Points of the curve, one for each interval that a segment reaches.
     #[serde(rename = "points")]
@@ -388,7 +389,7 @@ pub struct ProcessFinding {
 pub struct ProcessLevel {
     /// Name of the cache or TLB.
     pub level: String,
-    /// Number of references that missed.
+    /// Number of references of the processes that missed.
     pub misses: ByView<u64>,
     /// Number of references that missed, per thousand instructions of the processes.
     pub mpki: ByView<f64>,
@@ -433,11 +434,11 @@ pub struct Growth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// Misses of instruction fetches.
+    /// Misses of instruction fetches in caches.
     Instructions,
-    /// Misses of loads and stores.
+    /// Misses of loads and stores in caches.
     Data,
-    /// Misses of TLBs.
+    /// Misses in TLBs.
     Tlb,
     /// Stores that wait for a write buffer.
     WriteStalls,
@@ -446,7 +447,7 @@ pub enum Part {
 /// Excess cycles of one part of the memory system. The parts add up to all excess cycles.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ExcessPart {
-    /// Part of the memory system.
+    /// Part of the memory system in which the cycles arise.
     pub part: Part,
     /// Number of excess cycles in the part.
     pub cycles: f64,
@@ -549,7 +550,7 @@ pub struct LossFinding {
     pub returns: u64,
     /// Mean number of lines that a process has in the cache when it leaves the CPU.
     pub resident: f64,
-    /// Mean number of these lines that others have evicted when the process returns.
+    /// Mean number of these lines that other processes have evicted before the return.
     pub lost: f64,
     /// Mean number of lost lines that the process brings in again before it next leaves the CPU.
     pub restored: f64,
@@ -568,8 +569,8 @@ pub struct OriginFinding {
     pub evicted_by_others: u64,
     /// Number of misses on lines that the kernel evicted while other processes ran.
     pub evicted_by_kernel: u64,
-    /// Number of misses on lines that the process itself evicted, because others had made them
-    /// older or occupied their ways.
+    /// Number of misses on lines that the process itself evicted, because other processes had made
+    /// them older or occupied their ways.
     pub aged_by_others: u64,
     /// Number of misses on lines that were lost when a switch emptied the level.
     pub flushed: u64,
@@ -584,7 +585,7 @@ pub struct EvictionTable {
     /// Name of the cache or TLB.
     pub level: String,
     /// Names of the programs, most lines first. If there are too many, the last entry stands for
-    /// all others. Untrusted text that must be escaped before it is shown.
+    /// all remaining programs. Untrusted text that must be escaped before it is shown.
     pub programs: Vec<String>,
     /// Number of evicted lines: one row per evictor, one column per victim, in the order of
     /// `programs`.
@@ -678,8 +679,8 @@ pub struct AgarwalLevel {
 /// Multiprogramming misses that Agarwal's model expects, for comparison with the simulation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Agarwal {
-    /// Number of processes that alternate (p in the model): one more than the mean number of others
-    /// between a departure and the return.
+    /// Number of processes that alternate (p in the model): one more than the mean number of other
+    /// processes between a departure and the return.
     pub processes: f64,
     /// Mean number of references in a segment (t in the model).
     pub segment_references: f64,
@@ -718,7 +719,7 @@ pub struct DesignFinding {
     pub data_refs: u64,
     /// Numbers of switches in the trace, without the start of the first task.
     pub switches: Switches,
-    /// Counters of the three hierarchies.
+    /// Counters of the shared, private and flushed hierarchies.
     #[serde(flatten, serialize_with = "rows::hierarchies")]
     #[schemars(with = "rows::Hierarchies<'static>")]
     pub hierarchies: ByView<HierarchyCounts>,
@@ -727,11 +728,11 @@ pub struct DesignFinding {
     /// Net cost of a switch: excess cycles up to the cut-off, without first touches. The net cost
     /// is `lost_cycles` minus `gained_cycles` plus `state_cycles`.
     pub average_cost_cycles: Cost,
-    /// Part of the cost of a switch that is [lost to
-    /// others](../method/simulation.md#lost-to-others-gained-from-others), in cycles.
+    /// Part of the cost of a switch that is [lost to other
+    /// processes](../method/simulation.md#lost-to-others-gained-from-others), in cycles.
     pub lost_cycles: Cost,
-    /// Part of the cost of a switch that is gained from others, in cycles: saved by lines that they
-    /// brought in.
+    /// Part of the cost of a switch that was saved by lines that other processes brought in, in
+    /// cycles.
     pub gained_cycles: Cost,
     /// Part of the cost of a switch due to the state of replacement, prefetchers, buffers and
     /// buses, in cycles.

@@ -82,7 +82,7 @@ pub(crate) fn levels(
         .collect()
 }
 
-/// Returns the number of lookups that others repeatedly save a process, which excludes first
+/// Returns the number of lookups that other processes save repeatedly, which excludes first
 /// touches.
 fn gained(lookups: &MissDifference) -> u64 {
     lookups.gained.saturating_sub(lookups.first_touches)

@@ -24,7 +24,7 @@ pub struct OrderFinding {
     pub involuntary_switches: u64,
     /// Net cost of a switch in cycles: lost minus gained plus state.
     pub average_cost_cycles: Cost,
-    /// Cycles that a switch loses to others.
+    /// Cycles lost to other processes per switch.
     pub lost_cycles: Cost,
     /// Net cost times the number of switches, as a share of all cycles; `None` if unknown.
     pub overhead: Option<f64>,

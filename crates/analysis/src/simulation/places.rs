@@ -1,5 +1,5 @@
-//! Findings about places in code and data: their excess cycles, and the lines of others that they
-//! evict.
+//! Findings about places in code and data: their excess cycles, and the lines of other owners that
+//! they evict.
 
 use switchcost_design::result::{Detail, EvictorPlace, PlaceCost, Simulation};
 

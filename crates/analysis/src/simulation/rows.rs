@@ -22,7 +22,7 @@ pub(crate) struct Hierarchies<'a> {
     flushed: Hierarchy<'a>,
 }
 
-/// Counters of one hierarchy.
+/// Counters of one of the three hierarchies.
 #[derive(JsonSchema, Serialize)]
 struct Hierarchy<'a> {
     /// Number of all cycles of the hierarchy.

@@ -13,7 +13,7 @@ use switchcost_units::Bytes;
 
 use crate::model::LinePrices;
 
-/// Time per switch to reload the lines that were lost to others.
+/// Time per switch to reload the lines that were lost to other processes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TimeLost {
     /// Name of the CPU model whose miss costs are used; untrusted text that must be escaped before
@@ -25,8 +25,8 @@ pub struct TimeLost {
     pub likely_ns: f64,
     /// Time per switch in nanoseconds, if each load waits for the one before.
     pub high_ns: f64,
-    /// Cycles lost to others per switch in nanoseconds, with the middle of the design's shortest
-    /// and longest cycle; `None` if the design has none.
+    /// Cycles lost to other processes per switch, as a time in nanoseconds with the middle of the
+    /// design's shortest and longest cycle; `None` if the design has no duration of a cycle.
     pub cycles_ns: Option<f64>,
     /// Number of lost lines without a known miss cost, as a share of lost lines. The times do not
     /// include these lines.

@@ -19,9 +19,9 @@ pub struct TrialFinding {
     pub costs_cycles: Vec<f64>,
     /// Mean over trials of the net cost of a switch, in cycles.
     pub average_cost_cycles: Cost,
-    /// Mean over trials of the cycles lost to others per switch.
+    /// Mean over trials of the cycles lost to other processes per switch.
     pub lost_cycles: Cost,
-    /// Mean over trials of the cycles gained from others per switch.
+    /// Mean over trials of the cycles gained from other processes per switch.
     pub gained_cycles: Cost,
     /// Mean over trials of the cycles per switch due to the state of replacement, prefetchers,
     /// buffers and buses.

@@ -45,7 +45,7 @@ pub(super) enum Relation {
         /// Whether one of the sides has only one trace.
         has_single: bool,
     },
-    /// Some traces are on both sides, and others on only one.
+    /// Some traces are on both sides, and other traces are on only one side.
     Overlapping,
 }
 

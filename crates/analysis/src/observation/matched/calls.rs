@@ -10,7 +10,7 @@ pub(super) struct Call {
     pub(super) site: u32,
     /// Number of the thread, unique over all traced slices.
     pub(super) thread: u32,
-    /// Number of the thread's name.
+    /// Number of the thread's name, equal for threads of one name.
     pub(super) role: u32,
     pub(super) slice: u32,
     /// Entry of the call in microseconds since the start of the slice.
@@ -24,8 +24,8 @@ pub(super) struct Call {
     pub(super) since: u32,
 }
 
-/// Whether a thread left the CPU in a call or in the code after it; if so, the time for which
-/// others ran, in nanoseconds.
+/// Whether a thread left the CPU in a call or in the code after it; if so, the time for which other
+/// tasks ran, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Away {
     #[default]
@@ -88,8 +88,8 @@ impl<'a> Calls<'a> {
         &self.sites[self.all[at].site as usize].call
     }
 
-    /// Returns the time for which others ran while the thread waited in the call, in nanoseconds;
-    /// `None` if it did not wait.
+    /// Returns the time for which other tasks ran while the thread waited in the call, in
+    /// nanoseconds; `None` if the thread did not wait.
     pub(super) fn waited(&self, at: usize) -> Option<u32> {
         match self.all[at].in_call {
             Away::Waited(others) => Some(others),

@@ -28,7 +28,7 @@ const HALF_US: u64 = 50_000;
 pub struct Check {
     /// Name of the checked assumption.
     pub name: CheckName,
-    /// Whether the assumption holds.
+    /// Whether the assumption holds, as far as the check shows.
     pub outcome: Outcome,
     /// Effect that the check found, in nanoseconds. For random labels, the number of intervals that
     /// exclude 0. Null if the check was not possible.
@@ -46,7 +46,7 @@ pub enum CheckName {
     /// a wait as before calls without.
     #[strum(serialize = "work before")]
     WorkBefore,
-    /// Waits in which others hardly ran cost nothing.
+    /// Waits during which other tasks hardly ran cost nothing.
     #[strum(serialize = "intercept")]
     Intercept,
     /// Calls without a wait do not differ among themselves, if half of them get a random label.
@@ -57,11 +57,11 @@ pub enum CheckName {
     Time,
 }
 
-/// Outcome of a check.
+/// Outcome of the check of an assumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The assumption holds.
+    /// The checked assumption holds.
     Passed,
     /// The assumption does not hold: an effect was found.
     Failed,
