@@ -81,7 +81,7 @@ pub struct Batches {
     pub counted_ticks: Vec<Ticks>,
 }
 
-/// One batch of [`Batches`].
+/// One batch, as a row of the columns in [`Batches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// Arm to which the batch belongs.
@@ -114,7 +114,7 @@ impl Batches {
         self.arm.len()
     }
 
-    /// Whether there are no batches.
+    /// Whether there is no batch.
     pub fn is_empty(&self) -> bool {
         self.arm.is_empty()
     }
@@ -149,7 +149,7 @@ impl Batches {
         self
     }
 
-    /// Returns the batches in order.
+    /// Returns the batches as rows, in the order in which they were run.
     pub fn iter(&self) -> impl Iterator<Item = Batch> {
         (0..self.len()).filter_map(|index| self.get(index))
     }

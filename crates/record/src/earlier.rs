@@ -36,7 +36,7 @@ pub struct EarlierCase {
 /// Spread of one cost, between runs and within a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Spread {
-    /// Cost whose spread is given.
+    /// Name of the cost that has this spread.
     pub cost: CostName,
     /// Standard deviation between runs of the cost's logarithm, in millionths. Costs are compared
     /// at equal core clocks.

@@ -12,7 +12,7 @@ pub const DOCTOR_SCHEMA: &str = "switchcost.doctor/1";
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Severity {
-    /// The condition is as wanted.
+    /// The condition is suitable for measurements.
     Fit,
     /// Measurements are possible, but their results need a caveat.
     Caveat,
@@ -23,7 +23,7 @@ pub enum Severity {
 /// One line of the doctor's report: a condition of the machine, and its judgement.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Check {
-    /// Name of the condition.
+    /// Name of the condition that is checked.
     pub name: String,
     /// Present state of the condition, as text.
     pub found: String,

@@ -142,7 +142,7 @@ pub struct Header {
     pub host: HostManifest,
     /// Facts about the clock of the run.
     pub clock: ClockFacts,
-    /// Facts about the core's clock.
+    /// Facts about the clock of the measured core.
     pub core_clock: CoreClock,
     /// Controls of the environment and their outcomes.
     pub controls: Vec<Control>,
@@ -202,9 +202,9 @@ pub enum SelfTestOutcome {
     },
     /// The clock or counter gave a wrong answer, and is not used.
     Wrong {
-        /// Lowest correct reading.
+        /// Lowest reading that counts as correct.
         expected_low: u64,
-        /// Highest correct reading.
+        /// Highest reading that counts as correct.
         expected_high: u64,
         /// Reading of the tested clock or counter.
         found: u64,

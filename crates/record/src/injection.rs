@@ -71,8 +71,7 @@ pub struct Plan {
     /// Length of a copy's time slice in nanoseconds. For a service, the length of a phase without
     /// the preempting task's time.
     pub turn_ns: Nanos,
-    /// Footprints: numbers of bytes that the preempting task touches each time. The first is 0, and
-    /// the others ascend.
+    /// Footprints: numbers of bytes that the preempting task touches each time, ascending from 0.
     pub footprints_bytes: Vec<Bytes>,
     /// Time for all runs together, in nanoseconds.
     pub budget_ns: Nanos,

@@ -138,7 +138,7 @@ const fn band(low: f64, high: f64, source: &'static str) -> Band {
 /// Properties of a mechanism, which [`Mechanism::traits`] returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
-    /// Set-up of the mechanism's tasks.
+    /// Kind of set-up that the mechanism's tasks need.
     pub family: Family,
     /// Kinds of tasks for which the mechanism is available, the default first.
     pub betweens: &'static [Between],

@@ -192,7 +192,7 @@ pub enum Source {
 /// Number of switches, busy time and idle time of a CPU in the window.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CpuTime {
-    /// The counted CPU.
+    /// The CPU whose switches and times are given.
     pub cpu: CpuId,
     /// Number of all switches on the CPU, of any task.
     pub switches: u64,

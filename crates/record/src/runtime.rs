@@ -43,7 +43,7 @@ pub struct RuntimeCase {
 pub struct RuntimeFacts {
     /// Short name of the runtime, as in cases.
     pub name: String,
-    /// Version that the runtime reports.
+    /// Version of the runtime, as the runtime reports it.
     pub version: String,
     /// Path of the program that ran the tasks.
     pub program: String,
@@ -69,7 +69,7 @@ pub struct RuntimeRun {
     pub case: u32,
     /// Number of the repetition of the case.
     pub repetition: u32,
-    /// Version that the program reports.
+    /// Version of the runtime, as its program reports it.
     pub version: String,
     /// Time from the program's start until it was ready, in nanoseconds.
     pub start_ns: Nanos,

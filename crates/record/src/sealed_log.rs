@@ -36,7 +36,7 @@ pub trait Form {
 
 /// Type of a line of such a file. The first line is a header, and at most one line is a last line.
 pub trait LogLine: Form + Serialize + DeserializeOwned {
-    /// Content of the header.
+    /// Type of the header's content.
     type Header;
 
     /// Returns the first line for this header, in the newest version of the format.

@@ -39,7 +39,7 @@ pub enum VectorState {
 /// Vector registers in use, and the size of their saved state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct VectorCase {
-    /// Registers that are in use.
+    /// Vector registers that are in use at each hand-off.
     pub state: VectorState,
     /// Number of bytes that XSAVE writes for the registers, as CPUID reports. The legacy region,
     /// which contains the XMM registers, has 512 bytes.

@@ -113,7 +113,7 @@ pub enum Entry {
     SystemCall(String),
     /// By the system call futex, with the purpose of the wait.
     Futex(FutexWait),
-    /// By a page fault.
+    /// By a page fault of its own.
     PageFault,
     /// By an interrupt of its own code.
     Interrupt,

@@ -35,7 +35,7 @@ pub enum EventKind {
 pub struct Thread {
     /// Thread ID; 0 is the idle thread.
     pub thread: u32,
-    /// Process ID of the thread.
+    /// ID of the process to which the thread belongs.
     pub process: u32,
     /// Priority in the kernel's numbers: 0 to 99 for real-time tasks, 100 to 139 for ordinary ones.
     pub priority: i32,

@@ -28,9 +28,9 @@ pub enum WriteRecordError {
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
-        /// Path of the record.
+        /// Path of the record that cannot be created.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error of the operating system from creating the file.
         source: io::Error,
     },
     /// The file system has no room for a line. The lines before are complete and in the file.
@@ -39,11 +39,11 @@ pub enum WriteRecordError {
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Append {
-        /// Path of the record.
+        /// Path of the record that has no room for a line.
         path: PathBuf,
         /// Number of complete lines in the record.
         lines: u64,
-        /// Error of the operating system.
+        /// Error of the operating system from writing the line.
         source: io::Error,
     },
 }
@@ -65,9 +65,9 @@ pub enum ReadRecordError {
     /// The record's file cannot be read.
     #[error("cannot read {path}: {source}; {}", read_remedy(.source, &format!("a file written by {writer}")))]
     Open {
-        /// Path of the record.
+        /// Path of the record that cannot be read.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error of the operating system from reading the file.
         source: io::Error,
         /// Name of the command that writes files of this kind.
         writer: &'static str,
@@ -75,7 +75,7 @@ pub enum ReadRecordError {
     /// The file does not begin like a record.
     #[error("{path} is not a record of {writer} ({why}); name a file written by {writer}")]
     Foreign {
-        /// Path of the file.
+        /// Path of the file that is not a record.
         path: PathBuf,
         /// Description of the file's beginning, or another reason.
         why: String,
@@ -88,7 +88,7 @@ pub enum ReadRecordError {
          format"
     )]
     Version {
-        /// Path of the record.
+        /// Path of the record with the unknown version.
         path: PathBuf,
         /// Name and version of the format, as found in the record.
         found: String,
@@ -98,11 +98,11 @@ pub enum ReadRecordError {
     /// A line of the record is damaged.
     #[error("{path} is damaged at line {line} ({why}){}", rescue(.path, *.line))]
     Damaged {
-        /// Path of the record.
+        /// Path of the damaged record.
         path: PathBuf,
         /// Number of the damaged line, from 1. All lines before it are intact.
         line: u64,
-        /// Description of the damage.
+        /// Description of the damage in the line.
         why: String,
     },
 }
