@@ -133,8 +133,8 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
     }
 }
 
-/// Sets one of the numbers of cycles due to others. A file has all columns of these numbers or
-/// none.
+/// Sets one of the numbers of cycles that other processes caused. A file has the columns of all
+/// these numbers, or of none.
 fn set_of_others(
     interval: &mut Interval,
     value: Option<u64>,

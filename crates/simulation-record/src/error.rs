@@ -19,9 +19,9 @@ pub enum WriteSimulationError {
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
-        /// Path of the record.
+        /// Path of the record that cannot be created.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error of the operating system from creating the file.
         source: io::Error,
     },
     /// The intervals cannot be written. No file is left behind.
@@ -30,9 +30,9 @@ pub enum WriteSimulationError {
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Write {
-        /// Path of the record.
+        /// Path of the record that cannot be written.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error of the operating system from writing the file.
         source: io::Error,
     },
     /// An interval has an index that is out of range for the head. No file is left behind.
@@ -67,9 +67,9 @@ pub enum ReadSimulationError {
     /// The record's file cannot be read.
     #[error("cannot read {path}: {source}; {}", read_remedy(.source, "a file written by switchcost simulate"))]
     Open {
-        /// Path of the record.
+        /// Path of the record that cannot be read.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error of the operating system from reading the file.
         source: io::Error,
     },
     /// The file has another format, or is truncated.
@@ -77,7 +77,7 @@ pub enum ReadSimulationError {
         "{path} is not a record of a simulation ({why}); name a file written by switchcost simulate"
     )]
     NoRecord {
-        /// Path of the file.
+        /// Path of the file that is not a record.
         path: PathBuf,
         /// Reason why the file is not a simulation record.
         why: String,
@@ -88,21 +88,21 @@ pub enum ReadSimulationError {
          of switchcost that writes that format"
     )]
     Version {
-        /// Path of the record.
+        /// Path of the record with the unknown version.
         path: PathBuf,
         /// Name and version of the format, as in the head of the record.
         found: String,
     },
-    /// The record is damaged.
+    /// A part of the record is damaged.
     #[error(
         "{path} is damaged at {place} ({why}); take a copy that is whole, or simulate again from the trace"
     )]
     Damaged {
-        /// Path of the record.
+        /// Path of the damaged record.
         path: PathBuf,
         /// Damaged part of the record: the bytes, the footer, the head, or a column and a row.
         place: String,
-        /// Description of the damage.
+        /// Description of the damage in that part.
         why: String,
     },
 }
