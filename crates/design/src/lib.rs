@@ -46,7 +46,7 @@ pub const DESIGN_SCHEMA: &str = "switchcost.design/1";
 pub struct Design {
     /// Name and version of the format, [`DESIGN_SCHEMA`].
     pub schema: String,
-    /// Short name, such as `mogul-1a`.
+    /// Short name of the design, such as `mogul-1a`.
     pub name: String,
     /// Title for readers, on one line.
     #[serde(default)]
@@ -161,7 +161,7 @@ pub enum AddressKind {
     /// Virtual addresses. A tag also contains the ID of the address space.
     #[default]
     Virtual,
-    /// Physical addresses.
+    /// Physical addresses, which select the set or are compared.
     Physical,
 }
 
@@ -252,7 +252,7 @@ pub struct Level {
     /// Line size of the cache in bytes, a power of two.
     #[serde(with = "size_text")]
     pub line: Bytes,
-    /// Associativity of the cache.
+    /// Number of ways of the cache.
     pub ways: Ways,
     /// Policy that chooses the line to evict from a full set.
     #[serde(default = "default_replacement")]
@@ -361,7 +361,7 @@ pub struct TlbLevel {
     pub holds: Holds,
     /// Number of entries of the TLB.
     pub entries: u32,
-    /// Associativity of the TLB.
+    /// Number of ways of the TLB.
     pub ways: Ways,
     /// Page size of the TLB's entries in bytes, a power of two.
     #[serde(with = "size_text")]
@@ -375,8 +375,8 @@ pub struct TlbLevel {
     /// Cycles of a hit in this TLB; 0 for a first TLB.
     #[serde(default)]
     pub hit_cycles: u32,
-    /// Cycles of a miss in this TLB: of the page walk in the last TLB, and of the miss alone in
-    /// others.
+    /// Cycles of a miss in this TLB. In the last TLB these are the cycles of the page walk; in a
+    /// TLB before it, the cycles of the miss alone.
     #[serde(alias = "walk_cycles")]
     pub miss_cycles: u32,
     /// Effect of a switch to another address space on the TLB: `keep` if entries have the ID of

@@ -16,7 +16,7 @@ pub struct PageAllocation {
     /// Order of frames in which pages are assigned.
     #[serde(default, skip_serializing_if = "PageOrder::is_random")]
     pub order: PageOrder,
-    /// Seed of the random order.
+    /// Seed of the random order of frames.
     #[serde(default)]
     pub seed: u64,
 }

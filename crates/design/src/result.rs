@@ -340,8 +340,8 @@ pub struct Detail {
     /// Lookups that missed only in the shared or only in the private hierarchy, for each cache and
     /// then each TLB.
     pub miss_differences: Vec<MissDifference>,
-    /// Lines lost to others, by the levels that held and missed them and by kind of reference.
-    /// Combinations without lines are left out. Empty in records of earlier versions.
+    /// Lines lost to other processes, by the levels that held and missed them and by kind of
+    /// reference. Combinations without lines are left out. Empty in records of earlier versions.
     #[serde(default)]
     pub lost_lines: Vec<LostLines>,
     /// Cycles lost in the shared hierarchy, by what evicted the lines.
@@ -385,7 +385,7 @@ pub struct Detail {
 pub struct FunctionUse {
     /// Name of the kernel function; untrusted text that must be escaped before it is shown.
     pub function: String,
-    /// Instructions that the function executed.
+    /// Number of instructions that the function executed.
     pub instructions: u64,
     /// Number of fills on demand by the function's fetches, loads and stores, for each cache and
     /// then each TLB.
@@ -472,7 +472,7 @@ pub struct ProcessFacts {
     /// Name of the process; untrusted text that must be escaped before it is shown. Invalid UTF-8
     /// is replaced.
     pub name: String,
-    /// Instructions that the process executed.
+    /// Number of instructions that the process executed.
     pub instructions: u64,
     /// Number of trace segments that the process ran.
     pub segments: u64,
@@ -539,7 +539,7 @@ pub struct WithoutWarmUp {
     pub design: String,
     /// Name of the cache or TLB in the design.
     pub level: String,
-    /// Misses in the simulated part.
+    /// Number of misses in the simulated part.
     pub misses: u64,
     /// Number of additional misses without the warm-up, if only the last uses of lines are
     /// simulated, counted over as many instructions as the warm-up has. Negative if there are fewer
@@ -597,7 +597,7 @@ pub struct Simulation {
 /// Miss costs of a machine, and which of the simulated designs represent that machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesignPrices {
-    /// Miss costs of the machine.
+    /// Miss costs of the machine, measured with arrays.
     pub prices: Prices,
     /// Whether the miss costs apply to each design, in the order of [`Simulation::designs`].
     pub are_of: Vec<bool>,
@@ -623,7 +623,7 @@ pub struct Interval {
     /// and end. Instructions after an exec in the same interval then do not count as another
     /// segment.
     pub segments: u32,
-    /// Number of the running task.
+    /// Number of the running task in the trace.
     pub task: u32,
     /// Index of the running process in [`Simulation::processes`].
     pub process: u32,

@@ -35,7 +35,7 @@ pub enum VaryError {
         "{found:?} is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
     )]
     Form {
-        /// Text of the axis.
+        /// Text of the malformed axis.
         found: String,
     },
     /// The design has no level or TLB of this name.

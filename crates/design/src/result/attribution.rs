@@ -111,7 +111,7 @@ pub struct WorkingSetLoss {
     /// CPU.
     pub resident_at_departure: u64,
     /// Sum over all returns: number of lines that the process had in the level when it left the
-    /// CPU, and that others evicted before its return.
+    /// CPU, and that other processes or the kernel evicted before its return.
     pub lost: u64,
     /// Number of lost lines that a process brought in again before it next left the CPU.
     pub restored: u64,
@@ -161,8 +161,8 @@ pub struct PlaceCost {
     pub excess_cycles: i64,
 }
 
-/// A place whose lookups evicted lines of others from one cache of the shared hierarchy. The kernel
-/// counts as a process of its own.
+/// A place whose lookups evicted lines of other processes from one cache of the shared hierarchy.
+/// The kernel counts as a process of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvictorPlace {
     /// Name of the cache in the design.
