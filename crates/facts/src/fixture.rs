@@ -34,12 +34,12 @@ impl Fixture {
         (0..4).fold(fixture, Fixture::core)
     }
 
-    /// Writes `text` to `path`, where it replaces an existing file.
+    /// Writes `text` to the machine's file at `path`, and replaces an existing file.
     pub fn file(self, path: &str, text: &str) -> Self {
         self.bytes(path, text.as_bytes())
     }
 
-    /// Writes `bytes` to `path`.
+    /// Writes `bytes` to the machine's file at `path`.
     pub fn bytes(self, path: &str, bytes: &[u8]) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -47,7 +47,7 @@ impl Fixture {
         self
     }
 
-    /// Makes a symbolic link at `path` to `target`.
+    /// Makes a symbolic link at `path` to `target` in the machine's tree.
     pub fn link(self, path: &str, target: &str) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");

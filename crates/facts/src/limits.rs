@@ -94,7 +94,7 @@ const LIMITS: [Limit; 9] = [
         256,
         &[],
     ),
-    // Enough for 64 queues.
+    // Enough for 64 message queues.
     limit(
         "Max msgqueue size",
         "message queues",
