@@ -376,8 +376,8 @@ pub struct Comparison {
     pub fail_above: Option<f64>,
     /// Number of costs that have risen by more than the limit; `None` without a limit.
     pub slower_than_allowed: Option<usize>,
-    /// Facts about the environment that differ between base and new records. They often explain a
-    /// difference in costs.
+    /// Facts about the environment that differ between base and new records. Such a difference
+    /// often explains a difference in costs.
     pub environment: Vec<Difference>,
     /// Fields in which the compared cache models of simulations differ.
     pub designs: Vec<Difference>,
@@ -469,8 +469,8 @@ impl Comparison {
         })
     }
 
-    /// Whether the comparison could not detect a growth by the limit in any cost, and could not
-    /// exclude it either.
+    /// Whether the limit on growth is too small for this comparison: no cost is known precisely
+    /// enough to show or to exclude a growth by the limit.
     pub fn is_blind_to_limit(&self) -> bool {
         let Some(limit) = self.fail_above.filter(|limit| *limit > 0.0) else {
             return false;
@@ -504,8 +504,9 @@ impl Comparison {
     }
 }
 
-/// Compares new measurement records with base records. `earlier` are further records of the same
-/// machine, possibly none. They show the spread between its runs if neither side has repeated runs.
+/// Compares new measurement records with base records. `earlier` has further records of the same
+/// machine, possibly none. The earlier records show the spread between runs if neither side has
+/// repeated runs.
 pub fn compare(
     base: &[Analysed<'_>],
     new: &[Analysed<'_>],

@@ -1,5 +1,5 @@
 //! Selects the earlier records of a machine that count for a run, and computes the spread of each
-//! case's costs between them. The rule is in `docs/method/statistics.md`.
+//! case's costs between these records. The rule is in `docs/method/statistics.md`.
 
 use std::collections::BTreeMap;
 
@@ -69,8 +69,8 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Returns whether a record may count, by its header. If so, the caller reads the whole record
-    /// and passes it to [`EarlierRecords::add`].
+    /// Returns whether a record may count, judged by its header. If the result is true, the caller
+    /// reads the whole record for [`EarlierRecords::add`].
     pub fn takes(&mut self, header: &Header) -> bool {
         if (&header.started_at, header.seed) == (&self.this.started_at, self.this.seed) {
             return false;

@@ -1,4 +1,4 @@
-//! Estimates with confidence intervals, and the statistics for them.
+//! Estimates with confidence intervals, and the statistics from which they are computed.
 
 pub(crate) mod estimate;
 pub(crate) mod order_statistics;

@@ -55,8 +55,8 @@ impl Condition {
             }
             Condition::Between => case.between = other.between,
             Condition::Tasks => case.tasks = other.tasks,
-            // The stride, access and pattern of an empty working set mean nothing, so they are also
-            // copied.
+            // With an empty working set on one side, stride, access and pattern mean nothing, so
+            // the whole working set is copied.
             Condition::Size if set.is_empty() || others.is_empty() => *set = *others,
             Condition::Size => set.size_bytes = others.size_bytes,
             Condition::Stride => set.stride_bytes = others.stride_bytes,

@@ -17,7 +17,7 @@ pub(super) fn differences(sides: [&[Analysed<'_>]; 2]) -> Vec<Difference> {
             .flatten()
             .map(|(record, _)| &record.header)
     };
-    // Records of earlier versions lack these facts. Then they are not compared.
+    // Records of earlier versions lack the switch path's facts. Then these facts are not compared.
     let has_path = headers().all(|header| header.host.switch_path.is_some());
     let mut found = different(sides, |(record, _)| {
         [facts(&record.header, has_path), runtimes(record)].concat()

@@ -132,7 +132,7 @@ impl<'a> Found<'a> {
     }
 
     /// Whether the finding is suspect, for a reason other than tasks that ran during the
-    /// measurement. Such tasks are no property of the compared machine.
+    /// measurement. Those tasks are no property of the compared machine.
     fn is_suspect(&self) -> bool {
         let is_beside_others = self
             .finding
@@ -247,8 +247,8 @@ impl Matched<'_> {
     }
 
     /// Returns the values of one side, or the reason why there are none. A single value from
-    /// several records is not enough: it shows no spread, and the assumed spread may be wrong,
-    /// because the other records failed.
+    /// several records is not enough, because a single value shows no spread. The assumed spread
+    /// may be wrong in this case, because the other records failed.
     fn side(&self, side: usize, of: Quantity) -> Result<Vec<Run>, String> {
         let (name, side) = (SIDES[side], &self.sides[side]);
         let chosen = self.chosen(side);

@@ -39,7 +39,7 @@ impl Run {
 /// Estimates the spread between runs from repeated records over all cases, by the method of Paule
 /// and Mandel ("Consensus values and weighting factors", Journal of Research of the NBS 87, 1982).
 /// The result is the spread that, together with the runs' own intervals, explains the variance
-/// between records on average. It is pooled with the assumed spread. `None` if no case has several
+/// between records on average, pooled with the assumed spread. `None` if no case has several
 /// records.
 pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Option<RunSpread> {
     let groups: Vec<Group> = sides.iter().filter_map(|side| Group::new(side)).collect();
@@ -106,9 +106,9 @@ fn mean_within(runs: &[Run]) -> f64 {
     runs.iter().map(|run| run.within).sum::<f64>() / runs.len() as f64
 }
 
-/// Returns the variance of one record's number. It is pooled from the variance between the case's
-/// own records, including earlier ones of the machine, and from the expected variance with
-/// [`FREEDOM`] degrees of freedom.
+/// Returns the variance of one record's number. Two variances are pooled: the one between the
+/// case's own records, including earlier ones of the machine, and the expected one with [`FREEDOM`]
+/// degrees of freedom.
 fn single_part(sides: &[Vec<Run>], earlier: &[Run], spread: RunSpread) -> Part {
     let expected = mean_within(&sides.concat()) + spread.share.max(LEAST).powi(2);
     let groups: Vec<Group> = sides

@@ -6,7 +6,7 @@ use switchcost_workload::{Access, Pattern, Sharing, WorkingSet};
 use crate::measurement::latency;
 
 /// Returns an upper bound of the reload cost in nanoseconds per switch: the number of lines that
-/// one task accesses, times the latency of the cache level (or memory) from which they must be
+/// one task accesses, times the latency of the cache level (or memory) from which the lines must be
 /// reloaded.
 ///
 /// The idea is from Mogul and Borg (1990, WRL TN-16): 8 k lines of 15 cycles each make more than

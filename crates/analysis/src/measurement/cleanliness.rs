@@ -1,7 +1,7 @@
 //! Judges which windows of rounds are clean, with one rule for each kind of disturbance.
 //!
-//! The result for a window is a list of reasons to leave it out of the estimates, which is empty
-//! for a clean window. A window that is left out is counted, and stays in the record.
+//! The result for a window is a list of reasons to leave the window out of the estimates, which is
+//! empty for a clean window. A window that is left out is counted, and stays in the record.
 
 use switchcost_record::{Between, Case, Cycles, Evidence};
 use switchcost_units::Nanos;
@@ -18,7 +18,7 @@ const LEAST_PAUSE: Nanos = Nanos::millis(20);
 const FAULTS_PER_TASK: u64 = 4;
 const FAULT_SLACK: u64 = 16;
 /// Number of batches for each further page fault that is tolerated. The trimmed mean excludes
-/// batches in which the allocator returns memory and requests it again.
+/// batches in which the allocator returns memory to the kernel and requests memory again.
 const BATCHES_PER_FAULT: u64 = 20;
 /// Number of additional switches that are tolerated, as a share of the hand-offs: one in 200, for
 /// kernel threads and ticks.
@@ -72,7 +72,7 @@ fn stolen(evidence: &Evidence) -> Nanos {
 
 /// Returns the time of a window in which other tasks ran. If all tasks are on one CPU, this is the
 /// time that the measured tasks did not use. If each task has its own CPU, this is the time for
-/// which they waited for a CPU. `None` in other cases.
+/// which the tasks waited for a CPU. `None` in other cases.
 pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> {
     match (case.placement.cpus.len(), case.tasks) {
         (1, _) => {
@@ -105,11 +105,11 @@ fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
         .is_some_and(|home| seen.into_iter().flatten().any(|cpu| cpu != *home))
 }
 
-/// Returns all reasons to leave out a window. Four kinds of disturbance are no reason, because
-/// probes and the trimmed mean handle them round by round: a change of the core clock, a shared
-/// core, an interrupt, and stolen time. Time in which other tasks run between the rounds of
-/// ordinary tasks is also no reason: it is reported as a share, and the rounds in which it was lost
-/// are left out.
+/// Returns all reasons to leave out a window. Some disturbances are no reason, because probes and
+/// the trimmed mean handle them round by round: a change of the core clock, a shared core, an
+/// interrupt, and stolen time. Other tasks that run between the rounds of ordinary tasks are no
+/// reason either. Their share of the time is reported, and the rounds in which they ran are left
+/// out.
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
     let pause = pause(case, evidence);

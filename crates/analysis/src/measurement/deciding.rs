@@ -8,8 +8,8 @@ pub(crate) fn prices_switches(case: &Case) -> bool {
     case.runtime.is_none() && (case.placement.is_one_cpu() || case.between == Between::User)
 }
 
-/// Whether the case's hand-offs are between CPUs. Such a hand-off includes an idle exit and an
-/// inter-processor interrupt, and its cost depends on the load of the host.
+/// Whether the case's hand-offs are between CPUs. A hand-off between CPUs includes an idle exit and
+/// an inter-processor interrupt, and its cost depends on the load of the host.
 pub(crate) fn hands_over_across_cpus(case: &Case) -> bool {
     case.mechanism.hands_over() && !prices_switches(case) && !case.placement.is_one_cpu()
 }

@@ -502,8 +502,8 @@ pub struct CycleFinding {
     /// Mean of the deciding cost without trimming, in nanoseconds.
     pub mean_ns: f64,
     /// Correlation of the deciding cost of each round with that of the round before, from -1 to 1.
-    /// Rounds are not independent if it is far from 0; therefore the cost's interval is computed
-    /// from repetitions. `None` if the cost does not vary.
+    /// A correlation far from 0 shows that rounds are not independent; therefore the cost's
+    /// interval is computed from repetitions. `None` if the cost does not vary.
     pub autocorrelation: Option<f64>,
 }
 
@@ -660,8 +660,8 @@ pub struct Findings {
     pub shared_cache: Vec<SharedCache>,
     /// Load latencies measured in this run, by ascending memory size.
     pub latencies_ns: Vec<LoadLatency>,
-    /// Core clock in the run; `None` if it was not probed.
+    /// Core clock in the run; `None` if the clock was not probed.
     pub core: Option<CoreFinding>,
-    /// Remarks on the whole run, such as that it was interrupted.
+    /// Remarks on the whole run, such as that a signal ended the run.
     pub flags: Vec<Flag>,
 }

@@ -205,7 +205,8 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         ),
         _ => "give the run more time".to_owned(),
     };
-    // The reported interval also covers the spread between runs, so it may be wider.
+    // The reported interval also covers the spread between runs, so the reported interval may be
+    // wider.
     let of = if own.is_some() {
         ""
     } else {

@@ -310,8 +310,8 @@ fn add(quantities: &mut Quantities, case: &Case, cycles: &[Cycle], switches_per_
         .extend(total(|level| level.reload));
 }
 
-/// Adds the values of a repetition that measures the reload. Such a round (visit) has a single
-/// switch, the return to the task, whatever the mechanism.
+/// Adds the values of a repetition that measures the reload. A round of such a repetition (a visit)
+/// has a single switch, the return to the task, whatever the mechanism.
 fn add_visits(quantities: &mut Quantities, cycles: &[Cycle]) {
     let visits = cycles.iter().filter_map(|cycle| match cycle {
         Cycle::Visit(visit) => Some(visit.clone()),

@@ -9,7 +9,8 @@ use crate::statistics::Estimate;
 use crate::statistics::quantiles::{normal, student};
 
 /// Standard deviation between runs on one machine, as a share of the cost, that is assumed if no
-/// records show it. It was 0.5 to 2.6 % on shared virtual machines (`docs/method/statistics.md`).
+/// records show the deviation. The deviation was 0.5 to 2.6 % on shared virtual machines
+/// (`docs/method/statistics.md`).
 pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
 
 /// Standard deviation between runs that is assumed for hand-offs across CPUs, as a share of the

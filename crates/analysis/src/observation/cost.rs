@@ -86,8 +86,8 @@ pub struct DirectCosts {
 }
 
 impl DirectCosts {
-    /// Returns the direct costs from a calibration; `None` if it has no cost of a switch that
-    /// blocks.
+    /// Returns the direct costs from a calibration; `None` if the calibration has no cost of a
+    /// switch that blocks.
     pub fn new(calibration: &Calibration) -> Option<DirectCosts> {
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
         Some(DirectCosts {

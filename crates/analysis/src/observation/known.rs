@@ -4,8 +4,8 @@ use switchcost_record::observation::{Cost, KnownBy, KnownPoint, KnownReload, Obs
 
 use super::cost::Costs;
 
-/// Returns the result of `inject` for these tasks; `None` if there is none, or if it does not say
-/// for how long other tasks ran.
+/// Returns the result of `inject` for these tasks; `None` if there is none, or if the result does
+/// not say for how long other tasks ran.
 pub(super) fn injected<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<&'a KnownReload> {
     let is_timed = |known: &KnownReload| known.points.iter().all(|point| point.away_ns.is_some());
     observation.known.iter().find(|known| {

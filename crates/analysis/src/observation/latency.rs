@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::Histogram;
 
-/// Quantiles of a time in nanoseconds. Each is the upper end of a histogram bucket, so it is at
-/// least the true quantile and less than 1.5 times as long. `None` if the quantile is in the last
+/// Quantiles of a time in nanoseconds. Each value is the upper end of a histogram bucket: at least
+/// the true quantile, and less than 1.5 times as long. `None` if the quantile is in the last
 /// bucket, which has no end.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Latency {

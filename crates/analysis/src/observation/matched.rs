@@ -116,9 +116,9 @@ pub struct EffectOfCall {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum UnknownBecause {
-    /// There are too few waits, or too few calls to compare them with.
+    /// There are too few waits, or too few matching calls without a wait.
     TooFew,
-    /// Less than half of the switches have calls to compare them with.
+    /// Less than half of the switches have matching calls without a switch.
     NotCovered,
     /// A check of the assumptions failed.
     CheckFailed,

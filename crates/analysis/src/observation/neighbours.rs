@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::Observation;
 
-/// Relation of another program to an observed one: how long it ran instead, and how often it
-/// preempted or woke it. Processes of one name count as one program.
+/// Relation of another program to an observed one: how long the other ran in place of the observed
+/// one, and how often it preempted or woke the observed one. Processes of one name count as one
+/// program.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct NeighbourFinding {
     /// Name of the observed program; untrusted text that must be escaped before it is shown.

@@ -81,8 +81,8 @@ pub struct ProcessFinding {
 /// share of the CPU time.
 const NEGLIGIBLE_CPUS: f64 = 0.01;
 
-/// Upper end of a share of CPU time from which the share counts as without an upper end. Such an
-/// end only says that the cost is at most all of the CPU time.
+/// Least upper end of a share of CPU time that counts as no upper end. An upper end near 1 only
+/// says that the cost is at most all of the CPU time.
 pub const NO_BOUND: f64 = 0.995;
 
 impl ProcessFinding {
@@ -327,8 +327,7 @@ fn finding(
             .map(|tasks| of(tasks))
             .try_fold(Range::NOTHING, |sum, each| Some(sum.plus(each?)))
     };
-    // Upper ends are limited to the CPU time, because they are sums of upper ends and may exceed
-    // it.
+    // Upper ends are limited to the CPU time, because sums of upper ends may exceed it.
     let no_more = |cost: Range| if cpu > 0.0 { cost.up_to(cpu) } else { cost };
     let costs = |tasks: &Tasks| known::costs(priced.observation, tasks);
     let direct = together(&|tasks| cost::direct(tasks, costs(tasks)?)).map(no_more);

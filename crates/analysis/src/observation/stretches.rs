@@ -45,7 +45,7 @@ fn length(begin: Nanos, moment: &Moment) -> f64 {
 }
 
 /// Merges each stretch that is shorter than half of the one before, such as the last, into the one
-/// before. In a short stretch, the time of an event that ends in it may exceed its length.
+/// before. An event that ends in a short stretch may have lasted longer than the stretch.
 fn long_enough(moments: &[Moment]) -> Vec<Moment> {
     let mut all: Vec<Moment> = Vec::new();
     for moment in moments {

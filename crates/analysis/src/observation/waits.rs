@@ -67,7 +67,8 @@ const LONG: f64 = 0.1;
 pub struct WaitForCpus {
     /// Waiting time in nanoseconds, summed over the tasks.
     pub wait_ns: f64,
-    /// Program that had the CPU for most of this time; null if none had it for a tenth.
+    /// Program that had the CPU for most of this time; null if no program had the CPU for a tenth
+    /// of the time.
     pub behind: Option<WaitBehind>,
 }
 
@@ -83,8 +84,8 @@ pub struct WaitBehind {
     pub share: f64,
 }
 
-/// Returns the wait for CPUs; `None` unless it is longer than [`LONG`] and than the cost of the
-/// switches.
+/// Returns the wait for CPUs; `None` unless the wait is longer than a tenth of the window and of
+/// the CPU time, and longer than the switches took.
 pub(super) fn long_wait(
     found: &[KeptWaitingFinding],
     all: &ProcessFinding,

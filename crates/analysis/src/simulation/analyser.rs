@@ -154,8 +154,8 @@ fn source_flag(note: &str) -> Flag {
     }
 }
 
-/// Returns a text about the simulated part of the trace, and about the effect of its warm-up on the
-/// level where it is largest.
+/// Returns a text about the simulated part of the trace, and about the effect of the warm-up on the
+/// level with the largest effect.
 fn part_words(part: &TracePart) -> String {
     let TracePart {
         from_instruction,

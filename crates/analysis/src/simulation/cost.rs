@@ -19,8 +19,8 @@ pub(crate) const NOT_COMPARED: &str =
 const LATEST: u64 = 64;
 
 /// Returns the cut-off from segment lengths in ascending order: the length that the share `share`
-/// of the segments exceeds, moved to the end of the quantum if it is slightly later, and at most
-/// `window`, the length of the recorded intervals.
+/// of the segments exceeds. A cut-off slightly after the quantum is moved to the end of the
+/// quantum. The cut-off is at most `window`, the length of the recorded intervals.
 pub(crate) fn cut_of_lengths(
     sorted: &[u64],
     share: f64,

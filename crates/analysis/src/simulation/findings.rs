@@ -92,12 +92,12 @@ impl Cost {
         }
     }
 
-    /// Whether there is an interval, and it does not contain 0.
+    /// Whether there is an interval that does not contain 0.
     pub fn is_distinguishable_from_zero(&self) -> bool {
         matches!((self.low, self.high), (Some(low), Some(high)) if low > 0.0 || high < 0.0)
     }
 
-    /// Whether there is an interval, and it contains 0.
+    /// Whether there is an interval that contains 0.
     pub fn is_covering_zero(&self) -> bool {
         self.low.is_some() && self.high.is_some() && !self.is_distinguishable_from_zero()
     }
@@ -471,9 +471,9 @@ pub struct LevelFinding {
     pub gained_per_switch: Option<f64>,
     /// Capacity in lines of the cache, or entries of the TLB.
     pub lines: u64,
-    /// Largest number of lines that the shared hierarchy held at any time, or an upper bound. If it
-    /// is less than `lines`, no line was evicted for lack of room in the whole level. Then the
-    /// trace may be too short to show the cost of switches in this level.
+    /// Largest number of lines that the shared hierarchy held at any time, or an upper bound of
+    /// that number. If fewer than `lines` were held, no line was evicted for lack of room in the
+    /// whole level. Then the trace may be too short to show the cost of switches in this level.
     pub most_held: u64,
     /// Whether at least three quarters of the level were filled. If not, the level's numbers say
     /// nothing about switches.
@@ -634,8 +634,8 @@ pub struct EvictorFinding {
     pub place: String,
     /// Number of lines of other owners that the place's lookups evicted.
     pub lines: u64,
-    /// These lines as a share of all lines of the level that another owner's line evicted; `None`
-    /// if there are none.
+    /// Number of lines that the place's lookups evicted, as a share of all lines of the level that
+    /// another owner's line evicted; `None` if there are none.
     pub share: Option<f64>,
 }
 
@@ -760,8 +760,8 @@ pub struct DesignFinding {
     #[serde(skip)]
     pub overhead_share: Cost,
     /// Net cost of a switch times the number of switches, as a share of all cycles, as in Table 4
-    /// of Mogul and Borg 1990. It exceeds the overhead if short time slices cost less than the
-    /// average.
+    /// of Mogul and Borg 1990. The result exceeds the overhead if short time slices cost less than
+    /// the average.
     #[serde(skip)]
     pub table_4_overhead: Cost,
     /// Excess cycles of a time slice that reaches the cut-off, up to the end of the time slice.
@@ -835,9 +835,10 @@ impl DesignFinding {
         (self.excess_cycles > 0.0).then(|| group.excess_cycles / self.excess_cycles)
     }
 
-    /// Returns the mean cost over all time slices in cycles per switch, if it differs clearly from
-    /// the average cost. It differs if short time slices differ from long ones (see
-    /// [`DesignFinding::long_turns`]). `None` otherwise, or if the costs include first touches.
+    /// Returns the mean cost over all time slices in cycles per switch, if this mean differs
+    /// clearly from the average cost. The two differ if short time slices differ from long ones
+    /// (see [`DesignFinding::long_turns`]). `None` otherwise, or if the costs include first
+    /// touches.
     pub fn average_of_all_turns(&self) -> Option<f64> {
         let cost = &self.average_cost_cycles;
         let estimate = cost.estimate?;

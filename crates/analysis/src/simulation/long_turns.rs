@@ -1,6 +1,7 @@
 //! Computes the cost of a switch for time slices that last up to the cut-off. The average cost is
-//! no cost of any single time slice: it is summed over intervals that are reached by different time
-//! slices. So it is too high or too low if short time slices differ from long ones.
+//! no cost of any single time slice, because it is summed over intervals that are reached by
+//! different time slices. So the average is too high or too low if short time slices differ from
+//! long ones.
 
 use super::context::Context;
 use super::cost::with_interval;

@@ -56,7 +56,8 @@ impl Key {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
-    /// Number of counted events from which the number was computed; `None` if it is no count.
+    /// Number of counted events from which the number was computed; `None` if the number is not a
+    /// count.
     pub(super) events: Option<u64>,
     /// Factor within which the number is known, in both directions; 1 if the number has no
     /// uncertainty within a record.

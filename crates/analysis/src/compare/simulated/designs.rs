@@ -115,7 +115,7 @@ impl<'a> Matched<'a> {
     }
 
     /// Returns the name of a side whose records have different designs under this name; `None` if
-    /// there is none. Such records are no repetitions.
+    /// there is none. Records with different designs are no repetitions.
     fn mixed_side(&self) -> Option<&'static str> {
         let is_mixed = |side: &[Record<'a>]| {
             side.iter()

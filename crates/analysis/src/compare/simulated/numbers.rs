@@ -13,7 +13,7 @@ use crate::compare::{Cost, Outcome, Part, Quantity, Request};
 use crate::simulation::{self, FunctionFinding, Group, KernelFinding};
 use itertools::Itertools;
 
-/// Reason why misses have no interval: they are counted over the whole trace.
+/// Reason why misses have no interval: misses are counted over the whole trace.
 const NO_MISSES_BY_SWITCH: &str =
     "counted exactly over one trace; for a verdict give records of several traces on each side";
 
@@ -357,9 +357,9 @@ fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]
     }
 }
 
-/// Returns the number of one side for display. With one record the interval is the record's own;
-/// with several it is that of their geometric mean. If a value is not above 0, the result is the
-/// arithmetic mean without an interval.
+/// Returns the number of one side for display. With one record the interval is the record's own.
+/// With several records it is the interval of their geometric mean. If a value is not above 0, the
+/// result is the arithmetic mean without an interval.
 fn cost(numbers: &Numbers<'_>, confidence: f64) -> Option<Cost> {
     let values = estimates(numbers);
     match known(numbers)[..] {
