@@ -6,7 +6,7 @@ use crate::{Arm, Evidence, KernelSwitches};
 /// Raw times of one window of a repetition: at most 25 ms of rounds. (The record's name for a round
 /// is *cycle*.)
 ///
-/// A round (docs/method/cycles.md) compares a switching arm with its baseline. It has three
+/// A round (docs/method/cycles.md) compares a switching arm with its baseline. A round has three
 /// batches: one arm, the other arm for twice as long, and the first arm again. The arm in the
 /// middle is chosen at random. With a working set, three such batches with walks over the working
 /// set follow. Changes that are slower than a round affect both arms equally.

@@ -53,7 +53,7 @@ pub struct MeasureRecord {
     pub refusals: Vec<Refusal>,
     /// Last line of the record; `None` if the run was killed.
     pub end: Option<End>,
-    /// Whether the file ends inside a line. That line is left out.
+    /// Whether the file ends inside a line. The incomplete line is left out.
     pub has_cut_line: bool,
 }
 

@@ -64,8 +64,8 @@ pub struct SharedCost {
     pub cost_per_mille: u32,
 }
 
-/// Largest ratio of the additions' time to the least such time in the run at which a core counts as
-/// unshared. With a busy hardware thread next to it, the ratio is 1.15 or more.
+/// Largest ratio of the additions' time to the least such time in the run, at which a core counts
+/// as unshared. With a busy hardware thread on the same core, the ratio is 1.15 or more.
 const UNSHARED_WITHIN: f64 = 1.06;
 
 /// Largest ratio of a probe's value to the known value of an unshared core at which a core counts
@@ -149,7 +149,7 @@ pub struct Header {
     /// Language runtimes whose tasks are measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runtimes: Vec<RuntimeFacts>,
-    /// Spread of costs between earlier runs; `None` if the user named no records of them.
+    /// Spread of costs between earlier runs; `None` if the user named no earlier records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierRuns>,
     /// Cases to be measured, and limits of the run.

@@ -108,7 +108,7 @@ pub enum Family {
     Ring,
     /// User-level contexts in one OS thread.
     UserLevel,
-    /// A task and another that preempts it.
+    /// A task, and another task that preempts it.
     Preemption,
     /// Tasks that run concurrently, without a hand-off.
     Concurrent,

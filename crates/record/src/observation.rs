@@ -179,11 +179,11 @@ pub struct OlderChildren {
 pub enum Source {
     /// BPF programs on the kernel's tracepoints.
     Bpf,
-    /// BPF programs without a clock. They count switches, causes and waits for a CPU, but no times
+    /// BPF programs without a clock, which count switches, causes and waits for a CPU, but no times
     /// off the CPU, no other tasks and no CPUs.
     BpfCounts,
-    /// Records of switches from perf, with the time of each switch, and whether it was voluntary.
-    /// They have no causes, no other tasks and no waits for a CPU.
+    /// Records of switches from perf, with the time of each switch, and whether the switch was
+    /// voluntary. These records have no causes, no other tasks and no waits for a CPU.
     Perf,
     /// The kernel's counters in /proc, which have only the number of switches.
     Proc,

@@ -100,8 +100,8 @@ pub struct Profile {
     /// not change the cost of new lines.
     pub new_lines: Vec<f64>,
     /// Whether dependences between loads are known. If so, loads from arbitrary addresses are
-    /// gathered or chained. Otherwise they are gathered or dependent, by the distance to the load
-    /// before.
+    /// gathered or chained. Otherwise the loads are gathered or dependent, by the distance to the
+    /// load before.
     #[serde(default)]
     pub has_dependences: bool,
 }

@@ -73,8 +73,8 @@ pub struct RuntimeRun {
     pub version: String,
     /// Time from the program's start until it was ready, in nanoseconds.
     pub start_ns: Nanos,
-    /// Windows of the warm-up, which do not count for any estimate. They show how a just-in-time
-    /// compiler makes the program faster.
+    /// Windows of the warm-up, which do not count for any estimate. The windows show how a
+    /// just-in-time compiler makes the program faster.
     pub warm_up: Vec<WarmUp>,
     /// Number of garbage collections in the measured windows; `None` if the runtime does not count
     /// them.

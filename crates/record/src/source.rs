@@ -124,8 +124,8 @@ fn open_fifo(path: &Path) -> io::Result<File> {
     Ok(open(path, flags, Mode::empty())?.into())
 }
 
-/// Waits until a FIFO has data or its writers have closed it. A caught signal ends the wait,
-/// although it does not end other reads.
+/// Waits until a FIFO has data or its writers have closed it. A caught signal ends this wait, while
+/// other reads are continued after a signal.
 fn await_data(fifo: &File) -> io::Result<()> {
     poll(&mut [PollFd::new(fifo, PollFlags::IN)], None)?;
     Ok(())

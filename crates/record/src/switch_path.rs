@@ -9,7 +9,7 @@ use crate::Fact;
 /// properties of the tasks, and hooks in the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SwitchPath {
-    /// Nice value of this process. It has no effect under a real-time policy.
+    /// Nice value of this process, which has no effect under a real-time policy.
     pub nice: Fact<i32>,
     /// Time slice of this process under an ordinary policy in nanoseconds. Kernels before 6.12 do
     /// not report it.

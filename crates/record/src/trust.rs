@@ -1,6 +1,6 @@
 //! Safe use of paths that no user named: found files, new folders and started programs. Another
-//! user may have put a FIFO, a device, a link or a program there. This module never waits for,
-//! follows, writes through or executes such an object.
+//! user may have put a FIFO, a device, a link or a program at such a path. This module never waits
+//! for, follows, writes through or executes an object that another user put there.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -484,8 +484,8 @@ fn is_ours(user: u32) -> bool {
     is_owned_by_us(user) || sudo("SUDO_UID") == Some(user)
 }
 
-/// Whether a group has a single user. This is assumed of a group with the user's number, and of the
-/// group of the user of this process or of the user who called sudo.
+/// Whether a group is assumed to have a single user: a group with the user's number, the group of
+/// the user of this process, or the group of the user who called sudo.
 fn is_own_group(user: u32, group: u32) -> bool {
     let callers = [
         (Some(geteuid().as_raw()), Some(getegid().as_raw())),

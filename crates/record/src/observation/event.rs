@@ -1,4 +1,4 @@
-//! Single switches and wake-ups. They are written to a trace, and are not part of the record.
+//! Single switches and wake-ups, which are written to a trace and are not part of the record.
 
 use switchcost_units::{CpuId, Nanos};
 

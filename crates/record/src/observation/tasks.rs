@@ -86,7 +86,8 @@ pub struct Tasks {
 pub struct CountedTurns {
     /// Total length of the time slices over which counters were read, in nanoseconds.
     pub ran_ns: Nanos,
-    /// Number of events by perf's names. `instructions` is always among them.
+    /// Number of events of each counter, by perf's name of the counter. The counter `instructions`
+    /// is always included.
     pub events: BTreeMap<String, u64>,
     /// Highest rate of instructions per microsecond in any single time slice.
     pub most_instructions_per_us: u64,

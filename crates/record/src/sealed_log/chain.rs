@@ -21,7 +21,7 @@ pub enum BrokenChain {
     /// The line has no checksum at its end.
     #[error("it does not end in its checksum")]
     NoCheck,
-    /// The line differs from what was written, or lines before it are missing.
+    /// The line has been changed, or lines before it are missing.
     #[error("its checksum is {found:016x}, not {right:016x}")]
     Changed {
         /// Checksum that the line contains.
