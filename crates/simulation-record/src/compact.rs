@@ -2,8 +2,8 @@
 //! found before the Parquet reader allocates memory for it.
 //!
 //! Each encoded field states its type. The Parquet reader ignores the stated type and goes by the
-//! field's number: it would read a list in a field that is marked as text. Therefore this check
-//! requires that the stated type is the expected one. The encoding is defined in
+//! field's number. So the reader would read a list in a field that is marked as text. Therefore
+//! this check requires that the stated type is the expected one. The encoding is defined in
 //! doc/specs/thrift-compact-protocol.md of Apache Thrift.
 
 /// Largest nesting depth of structures. Parquet's own structures are about six deep.

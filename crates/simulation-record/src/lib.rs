@@ -2,9 +2,9 @@
 //! file are intervals. The file's metadata contains all other results.
 //!
 //! The writer takes intervals while a simulation runs, and the other results at the end, and
-//! creates the file (`docs/formats/simulation-record.md`). The reader returns the same values. It
-//! verifies the checksum of the file before it uses any value. This crate does not compute or judge
-//! any result.
+//! creates the file (`docs/formats/simulation-record.md`). The reader returns the same values. The
+//! reader verifies the checksum of the file before any value is used. This crate does not compute
+//! or judge any result.
 #![doc = include_str!("../README.md")]
 
 /// Advice in errors for a record that cannot be written.

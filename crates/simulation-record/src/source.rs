@@ -1,4 +1,4 @@
-//! The file as the Parquet reader reads it. This type checks the pages, so that the reader gets no
+//! The file as the Parquet reader reads it. The pages are checked here, so that the reader gets no
 //! bytes outside the file and no page larger than written ones.
 
 use std::fs::File;
