@@ -180,7 +180,8 @@ impl LevelCounts {
         self.instruction_accesses + self.load_accesses + self.store_accesses
     }
 
-    /// Whether the sums of the counters fit in 64 bits. In a manipulated record they may not.
+    /// Whether the sums of the counters fit in 64 bits. In a manipulated record, the sums may be
+    /// larger.
     pub fn is_countable(&self) -> bool {
         let sum = |counts: [u64; 3]| counts.into_iter().try_fold(0u64, u64::checked_add);
         let looked = sum([
