@@ -143,7 +143,7 @@ const fn limit(
 }
 
 impl Limit {
-    /// Returns the soft limit of this process; `None` if it is unlimited or unknown.
+    /// Returns the soft limit of this process; `None` if the limit is unlimited or unknown.
     fn value(&self, root: &Root) -> Option<u64> {
         read(root, self.row).ok().filter(|value| *value != u64::MAX)
     }
