@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A size in bytes. A size is parsed from `0`, `512`, `64KiB`, `1.5MiB` or `2GiB`, and printed in
-/// the largest binary unit that divides it.
+/// the largest binary unit of which the size is a multiple.
 #[derive(
     Clone,
     Copy,
