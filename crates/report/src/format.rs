@@ -13,7 +13,7 @@ pub enum Format {
     /// Sentences and tables for people. The layout may change with any version of the program.
     #[default]
     Table,
-    /// One JSON object for programs, with the name of its schema.
+    /// One JSON object, which names its schema.
     Json,
     /// JSON Lines, with one JSON object on each line.
     Jsonl,

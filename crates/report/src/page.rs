@@ -31,7 +31,7 @@ pub(crate) enum Block {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
     pub(crate) title: String,
-    /// Text next to the title.
+    /// Text printed after the title; empty if there is none.
     pub(crate) rest: String,
     pub(crate) blocks: Vec<Block>,
 }

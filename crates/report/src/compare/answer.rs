@@ -272,7 +272,8 @@ fn switch_sentence(design: &str, cost: &Pair) -> Option<String> {
     })
 }
 
-/// Returns the predicate of a sentence on the CPI, such as `falls from 1.27 to 1.25`.
+/// Returns the predicate of a sentence on the CPI, such as `falls from 1.27 to 1.25`; `None` if a
+/// side has no CPI.
 fn cpi_sentence(cpi: &Pair) -> Option<String> {
     let (base, new) = cpi.base.zip(cpi.new)?;
     let [old, now] = [base, new].map(|cpi| number(cpi.value));

@@ -307,7 +307,8 @@ pub(super) fn tone(change: Change) -> Tone {
     }
 }
 
-/// Formats a share from the command line as a percentage, without errors of binary fractions.
+/// Formats a share of 1 as a percentage. Rounding removes the error of a decimal fraction that has
+/// no exact binary form, such as 0.07.
 pub(super) fn percent(share: f64) -> String {
     const DUST: f64 = 1e9;
     format!("{} %", (share * 100.0 * DUST).round() / DUST)

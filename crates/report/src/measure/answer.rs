@@ -7,7 +7,8 @@ use super::row::has_numbers;
 use crate::Page;
 use crate::quantity::{centre, ends, interval, is_cost, number, percent, with_interval};
 
-/// Rate of switches for which the share of a CPU is reported: about that of a busy server, per CPU.
+/// Number of switches per second for which their share of a CPU is reported: about that of each CPU
+/// of a busy server.
 const SWITCHES_A_SECOND: f64 = 10_000.0;
 
 /// Size of the working set that the answer prefers, if measured: about that of a second-level
@@ -59,8 +60,8 @@ fn answer(findings: &Findings) -> String {
         .join(" ")
 }
 
-/// Returns a sentence on doubts about the headline; `None` if there are none. Doubts about the cost
-/// of data are printed next to that cost.
+/// Returns a sentence on doubts about the cost of a switch or hand-off; `None` if there are no
+/// doubts. Doubts about the cost of data are printed next to the cost of data.
 fn suspicion(finding: &CaseFinding) -> Option<String> {
     let names = finding.doubts_of_switch();
     let what = if finding.direct_ns.is_some() {
@@ -76,8 +77,9 @@ fn suspicion(finding: &CaseFinding) -> Option<String> {
     })
 }
 
-/// Returns the result that represents the run: a switch between two processes over a pipe, or else
-/// the first result.
+/// Returns the result that represents the run, with its cost; `None` if no result has a cost. A
+/// switch between two processes over a pipe is preferred, then the first result with the direct
+/// cost of a switch, then the first with the cost of a hand-off.
 fn headline(results: &[CaseFinding]) -> Option<(&CaseFinding, &Estimate)> {
     let with = |number: fn(&CaseFinding) -> Option<&Estimate>| {
         move |f: &'_ &CaseFinding| {
@@ -179,8 +181,8 @@ fn rounded(cycles: f64) -> String {
     }
 }
 
-/// Returns a sentence on the cheapest user-space switch, if the headline is a kernel switch; empty
-/// otherwise.
+/// Returns a sentence on the cheapest user-space switch, if the result `headline` is a kernel
+/// switch; empty otherwise.
 fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     let user = |f: &&CaseFinding| {
         f.case.between == Between::User && f.case.mechanism != Mechanism::Synthetic
@@ -242,8 +244,8 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     ))
 }
 
-/// Returns the results with an indirect cost under the same conditions as the headline, apart from
-/// the size of the working set.
+/// Returns the results with an indirect cost under the same conditions as the result `headline`,
+/// apart from the size of the working set.
 fn indirect<'a>(
     findings: &'a Findings,
     headline: &CaseFinding,

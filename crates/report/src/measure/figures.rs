@@ -37,8 +37,8 @@ fn time_axis(title: &str) -> Axis {
     Axis::new(Scale::Time, title)
 }
 
-/// Draws the cost of a switch by mechanism, with the published ranges. If no switch has a cost, the
-/// costs are those of hand-offs.
+/// Draws the cost of a switch by mechanism, with the published ranges; `None` if there are no
+/// results. For a result without the direct cost of a switch, the cost of a hand-off is drawn.
 pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Chart> {
     let mut findings = findings.to_vec();
     let cost = |finding: &CaseFinding| {
@@ -123,7 +123,8 @@ pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Chart {
         .hide_numbers()
 }
 
-/// Draws load latency as a function of size, with the sizes of the machine's caches.
+/// Draws load latency as a function of size, with the sizes of the machine's caches; `None` if
+/// there are no points. `points` are sizes in bytes and latencies in ns.
 pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Chart> {
     let points: Vec<(f64, f64)> = points
         .iter()
@@ -163,8 +164,8 @@ pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Char
     )
 }
 
-/// Draws a matrix of the cost of a hand-off from one CPU to another. `title` distinguishes several
-/// matrices of a record.
+/// Draws a matrix of the cost of a hand-off from one CPU to another; `None` with more than
+/// [`MOST_CPUS`] CPUs. `title` distinguishes several matrices of a record.
 pub(super) fn pairs(
     title: &str,
     cells: &BTreeMap<(CpuId, CpuId), &CaseFinding>,
@@ -247,8 +248,8 @@ fn reload_table(findings: &[&CaseFinding]) -> crate::grid::Grid {
 type Part = fn(&SharedCache) -> Option<&Estimate>;
 
 /// Draws the additional time of a traversal, with time-shared and with concurrent use of the cache,
-/// by the size of each task's array. Only cases with the same kind of traversal as the first are
-/// drawn.
+/// by the size of each task's array; `None` if no cache was shared. Only cases with the same kind
+/// of traversal as the first are drawn.
 pub(super) fn shared_cache(findings: &Findings) -> Option<Chart> {
     let like = findings.shared_cache.first()?.working_set;
     let mut all: Vec<&SharedCache> = findings

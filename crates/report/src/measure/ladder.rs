@@ -32,8 +32,8 @@ pub(super) fn is_one(record: &MeasureRecord) -> bool {
         .any(|case| case.runtime.is_some())
 }
 
-/// Adds the costs of hand-offs for each of the two classes, the costs with data, and the hand-offs
-/// that were not measured.
+/// Adds tables of the costs of hand-offs by a scheduler, of direct switches, and of both with data,
+/// and the list of hand-offs that were not measured.
 pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
     for (class, title, rest) in [
         (

@@ -6,8 +6,8 @@ use super::conditions::{RUN, split};
 use crate::quantity::time;
 use crate::{Page, Tone};
 
-/// Maximum number of refused controls that are listed. Further ones are counted, and `doctor` and
-/// the JSON format list them.
+/// Maximum number of refused controls that are listed. Further controls are only counted. `doctor`
+/// and the JSON format list all controls.
 const REFUSED_SHOWN: usize = 6;
 
 /// Adds the machine, the run, and the controls that were refused.

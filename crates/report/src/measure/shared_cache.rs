@@ -65,8 +65,8 @@ fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Op
     })
 }
 
-/// Returns a sentence on the size with the largest difference between both ways of sharing,
-/// relative to a traversal without sharing.
+/// Returns a sentence on the array size at which time-sharing a cache and using it concurrently
+/// differ most, as a share of a traversal without sharing; `None` if no difference is significant.
 fn largest(all: &[SharedCache]) -> Option<String> {
     let share = |one: &SharedCache| {
         let reported = one
@@ -170,8 +170,9 @@ fn signed(difference: Difference) -> String {
     )
 }
 
-/// Returns the number of traversals per time slice at which both ways of sharing cost the same;
-/// `None` unless both intervals are above 0.
+/// Returns the number of traversals per time slice at which time-sharing a cache and using it
+/// concurrently cost the same; `None` if this number is at most 1, or unless the intervals of both
+/// costs are above 0.
 fn even_at(one: &SharedCache) -> Option<String> {
     let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
     let is_reported = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;

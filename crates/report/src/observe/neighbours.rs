@@ -156,8 +156,8 @@ pub(super) fn longest(observation: &Observation) -> Option<String> {
     (!waits.is_empty()).then(|| format!("Longest waits for a CPU: {}.", waits.join("; ")))
 }
 
-/// Describes a wait, such as `21 ms by redis-server (812) at 1.304 s, 18 ms of them while stress
-/// ran`.
+/// Describes a wait for a CPU, such as `21 ms by redis-server (812) at 1.304 s, 18 ms of them while
+/// stress ran`.
 fn one(wait: &LongWait) -> String {
     let ns = |ns: Nanos| time(ns.0 as f64);
     let since = wait.since_ns.0 as f64 / 1e9;

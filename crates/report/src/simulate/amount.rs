@@ -12,7 +12,7 @@ pub(super) fn perhaps(value: Option<f64>) -> String {
 
 /// Form in which a simulated cost is shown.
 enum Shown {
-    /// The centre alone: the interval does not cover 0, or there is no interval.
+    /// The estimate without its interval, because the interval does not cover 0 or is unknown.
     Centre(f64),
     /// Exactly 0.
     Nothing,

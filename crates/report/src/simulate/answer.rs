@@ -118,9 +118,9 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
     ))
 }
 
-/// Returns the quantum, in instructions, that would give [`WANTED_TURNS`] time slices. It is
-/// derived from the present quantum and the number of time slices `turns`, but from the number of
-/// instructions if there is no quantum or if most of the trace is a single program.
+/// Returns a quantum, in instructions, that would give about [`WANTED_TURNS`] time slices. Two
+/// estimates divide by this number: the trace's instructions, and the present quantum times the
+/// number of time slices `turns`. The smaller estimate is returned.
 fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
     let of_all = trace.instructions / WANTED_TURNS;
     let of_turns = |quantum: u64| quantum.saturating_mul(turns) / WANTED_TURNS;

@@ -104,7 +104,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 /// with a table of its own.
 const COMPARED: usize = 32;
 
-/// Returns the designs whose levels are all shown: all designs, or the first few of a sweep.
+/// Returns the designs whose cache levels are all shown: all designs, or the first few of a sweep.
 fn compared(findings: &Findings) -> &[DesignFinding] {
     if findings.designs.len() <= COMPARED {
         &findings.designs

@@ -7,8 +7,8 @@ use crate::measure::figures;
 use crate::quantity::time;
 use crate::{Grid, Page};
 
-/// Largest excess of a window's time per hand-off over the median of the last tenth of the windows,
-/// as a share, at which the runtime counts as warmed up.
+/// Largest relative excess of a window's time per hand-off at which the runtime counts as warmed
+/// up. The reference is the median of the last tenth of the windows.
 const SETTLED_WITHIN: f64 = 0.25;
 
 /// Adds a table with the version, start-up, warm-up and garbage collections of each runtime.
@@ -82,8 +82,10 @@ fn settled(windows: &[WarmUp]) -> Option<f64> {
     )
 }
 
-/// Returns the start of the last window before the runtime was warmed up. A tenth of the windows
-/// may be contaminated by other tasks, and is ignored.
+/// Returns the start in ns of the last window before the runtime was warmed up; 0 if the runtime
+/// was warm from the start, and `None` if the last tenth of the windows has no hand-offs. As many
+/// slow windows as a tenth of all windows may be contaminated by other tasks, so the last of the
+/// slow windows are ignored.
 fn settled_after(windows: &[WarmUp]) -> Option<f64> {
     let settled = settled(windows)?;
     let is_unsettled = |window: &&WarmUp| {
