@@ -1,8 +1,9 @@
-//! Results of a paper from other days or machines. A verdict of the new result is kept only if
-//! these results agree.
+//! Results of a paper from other days or machines. A verdict of the new result is kept only if the
+//! other results agree.
 //!
 //! An interval covers the variation of a number within a run, or between runs within an hour, but
-//! not between days or machines. So a verdict is inconclusive if another result does not share it.
+//! not between days or machines. So a verdict is inconclusive if another result has a different
+//! verdict.
 
 use crate::claims::{Claim, Other, Term, Verdict};
 use crate::stored::{EarlierError, StoredClaim, StoredPaper};

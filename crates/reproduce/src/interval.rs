@@ -42,15 +42,16 @@ pub(crate) fn slope_interval(points: &[(f64, f64)]) -> Option<Interval> {
         .then_some((slope, slope - half, slope + half))
 }
 
-/// Returns a statistic with its jackknife interval. `without_one` has the values of the statistic
-/// with each batch left out once.
+/// Returns a statistic with its jackknife interval; `None` with too few batches. `without_one` has
+/// the values of the statistic with each batch left out once.
 pub(crate) fn batch_interval(value: f64, without_one: &[f64]) -> Option<Interval> {
     let (low, high) = interval::jackknife(value, without_one, CONFIDENCE)?;
     Some((value, low, high))
 }
 
 /// Returns the ratio of two standard deviations with its interval, by the F distribution of the
-/// variances. `above` and `below` are the degrees of freedom.
+/// variances; `None` if the ratio is not positive, or if the interval is not finite. `above` and
+/// `below` are the degrees of freedom of the numerator and the denominator.
 pub(crate) fn spread_ratio_interval(ratio: f64, above: f64, below: f64) -> Option<Interval> {
     let high = |above, below| {
         Some(
@@ -89,13 +90,14 @@ pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
     }
 }
 
-/// Returns the largest of some numbers; `None` if there are none. Which number is the largest was
-/// not known in advance, so the intervals are widened for the count of the numbers.
+/// Returns the largest of some numbers; `None` if there are no numbers. Which number is the largest
+/// was not known in advance, so the intervals are widened for the count of the numbers.
 pub(crate) fn largest(all: &[Interval]) -> Option<Interval> {
     extreme(all, f64::max)
 }
 
-/// Returns the smallest of some numbers, with intervals widened as by [`largest`].
+/// Returns the smallest of some numbers, with intervals widened as by [`largest`]; `None` if there
+/// are no numbers.
 pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
     extreme(all, f64::min)
 }
@@ -108,9 +110,9 @@ fn extreme(all: &[Interval], of: fn(f64, f64) -> f64) -> Option<Interval> {
 }
 
 /// Returns the mean over groups with its interval by the hierarchical bootstrap, which draws
-/// groups, then their members (Davison and Hinkley 1997, section 3.8). Each group has a value and a
-/// standard error. The variance of a mean needs no drawing: the variance of the groups' values is
-/// added to the mean of the squared errors.
+/// groups, then their members (Davison and Hinkley 1997, section 3.8); `None` with fewer than two
+/// groups. Each group has a value and a standard error. The variance of a mean needs no drawing:
+/// the variance of the groups' values is added to the mean of the squared errors.
 pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
     let n = groups.len() as f64;
     let mean = groups.iter().map(|(value, _)| value).sum::<f64>() / n;
@@ -137,7 +139,8 @@ pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
     .sqrt()
 }
 
-/// Returns Student's quantile for a 90 % interval of the mean of `values` independent values.
+/// Returns Student's quantile for a 90 % interval of the mean of `values` independent values;
+/// `None` with fewer than two values.
 fn student(values: usize) -> Option<f64> {
     let student = StudentsT::new(0.0, 1.0, values.checked_sub(1)? as f64).ok()?;
     Some(student.inverse_cdf(1.0 - ONE_SIDE))

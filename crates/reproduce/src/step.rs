@@ -11,7 +11,7 @@ pub enum Effort {
     Quick,
 }
 
-/// The machine on which steps are run, and choices for the run.
+/// The machine on which steps are run, and options of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
     /// CPUs, kernel and settings of the machine.

@@ -363,7 +363,8 @@ pub(super) fn quantities() -> Quantities {
 
 type Compare = fn(&[Block], usize, usize) -> Result<Found, String>;
 
-/// Compares two settings, of which alone runs are required.
+/// Compares the settings `before` and `after` by the function `of`. Only runs of these two settings
+/// are required.
 fn compared(records: &Records, before: usize, after: usize, of: Compare) -> Result<Found, String> {
     of(&blocks(records, &[before, after])?.0, before, after)
 }

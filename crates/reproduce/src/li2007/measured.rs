@@ -567,7 +567,8 @@ fn split(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(size))))
 }
 
-/// Returns the costs of the array sizes from that of the last-level cache on, which are region 3.
+/// Returns the costs at array sizes of at least the last-level cache's size, which are region 3 of
+/// Li et al.
 fn beyond(records: &Records) -> Result<Points, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let beyond: Points = rmw(records)?

@@ -57,14 +57,14 @@ impl Setting {
     }
 }
 
-/// Kinds of access in Figure 1.
+/// Kinds of access to the array in Figure 1 of Li et al.
 pub(super) const ACCESSES: [Access; 3] = [Access::Read, Access::Write, Access::Rmw];
 
-/// Array sizes of the simulated Figure 1, in KiB.
+/// Array sizes of the simulation of Figure 1 of Li et al., in KiB.
 pub(super) const SIZES_KIB: [u64; 15] = [
     1, 8, 32, 64, 96, 128, 160, 192, 256, 320, 384, 448, 512, 768, 1024,
 ];
-/// Array sizes of the simulated Figure 2, in KiB.
+/// Array sizes of the simulation of Figure 2 of Li et al., in KiB.
 pub(super) const STRIDE_SIZES_KIB: [u64; 7] = [32, 128, 256, 384, 512, 1024, 2048];
 pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
 
@@ -73,8 +73,8 @@ pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
 /// Tables 1 and 2 minus Figure 1 leave 12.6 to 12.8 cycles per element in the cache, and the design
 /// counts one cycle per instruction.
 const INSTRUCTIONS: u32 = 13;
-/// Cycles for which a line occupies the bus: the bus' peak of 3.2 GB/s, the value of the committed
-/// design, and the longest time that the paper's results allow (see the design).
+/// Numbers of cycles for which a line may occupy the bus: at the bus' peak of 3.2 GB/s, in the
+/// committed design, and the largest that the paper's results allow (see the design).
 pub(super) const BUS_CYCLES: [u32; 3] = [80, 120, 152];
 
 /// Memory latencies of the machine, which are not published, in cycles.

@@ -298,7 +298,8 @@ fn same_shape(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Returns the sign of the change from one estimate to another; `None` if their intervals overlap.
+/// Returns 1 if `after` is larger than `before`, and -1 if `after` is smaller; `None` if their
+/// intervals overlap.
 fn change(before: &Estimate, after: &Estimate) -> Option<f64> {
     let is_clear = after.low > before.high || after.high < before.low;
     is_clear.then(|| (after.estimate - before.estimate).signum())
@@ -340,8 +341,9 @@ fn first_level_reload(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the share of the user-level cost in the difference from the poster. The difference is
-/// that of the ratio of user-level to kernel cost, in logarithms.
+/// Returns how much the user-level cost contributes to the difference between the poster and this
+/// machine in the ratio of user-level to kernel cost, as a share. Differences are those of
+/// logarithms.
 fn library(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let share = |user_ns: f64, kernel_ns: f64| {

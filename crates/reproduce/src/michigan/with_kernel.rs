@@ -137,7 +137,8 @@ const DTLB: Counter = Counter {
     ],
 };
 
-/// A counter on one variant of the design, for switches by one layer.
+/// A cache or TLB counter on one variant of the design, for switches by the kernel or by a
+/// user-level library.
 #[derive(Clone, Copy)]
 struct MissCounter {
     counter: Counter,
@@ -145,7 +146,8 @@ struct MissCounter {
     layer: Layer,
 }
 
-/// Returns the counts of the shared hierarchy of one variant of the design.
+/// Returns the counts of the hierarchy that keeps its content at switches, on one variant of the
+/// design.
 fn shared(
     records: &Records,
     variant: Variant,
@@ -161,7 +163,7 @@ fn shared(
     Ok(&design.hierarchies.shared)
 }
 
-/// Returns the misses per hand-off.
+/// Returns the number of misses per hand-off that a counter has on a simulated trace.
 fn misses(records: &Records, place: MissCounter, arm: Arm, kib: u64) -> Result<f64, String> {
     let counts = shared(records, place.variant, place.layer, arm, kib)?;
     let count = (place.counter.of)(counts).ok_or("the design lacks the level")?;
@@ -510,8 +512,8 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns Figure 2 of the poster, simulated: the cost of a switch in the kernel, and the part of
-/// it in the TLBs.
+/// Returns Figure 2 of the poster, simulated: the cost of a switch by the kernel, and the part of
+/// this cost that is due to TLB misses.
 pub(super) fn figure_2(records: &Records) -> Exhibit {
     let title = "Cycles of misses that two tasks in the kernel take more than one, and those of the TLBs among them";
     let mut exhibit = Exhibit::new("Figure 2 with the kernel", title);

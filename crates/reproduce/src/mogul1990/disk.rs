@@ -104,8 +104,9 @@ pub(super) fn fault_outcome(records: &Records) -> Outcome {
     )
 }
 
-/// Returns the change of the private CPI after involuntary switches minus that after page faults,
-/// in logarithms, for all disks.
+/// Returns how much more the private CPI changes along its curve after involuntary switches than
+/// after page faults, for all disks. The change is the absolute logarithm of the ratio of both
+/// ends.
 pub(super) fn flatter(records: &Records) -> Outcome {
     over_disks(
         records,

@@ -101,8 +101,8 @@ pub(super) fn all_steps(set: &Set) -> Vec<String> {
     names.map(|setting| free_step(set, setting)).collect()
 }
 
-/// Returns the records with each setting, in which its traces take the place of the first trials of
-/// all sets. The usual setting comes first.
+/// Returns one set of records for each setting, in which the traces with this setting replace the
+/// first trials of all sets. The usual setting comes first.
 pub(crate) fn variants(records: &Records) -> Result<Vec<Records>, String> {
     settings()
         .map(|setting| variant(records, setting))

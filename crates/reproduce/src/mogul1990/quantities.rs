@@ -57,7 +57,8 @@ fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
 
 const CALL: Group = Group::Class("system call");
 
-/// Formats the number of a group's segments over all trials.
+/// Formats the total number of a group's segments over all trials of Timesharing, such as `120
+/// segments`.
 fn segments_after_tenth(records: &Records, wanted: &Group) -> String {
     let all = trials(records, &SETS[TIMESHARING]).unwrap_or_default();
     let designs = all.iter().filter_map(|trial| trial.design("1a"));
@@ -79,7 +80,8 @@ fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
     Some(reached.cumulative_excess_cycles)
 }
 
-/// Returns the ratio of the excess cycles after 300,000 instructions to those after 225,000.
+/// Returns the ratio of the excess cycles after 300,000 instructions to the excess cycles after
+/// 225,000; `None` if the curve ends before.
 fn growth(trial: &Trial<'_>) -> Option<f64> {
     Some(cumulative(trial, &ALL, 300_000)? / cumulative(trial, &ALL, 225_000)?)
 }
@@ -105,7 +107,8 @@ fn median_turn(records: &Records, set: usize) -> Result<Term, String> {
     geometric(format!("{}, instructions", SETS[set].published), &samples)
 }
 
-/// Returns the cumulative excess cycles of a group's switches at the cut-off of all switches.
+/// Returns the cumulative excess cycles of a group's switches at the cut-off of all switches;
+/// `None` if the trial lacks the group.
 fn segments_at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     let design = trial.design("1a")?;
     let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;

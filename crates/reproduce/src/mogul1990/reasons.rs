@@ -121,7 +121,7 @@ fn grown_caches(records: &Records) -> Outcome {
     ))
 }
 
-/// Cycles of a miss in the first-level caches of 2a and 2b.
+/// Cost in cycles of a miss in the first-level caches of the designs 2a and 2b.
 const FIRST_LEVEL_MISS: f64 = 13.0;
 
 /// Returns the share of the first-level caches' lost and refetched lines in the additional cost of
@@ -181,7 +181,7 @@ fn flat_with_two_ways(records: &Records) -> Outcome {
 }
 
 /// Returns the cumulative excess cycles after this many instructions, or at the end of a shorter
-/// curve.
+/// curve; `None` for an empty curve.
 fn sum_after(design: &DesignFinding, interval: u64, after: u64) -> Option<f64> {
     let curve = &group(design, &ALL)?.curve;
     let reached = curve

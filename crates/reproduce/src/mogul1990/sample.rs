@@ -3,8 +3,8 @@
 //! A further trial would be another trace, and a further part of the same trace would differ, too.
 //! Intervals are therefore those of the hierarchical bootstrap, over trials and over batches of
 //! segments within them, if a number has batches. Ratios on the same trace are formed batch by
-//! batch. A single trial has only the interval of its batches. Without batches it has no interval,
-//! and decides nothing.
+//! batch. A single trial has only the interval of its batches. A single trial without batches has
+//! no interval, and decides nothing.
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
 
@@ -24,8 +24,8 @@ pub(super) const LARGER: [[&str; 2]; 2] = [["1a", "1b"], ["2a", "2b"]];
 
 pub(super) type Outcome = Result<Found, String>;
 
-/// A number of one trial, and its values with each batch of segments left out once. The list of
-/// values is empty if they are unknown.
+/// A number of one trial, and its values with each batch of segments left out once. The list is
+/// empty if the values are unknown.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) trial: u64,
@@ -232,7 +232,8 @@ fn stretch(points: &[&Point], value: fn(&Point) -> f64) -> Option<f64> {
     })
 }
 
-/// Returns the points of a group's curve before the cut-off of all switches.
+/// Returns the points of a group's curve before the cut-off of all switches; `None` if the design
+/// lacks the group.
 fn points_before_cut<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<Vec<&'a Point>> {
     let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
     let curve = &group(design, wanted)?.curve;
@@ -251,7 +252,7 @@ pub(super) fn first_tenth(
 }
 
 /// Returns the means of the first and the last tenth of two groups' curves, in the part that enough
-/// segments of both groups reach.
+/// segments of both groups reach; `None` if this part has fewer than 8 points.
 pub(super) fn common_ends(
     design: &DesignFinding,
     groups: [&Group; 2],
@@ -277,7 +278,7 @@ pub(super) fn common_ends(
 }
 
 /// Returns the means of the first tenth, the middle fifth and the last tenth of a group's curve
-/// before the cut-off of all switches.
+/// before the cut-off of all switches; `None` with fewer than 8 points or too few segments.
 pub(super) fn tenths(
     design: &DesignFinding,
     wanted: &Group,
@@ -297,7 +298,8 @@ pub(super) fn tenths(
     ])
 }
 
-/// Returns the means of the first and the last tenth of a group's curve.
+/// Returns the means of the first and the last tenth of a group's curve before the cut-off of all
+/// switches; `None` with fewer than 8 points or too few segments.
 pub(super) fn ends(
     design: &DesignFinding,
     wanted: &Group,

@@ -23,7 +23,8 @@ fn cpis(design: &DesignFinding) -> [f64; 2] {
         .map(|counts| counts.cycles as f64 / design.instructions.max(1) as f64)
 }
 
-/// Returns the share of 1a's cycles that 1b saves, in private and in shared caches.
+/// Returns the share of 1a's cycles that 1b saves, in private and in shared caches; `None` if a
+/// design was not simulated.
 fn saved(trial: &Trial<'_>) -> Option<[f64; 2]> {
     let [small, large] = ["1a", "1b"].map(|name| trial.design(name).map(cpis));
     let (small, large) = small.zip(large)?;

@@ -75,8 +75,8 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the kernel's cycles per hand-off: its instructions, its own misses, and the misses of
-/// programs that it causes.
+/// Returns the cycles per hand-off that are due to the kernel: the kernel's instructions, the
+/// kernel's misses, and the misses of programs that the kernel causes.
 fn kernels_part(
     records: &Records,
     kib: u64,

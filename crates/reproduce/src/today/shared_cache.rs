@@ -67,8 +67,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns the difference of the losses at the planned sizes. The control is left out, because no
-/// claim is about it.
+/// Returns the loss by time-sharing minus the loss by concurrent use, at the planned array sizes in
+/// ns. The control, about which there is no claim, is left out.
 fn turn_excess(records: &Records) -> Result<Found, String> {
     let (found, host) = found(records)?;
     let sizes = sizes_bytes(host);
