@@ -86,7 +86,7 @@ fn named(process: Option<i32>) -> String {
 }
 
 /// The first CPU that could be claimed, and the CPUs before it, which other processes have claimed,
-/// with the PIDs if known.
+/// each with the PID of its process if known.
 type FirstFree = (Option<(CpuId, CpuClaim)>, Vec<(CpuId, Option<i32>)>);
 
 fn first_free(cpus: &[CpuId], mut claim: impl FnMut(CpuId) -> Claimed) -> FirstFree {

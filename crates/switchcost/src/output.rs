@@ -17,8 +17,8 @@ use crate::exit::Failure;
 use crate::terminal;
 use destination::{Destination, open_stream};
 
-/// Result of writing an output. The outer error is that of the output, the inner one that of
-/// producing the content.
+/// Result of writing an output. The outer error is an error of the output. The inner error is an
+/// error in producing the content.
 type Written<T> = io::Result<Result<T, Failure>>;
 
 /// An output that is opened before the work begins, so that an unwritable one is reported

@@ -209,8 +209,8 @@ impl Place {
     }
 }
 
-/// Identifies a program. `program` is a path by which its file can be read, `file` is the file's
-/// name.
+/// Identifies a program; `None` if its file has no build ID. `program` is a path by which the file
+/// can be read, and `file` is the file's name.
 fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Option<Started> {
     let build_id = switchcost_symbols::build_id(program)?;
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());

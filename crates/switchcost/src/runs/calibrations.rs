@@ -1,5 +1,6 @@
 //! Stores costs of a switch on this machine, next to the folder of records. Each complete
-//! measurement adds its cost, or the fact that it found none, even if its own record is elsewhere.
+//! measurement adds its cost, or the fact that it found no cost, even if its record is in another
+//! folder.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -119,8 +120,8 @@ impl Outcomes {
         self.outcomes.drain(..surplus);
     }
 
-    /// Returns the newest outcome on a machine that is recent enough, preferably one with all
-    /// costs; `None` if there is none.
+    /// Returns the newest sufficiently recent outcome on the machine `host`, preferably an outcome
+    /// with all costs; `None` if there is none.
     pub(crate) fn newest(&self, host: &HostManifest, now: OffsetDateTime) -> Option<&Outcome> {
         let is_fresh = |outcome: &&Outcome| {
             let limit = if outcome.is_whole() { STALE } else { RETRY };

@@ -29,7 +29,7 @@ const AGREE_WITHIN: f64 = 1.03;
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct History {
     schema: String,
-    /// Runs on this machine, newest last.
+    /// Evidence from each run of `measure` on this machine, newest last.
     runs: Vec<Run>,
 }
 

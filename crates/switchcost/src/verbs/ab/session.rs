@@ -24,7 +24,7 @@ use crate::exit::Failure;
 use crate::progress::{over_time, tell};
 use crate::signals::Interrupt;
 
-/// Longest time for a set-up, added to that of the run.
+/// Longest time for a set-up, which is added to the longest time of the run.
 const LONGEST_SETUP: Duration = Duration::from_secs(120);
 
 /// Longest time of a run whose budget is unknown.
@@ -316,8 +316,9 @@ fn quoted(log: &Path) -> String {
         .join("; ")
 }
 
-/// Returns the line in which a shell reports that it found no program; `None` if there is none. The
-/// exit code does not tell, because that of a background program is lost.
+/// Returns the line in which a shell reports that it found no program; `None` without such a line.
+/// The shell's exit code does not tell, because a shell ignores the exit code of a background
+/// program.
 fn missing_program(log: &str) -> Option<&str> {
     log.lines()
         .map(str::trim)

@@ -282,7 +282,7 @@ fn announce(found: &Found, plan: &Plan) {
 }
 
 /// Returns the duration of one pass without the preemptor's part. A pass has four phases for each
-/// footprint at each period, and for delays.
+/// footprint at each period, and four phases for delays.
 fn pass(plan: &Plan) -> Nanos {
     let phases = plan
         .timings()

@@ -140,8 +140,8 @@ fn lines(
     Ok(Some(priced))
 }
 
-/// Returns all pairs of sizes by grid, the coarsest grid first, so that an early end of the budget
-/// leaves the whole range covered.
+/// Returns all points to measure, in a list for each grid. The coarsest grid is the first, so that
+/// the whole range is covered if the budget ends early.
 fn grids() -> Vec<Vec<Point>> {
     let mut grids = vec![Vec::new(); STEPS.len()];
     for kind in Kind::priced() {

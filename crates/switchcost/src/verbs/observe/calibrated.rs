@@ -52,8 +52,8 @@ pub(super) fn find(
     Ok(calibration)
 }
 
-/// Returns the stored cost of a switch. The inner `None` means that none is known and none should
-/// be measured now, the outer `None` that one should be measured.
+/// Returns the stored cost of a switch. The inner `None` means that no cost is known and that no
+/// cost should be measured now. The outer `None` means that the cost should be measured.
 fn remembered(
     place: Option<&Path>,
     host: &HostManifest,

@@ -26,7 +26,7 @@ use server::Server;
 
 /// Maximum number of connections that wait to be accepted. The kernel may allow fewer.
 const BACKLOG: i32 = 4096;
-/// Least ratio of the observer's time to the time for snapshots.
+/// Least time between two snapshots, as a multiple of the time that a snapshot takes.
 const SELDOM: u32 = 10;
 
 /// The endpoint, which answers requests until it is dropped.

@@ -15,7 +15,7 @@ use crate::runs::Place;
 
 /// Time from one snapshot to the next.
 const EACH: Duration = Duration::from_secs(5);
-/// Least ratio of the observer's time to the time for snapshots.
+/// Least time between two snapshots, as a multiple of the time that a snapshot takes.
 const SELDOM: u32 = 100;
 
 pub(super) struct Kept {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use switchcost_analysis::observation::{Findings, MatchedIntervals, analyse_with, compare_calls};
 use switchcost_record::observation::{Observation, TracedCalls};
 
-/// Least ratio of the elapsed time to the time for comparisons.
+/// Least time between two comparisons, as a multiple of the time that a comparison takes.
 const SELDOM: u32 = 20;
 const NICENESS: i32 = 19;
 

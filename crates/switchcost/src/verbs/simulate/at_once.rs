@@ -18,8 +18,8 @@ use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
-/// Simulates both ways of sharing. Alternating time slices of `instructions` stand for concurrent
-/// use.
+/// Simulates both ways of sharing. Alternating time slices of `instructions` instructions stand for
+/// concurrent use.
 pub(super) fn run(
     path: &Path,
     instructions: u64,

@@ -54,7 +54,7 @@ impl NewTrace {
         self.writer.name_symbols(symbols);
     }
 
-    /// Finishes the trace; an error for a trace without instructions, whose file is removed.
+    /// Finishes the trace. Removes the file if the trace has no instructions.
     pub(crate) fn finish(self) -> Result<Written, Failure> {
         let (_, written) = self
             .writer

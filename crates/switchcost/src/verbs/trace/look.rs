@@ -54,8 +54,8 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     })
 }
 
-/// Reads the dependences after the index of a trace. They are unknown for a damaged trace, and for
-/// input that is no regular file.
+/// Reads the dependences after the index of a trace. The dependences are unknown for a damaged
+/// trace, and for input that is no regular file.
 pub(super) fn known_dependences(path: &Path) -> Dependences {
     path.is_file()
         .then(|| File::open(path).ok())

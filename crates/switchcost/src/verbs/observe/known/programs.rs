@@ -57,9 +57,9 @@ impl Programs {
         programs
     }
 
-    /// Returns the observed tasks of a program; `None` if there are none. For an ended task that
-    /// was not identified, only the name is known. Such a task counts if it is that of the observed
-    /// command, or if the record's command still starts the same program and that program is no
+    /// Returns the observed tasks of a program; `None` if there are none. An ended task that was
+    /// not identified is known only by its name. The task counts if it belongs to the observed
+    /// command, or if the record's command still starts the program `id` and this program is no
     /// interpreter.
     pub(super) fn find(
         &self,
@@ -108,8 +108,9 @@ pub(super) struct Program {
     pub(super) processes: Vec<u32>,
 }
 
-/// Returns the program that all `count` ended tasks of a name ran, as far as these tasks were seen;
-/// `None` if there were several, or if too few tasks of an interpreter were seen.
+/// Returns the program that all `count` ended tasks of a name ran, as far as these tasks were seen.
+/// Returns `None` if the tasks ran several programs, if no program was identified, or if some tasks
+/// of an interpreter were not seen.
 fn told(name: &str, count: u64, seen: &[&Option<ProgramId>]) -> Option<ProgramId> {
     let are_all = seen.len() as u64 >= count || !is_interpreter(OsStr::new(name));
     let is_one = are_all && seen.iter().all(|id| *id == seen[0]);
