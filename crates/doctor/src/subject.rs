@@ -14,8 +14,8 @@ pub(super) struct Subject {
     pub(super) host: HostManifest,
     /// Outcome of the attempt to count cycles.
     pub(super) cycles: CycleCounter,
-    /// Clock of the quietest core and use of the core by others; `None` if the core could not be
-    /// observed.
+    /// Clock of the core with the fewest interrupts, and how often another hardware thread used the
+    /// core; `None` if the core could not be observed.
     pub(super) clock_drift: Option<ClockDrift>,
     /// Content of `/proc/stat` at the start and at the end of the time in which interrupts were
     /// observed.
