@@ -13,8 +13,8 @@ pub fn limits() -> Option<String> {
     )
 }
 
-/// Describes limits on memory, given the contents of `/proc/self/limits`, `overcommit_memory` and
-/// `/proc/meminfo`.
+/// Describes how to raise the limits on memory, given the contents of `/proc/self/limits`,
+/// `overcommit_memory` and `/proc/meminfo`; `None` if there are no limits.
 fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     let mut found = Vec::new();
     for (title, what, flag, name) in [
