@@ -115,7 +115,7 @@ pub(crate) struct Figure {
     command: String,
     quantity: Quantity,
     beside: Beside,
-    /// Known true value, by which the measured value is divided; 1 if there is none.
+    /// Known true value, by which the measured value is divided; 1 if no true value is known.
     truth: f64,
     bound: Bound,
     unit: &'static str,

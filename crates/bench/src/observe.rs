@@ -45,10 +45,10 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
 struct Wait {
     truth: f64,
     estimate: f64,
-    /// Half the width of the interval by `observe`.
+    /// Half the width of the interval by `observe`, in ns.
     half: f64,
-    /// Estimate by `observe` for everything that follows a wait: a number if there is one, and the
-    /// range if there is one.
+    /// Likely value by `observe` of the cost of everything that follows a wait, in ns; `None` if
+    /// `observe` gives no likely value.
     likely: Option<f64>,
     range: Option<(f64, f64)>,
 }

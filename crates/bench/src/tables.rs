@@ -63,7 +63,7 @@ pub(crate) fn pipe() -> Table {
     }
 }
 
-/// Returns figures of the resolution of a fiber switch.
+/// Returns a table of the precision with which `measure` finds the cost of a fiber switch.
 pub(crate) fn fiber() -> Table {
     let command = "switchcost measure --mechanism fiber --no-counters --budget 2s --precision 0.5% --format json";
     Table {

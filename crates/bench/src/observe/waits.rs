@@ -35,8 +35,8 @@ const WALK_BYTES: usize = 8 << 10;
 /// system call that counts switches.
 pub(super) const POSITIONS: RangeInclusive<usize> = 2..=2 + WALKS;
 
-/// The largest values are left out, one in this many, as in `observe`, because the host had the CPU
-/// meanwhile.
+/// Reciprocal of the share of values that are left out, as in `observe`. The largest values are
+/// left out, because the host had the CPU in these intervals.
 const CUT: usize = 100;
 
 /// Times of the intervals in each round, in ns, for rounds with a wait or for rounds without.
