@@ -26,8 +26,8 @@ pub(crate) trait Kind: Sync {
     /// random choices come from `random`.
     fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String>;
 
-    /// Carries out the trial with the name parts `parts`, without the kind. Returns an error if
-    /// there is no such trial.
+    /// Carries out one trial. `parts` are the parts of the trial's name after the name of the kind.
+    /// Returns an error if no trial has this name.
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String>;
 }
 

@@ -68,7 +68,7 @@ const VALUES: [&str; 8] = [
 /// Length in bytes of the longest piece that a change deletes or doubles.
 const LONGEST_PIECE: usize = 64;
 
-/// A file with one change.
+/// A copy of a file with one change.
 pub(crate) struct Changed {
     pub(crate) file: Vec<u8>,
     /// Path of the changed value, from the kind of the line and its case to keys and list indices;
@@ -286,8 +286,9 @@ fn parquet(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Chang
     })
 }
 
-/// Changes a trace file: a byte of a record's head or body, or of an unpacked column of a chunk, or
-/// deletes or doubles a piece, which may be a whole record.
+/// Changes a trace file: changes a byte of a record's head or body or of an unpacked column of a
+/// chunk, or deletes or doubles a piece, which may be a whole record. Returns `None` if this kind
+/// of change is impossible in the chosen place.
 fn trace(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
     let mut trace = Records::parse(file);
     let at = random.random_range(0..trace.records.len());

@@ -31,8 +31,8 @@ const COPIES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Inputs made from measurements: the name in the place, and the name of the stored measurement.
-/// Only the first repetitions are kept.
+/// Inputs made from measurements: the input's file name, and the name of the stored measurement.
+/// Only the first [`REPETITIONS`] repetitions are kept.
 const MEASUREMENTS: [(&str, &str); 2] = [
     ("measured.jsonl", "li2007-isolated-quiet-01"),
     ("again.jsonl", "li2007-isolated-noisy-01"),

@@ -56,8 +56,8 @@ impl Terminal {
         }
     }
 
-    /// Returns the text that was shown, and what is wrong with the terminal's state; `None` if
-    /// nothing is.
+    /// Returns the text that was shown, and what is wrong with the terminal's state; `None` if the
+    /// state is right.
     pub(crate) fn end(self) -> (String, Option<String>) {
         let settled = std::time::Instant::now();
         // A program may restore the terminal a moment later.

@@ -90,8 +90,8 @@ impl Verb {
         }
     }
 
-    /// Checks that the files are complete, or as complete as promised after a stop. After success
-    /// all files must be complete.
+    /// Checks that the files made by a run are valid, and that no other file was made. After
+    /// success all files must exist.
     pub(crate) fn check_made(
         &self,
         place: &Place,
