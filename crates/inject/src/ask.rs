@@ -1,4 +1,4 @@
-//! The process that carries out one run, seen from the parent process.
+//! Starts the process that carries out one run, and exchanges messages with it.
 
 use std::io;
 use std::process::ExitStatus;
@@ -13,22 +13,22 @@ use switchcost_units::Nanos;
 use crate::protocol::{Answer, Order, Request};
 use crate::run::Executor;
 
-/// First argument that makes the program serve one run.
+/// First argument with which this program serves one run.
 pub const INJECTION_ARGUMENT: &str = "serve-one-injection";
 
-/// Interval at which the program checks whether the user wants to stop.
+/// Time between two calls of `should_stop` during a run.
 pub(crate) const GLANCE: Nanos = Nanos::millis(50);
 
-/// Time beyond its expected end after which a run counts as hanging.
+/// Time beyond the end of a run after which its process counts as hung.
 pub(crate) const TIMEOUT: Nanos = Nanos::seconds(5);
 
-/// Describes what the system refuses, with a hint.
+/// Describes a refusal of the operating system, with a remedy.
 pub(crate) fn refusal(what: &str, error: &io::Error) -> String {
     let remedy = start_remedy(error, "check that this program can be started again");
     format!("{what}: {error}; {remedy}")
 }
 
-/// Executes each run in a fresh process.
+/// Carries out each run in a new process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessExecutor {
     pause: Pause,
@@ -49,7 +49,8 @@ impl Executor for ProcessExecutor {
     }
 }
 
-/// Sends the order to the process and returns the answer; `None` if the run was stopped.
+/// Sends the order to the process, and returns the answer; `None` if the run was stopped. Adds the
+/// time for which the run was paused to `paused`.
 fn ask(
     order: &Order,
     should_stop: &dyn Fn() -> bool,
@@ -79,7 +80,7 @@ fn ask(
                 return Ok(Some(Answer::Refused(ended(process.exit_status()?))));
             }
             Waited::Ended => {
-                // All processes that the twins have started have ended with it.
+                // When the process has ended, so have all processes that the twins have started.
                 process.exit_status()?;
                 return Ok(Some(serde_json::from_slice(&text)?));
             }

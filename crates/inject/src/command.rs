@@ -1,4 +1,4 @@
-//! The command whose copies run, with its requirements and their checks.
+//! The command of which two copies run: what it needs, and the checks on it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,30 +15,30 @@ use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 use crate::fault::Fault;
 use crate::protocol::{Order, Outcome, Place};
 
-/// Environment variables that make programs of some languages deterministic, each set only if it is
-/// unset.
+/// Environment variables that make programs of some languages deterministic. Each is set only if
+/// the user has not set it.
 const SETTINGS: [(&str, &str); 3] = [
     ("PYTHONHASHSEED", "0"),
     ("PERL_HASH_SEED", "0"),
     ("PERL_PERTURB_KEYS", "0"),
 ];
 
-/// CPU time from which a command counts as having more than a few time slices.
+/// CPU time from which the average of a command's time slices is meaningful.
 const LONG: Nanos = Nanos::millis(100);
 
-/// Smallest share of its time slices in which a command must use the CPU; a command with a smaller
+/// Least share of its time slices for which a command must use the CPU. A command with a smaller
 /// share mostly sleeps.
 const LEAST_AWAKE: f64 = 0.5;
 
-/// Largest number of bytes of a program's error output that are reported.
+/// Maximum number of bytes of a program's error output that are examined.
 const LONGEST_WORDS: u64 = 4096;
 
-/// Instruments that every run needs, besides its plan.
+/// Clock and its calibration, which every run needs besides its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruments {
     /// The clock to read.
     pub clock: Clock,
-    /// Rate of the clock.
+    /// Rate of the clock in ticks per second.
     pub rate: TickRate,
     /// Time that reading the clock adds to a chain of multiplications.
     pub overhead: Ticks,
@@ -51,19 +51,19 @@ pub struct Subject {
     settings: Vec<(String, String)>,
     input: Option<(PathBuf, u64)>,
     checks_output: bool,
-    /// Folder for everything that the copies write.
+    /// Folder for all files of the copies.
     folder: PathBuf,
-    /// Control group of each copy; `None` if signals stop them.
+    /// Control group of each copy; `None` if signals stop the copies.
     groups: Option<[PathBuf; 2]>,
-    /// Whether each copy has its own copy of the working directory.
+    /// Whether each copy has its own private copy of the working directory.
     is_apart: bool,
-    /// Folder for the outputs; if `None`, outputs are discarded.
+    /// Folder for the outputs; `None` if outputs are discarded.
     outputs: Option<PathBuf>,
 }
 
 impl Subject {
-    /// Makes the subject from the words of a command. Files go below `folder`; `outputs` gets the
-    /// outputs at the end of a run, if given.
+    /// Makes the subject from the words of a command. Its files are made in `folder`. The outputs
+    /// are stored in `outputs` at the end of a run, or discarded if `None`.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Subject {
         })
     }
 
-    /// Freezes the copies by these control groups between time slices.
+    /// Makes control groups freeze the copies between time slices, instead of signals.
     #[must_use]
     pub fn freeze_by_groups(self, groups: [PathBuf; 2]) -> Subject {
         Subject {
@@ -97,13 +97,13 @@ impl Subject {
         }
     }
 
-    /// Gives each copy its own copy of the working directory, if `is_apart`.
+    /// Sets whether each copy has its own private copy of the working directory.
     #[must_use]
     pub fn apart(self, is_apart: bool) -> Subject {
         Subject { is_apart, ..self }
     }
 
-    /// Returns the order for one run of two copies, neither of which is preempted.
+    /// Returns the order for one run of two copies in which neither is preempted.
     pub(crate) fn order(
         &self,
         instruments: &Instruments,
@@ -131,8 +131,8 @@ impl Subject {
         }
     }
 
-    /// Returns the variables that were set for the command because they were unset, each as
-    /// `NAME=value`.
+    /// Returns the variables that were set for the command because the user had not set them, each
+    /// as `NAME=value`.
     pub fn settings(&self) -> Vec<String> {
         self.settings
             .iter()
@@ -140,7 +140,7 @@ impl Subject {
             .collect()
     }
 
-    /// Creates empty folders and files for both copies, always with the same names.
+    /// Creates empty folders and files for both copies, with the same names in each run.
     pub(crate) fn places(&self, is_first: bool) -> io::Result<[Place; 2]> {
         let place = |number: u8| -> io::Result<Place> {
             let temporary = self.folder.join(format!("twin-{number}"));
@@ -164,7 +164,7 @@ impl Subject {
             Ok(Place {
                 temporary,
                 output: file("out").filter(|_| keeps || self.checks_output),
-                // After the first run the errors are examined if it fails.
+                // After the first run, a failure is explained by the error output.
                 errors: file("err").filter(|_| keeps || is_first),
                 group,
                 layer,
@@ -173,7 +173,7 @@ impl Subject {
         Ok([place(1)?, place(2)?])
     }
 
-    /// Checks that both copies succeeded, ended with the same status, and wrote the same outputs.
+    /// Checks that both copies succeeded with the same exit status, and wrote the same outputs.
     pub(crate) fn check(&self, outcomes: &[Outcome; 2], places: &[Place; 2]) -> Result<(), Fault> {
         use std::os::unix::process::ExitStatusExt;
         let [first, second] =
@@ -201,7 +201,7 @@ impl Subject {
     }
 }
 
-/// Checks whether the undisturbed command can be measured.
+/// Checks that the command can be measured, by a run without preemption.
 pub(crate) fn check_undisturbed(outcomes: &[Outcome; 2], has_pipe: bool) -> Result<(), Fault> {
     let least = outcomes
         .iter()
@@ -209,11 +209,11 @@ pub(crate) fn check_undisturbed(outcomes: &[Outcome; 2], has_pipe: bool) -> Resu
         .min()
         .unwrap_or(Nanos(0));
     let sum = |of: fn(&Outcome) -> Nanos| outcomes.iter().map(|outcome| of(outcome).0).sum::<u64>();
-    // The last time slice of each twin continues after its end.
+    // The last time slice of each twin goes on after the twin has ended.
     let turns =
         sum(|outcome| outcome.run.turns_ns).saturating_sub(outcomes.len() as u64 * LEAST_CPU.0 / 4);
     let awake = sum(|outcome| outcome.run.cpu_ns) as f64 / turns.max(1) as f64;
-    // In a short run the last time slices dominate.
+    // In a short run, the last time slices are too large a part.
     if awake < LEAST_AWAKE && turns > 2 * LONG.0 {
         return Err(Fault::Sleeps(awake * 100.0));
     }
@@ -234,7 +234,8 @@ fn settings(of: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the program's standard input, if it is a file, with the position in it.
+/// Returns the path of this program's standard input, with the present position, if it is a file;
+/// otherwise `None`.
 fn own_input() -> Option<(PathBuf, u64)> {
     let link = PathBuf::from("/proc/self/fd/0");
     let facts = fs::read_to_string("/proc/self/fdinfo/0").ok()?;
@@ -250,7 +251,7 @@ fn own_input() -> Option<(PathBuf, u64)> {
         .then_some((path, at))
 }
 
-/// Whether the program's standard input is a pipe, from which copies read nothing.
+/// Whether this program's standard input is a pipe. Copies read nothing from a pipe.
 pub(crate) fn has_pipe() -> bool {
     use std::os::unix::fs::FileTypeExt;
     fs::metadata("/proc/self/fd/0")
@@ -277,7 +278,7 @@ fn check(program: &OsStr, path: Option<&OsStr>) -> Result<(), Fault> {
     }
 }
 
-/// Finds a program in the same way as execvp.
+/// Finds a program as execvp does: by its path, or in the folders of `path`.
 fn find(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     if Path::new(program).components().count() > 1 || Path::new(program).is_absolute() {
         return Some(program.into());
@@ -305,7 +306,7 @@ fn last_line(path: &Path) -> Option<String> {
         .map(|line| printable(line.trim()))
 }
 
-/// Returns a description of the difference between two files; `None` if they are equal.
+/// Returns the difference between two files as an error; `None` if the files are equal.
 fn difference(first: &Path, second: &Path) -> io::Result<Option<Fault>> {
     let lengths = [fs::metadata(first)?.len(), fs::metadata(second)?.len()];
     let bytes = |path: &Path| -> io::Result<_> { Ok(BufReader::new(File::open(path)?).bytes()) };

@@ -3,7 +3,7 @@ use std::io;
 use switchcost_record::injection::LEAST_CPU;
 use switchcost_units::Nanos;
 
-/// Text about the possible reason why a command had nothing to do.
+/// Hint for a message, if standard input is a pipe: the command may have had nothing to read.
 const OF_PIPES: &str =
     ": its standard input is a pipe, which can be read only once; read from a file instead: < FILE";
 
@@ -16,21 +16,21 @@ pub enum Fault {
     /// No command was given.
     #[error("no command is given; put it after --, such as switchcost inject -- gzip -c file")]
     NoCommand,
-    /// The system cannot run the command.
+    /// The command cannot be executed.
     #[error("{program} cannot be run: {source}; give its path, or check PATH")]
     NotRun {
         /// First word of the command, escaped.
         program: String,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The command gains other rights, so it cannot be stopped.
+    /// The command gets other rights when it is executed, so it cannot be stopped.
     #[error(
         "{0} has the set-user-ID or set-group-ID bit, so it cannot be stopped; run it as the user that it becomes, from a copy \
          without that bit"
     )]
     GainsRights(String),
-    /// The command ends before its cost can be measured.
+    /// The command ends too early for its cost to be measured.
     #[error(
         "the command runs too briefly ({cpu} of CPU time, {LEAST_CPU} needed){}", if *.has_pipe { OF_PIPES } else { MORE_WORK }
     )]
@@ -40,7 +40,7 @@ pub enum Fault {
         /// Whether the program's standard input is a pipe.
         has_pipe: bool,
     },
-    /// The command failed when it was run.
+    /// The command failed in the first run.
     #[error(
         "the command failed ({how}){said}; if it has done its work nevertheless, run -- sh -c 'COMMAND || true' (it has no \
          terminal, and standard input only if that is a file)"
@@ -48,10 +48,10 @@ pub enum Fault {
     Failed {
         /// Exit status of the command.
         how: String,
-        /// Last line of the command's error output, escaped.
+        /// Last line of the error output, escaped.
         said: String,
     },
-    /// Two runs of the command ended differently.
+    /// Two runs of the command ended with different exit statuses.
     #[error(
         "two copies ended differently ({0} and {1}), but every run must do the same; run the command twice by hand, \
          or use --apart if both copies write the same files"
@@ -63,14 +63,14 @@ pub enum Fault {
          out of them, or leave out --check-output"
     )]
     OtherOutput {
-        /// Index of the first different byte.
+        /// Offset of the first different byte.
         at: u64,
-        /// Length of the first output.
+        /// Length of the first output in bytes.
         first: u64,
-        /// Length of the second output.
+        /// Length of the second output in bytes.
         second: u64,
     },
-    /// The command mostly waits, so a preemptor rarely finds it on the CPU.
+    /// The command mostly waits, so it is rarely on the CPU when it should be preempted.
     #[error(
         "the command mostly waits (on the CPU for {0:.0} % of its time slices), and only running code can be preempted; use \
          switchcost observe for programs that wait"
@@ -90,28 +90,28 @@ pub enum Fault {
     TooLittleTime {
         /// Time of one run without preemption.
         run: Nanos,
-        /// Number of ways to preempt: combinations of footprint, period and move.
+        /// Number of combinations of footprint, period and move.
         ways: usize,
         /// Budget that the user gave.
         budget: Nanos,
-        /// Least number of runs that the plan needs.
+        /// Least number of runs in the plan.
         least: u64,
-        /// Time of the least number of runs.
+        /// Time that the least number of runs takes.
         fewest: Nanos,
-        /// Budget that the plan needs, in seconds.
+        /// Budget that would be enough, in seconds.
         needed_s: u64,
     },
-    /// The command leaves processes behind when it ends.
+    /// The command ends while processes that it has started still run.
     #[error("the command exited before its children, as daemons do; run it in the foreground")]
     LeftBehind,
-    /// A process of the command leaves the process group, so the command cannot be stopped as a
+    /// A process of the command has left the process group, so the command cannot be stopped as a
     /// whole.
     #[error(
         "the command starts its own process groups (setsid, job-control shells, timeout), so it cannot be stopped as a whole; \
          remove them, or run it as root where cgroup v2 is writable"
     )]
     LeavesGroup,
-    /// The system refused the run.
+    /// The operating system refused the run.
     #[error("{0}")]
     Refused(String),
     /// A temporary file or folder could not be made.

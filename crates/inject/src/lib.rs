@@ -13,8 +13,8 @@
 //! The preemptor is the parent of the twins and the first process of a PID namespace: when it ends,
 //! for whatever reason, the kernel ends both twins, stopped or not, and all their descendants.
 //!
-//! A running service is preempted on its own CPU ([`mod@service`]): in phases of two arms. In one
-//! the preemptor touches memory; in the other it spins for as long.
+//! A running service is preempted on its own CPU ([`mod@service`]), in phases of two arms. In one
+//! arm the preemptor touches memory; in the other arm it spins for the same time.
 
 mod ask;
 mod command;

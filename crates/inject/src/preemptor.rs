@@ -1,4 +1,4 @@
-//! The preemptor: what it does with the CPU that it takes, and how it releases the CPU.
+//! The preemptor: what it does while it has the CPU, and how it releases the CPU.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,14 +11,14 @@ use switchcost_host::timer::Alarm;
 use switchcost_units::{Bytes, Nanos, Ticks};
 use switchcost_workload::Pages;
 
-/// Longest time for which a real-time task may run without releasing the CPU; a task that runs
-/// longer is out of control. The largest footprint takes some milliseconds.
+/// Longest time for which a real-time task may run without releasing the CPU. A task that runs
+/// longer is out of control, because the largest footprint takes some milliseconds.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(2);
 
-/// Number of words in a cache line.
+/// Number of 64-bit words in a cache line.
 const LINE: usize = 8;
 
-/// The preemptor's memory, timer, and probe of the core's clock.
+/// The preemptor's memory, its timer, and its probe of the core's clock.
 pub(crate) struct Preemptor {
     clock: Clock,
     overhead: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Preemptor {
 }
 
 impl Preemptor {
-    /// Creates a preemptor for footprints up to this size, with all of its memory present.
+    /// Creates a preemptor for footprints of up to `footprint` bytes, and touches all its memory.
     pub(crate) fn new(clock: Clock, overhead: Ticks, footprint: Bytes) -> io::Result<Preemptor> {
         let memory = Memory::map(footprint, MapType::Private, Pages::Base).map_err(|error| match error {
             MapError::Refused { size, source } => io::Error::other(format!(
@@ -44,19 +44,19 @@ impl Preemptor {
         })
     }
 
-    /// Limits the time that this process may run under a real-time policy without a pause.
+    /// Limits the time for which this process may run under a real-time policy without blocking.
     pub(crate) fn limit() -> io::Result<()> {
         limit_real_time(LONGEST_REAL_TIME_RUN)
     }
 
-    /// Releases the CPU for this time, and returns the actual time.
+    /// Releases the CPU for `time`, and returns the time for which it was released.
     pub(crate) fn give_cpu(&self, time: Nanos) -> io::Result<Ticks> {
         let before = self.clock.now();
         self.alarm.wait(time)?;
         Ok(self.since(before))
     }
 
-    /// Touches one word of each line of a footprint, and returns the time that this took.
+    /// Touches one word in each line of a footprint, and returns the time taken.
     pub(crate) fn touch(&self, footprint: Bytes) -> Ticks {
         let before = self.clock.now();
         let words = (footprint.0 / 8) as usize;
@@ -69,7 +69,7 @@ impl Preemptor {
         self.since(before)
     }
 
-    /// Spins for this time, and returns the actual time.
+    /// Spins for `time`, and returns the time taken.
     pub(crate) fn spin(&self, time: Ticks) -> Ticks {
         let before = self.clock.now();
         while self.since(before) < time {
@@ -78,7 +78,7 @@ impl Preemptor {
         self.since(before)
     }
 
-    /// Returns the mean time of a chain of multiplications over `probes` chains, in ticks.
+    /// Returns the mean time of a chain of multiplications, in ticks, over `probes` chains.
     pub(crate) fn chain(&self, probes: u32) -> f64 {
         let sum: f64 = (0..probes)
             .map(|_| core_clock::probe(self.clock))

@@ -1,4 +1,5 @@
-//! Messages between the program and the process of one run: JSON, one value per line.
+//! Messages between this program and the process that carries out one run: JSON, one value per
+//! line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,52 +28,51 @@ pub struct Order {
     pub words: Vec<OsString>,
     /// Environment variables to be set for the command.
     pub settings: Vec<(String, String)>,
-    /// File for the command's standard input, with the offset at which reading begins; without a
-    /// file the input is empty.
+    /// File for the command's standard input, with the offset at which reading begins; `None` for
+    /// an empty input.
     pub input: Option<(PathBuf, u64)>,
-    /// Outputs and folders of both copies.
+    /// Files and folders of each copy.
     pub places: [Place; 2],
     /// CPU on which both copies run.
     pub cpu: CpuId,
     /// Clock that the process reads.
     pub clock: Clock,
-    /// Rate of the clock.
+    /// Rate of the clock in ticks per second.
     pub rate: TickRate,
     /// Time that reading the clock adds to a chain of multiplications.
     pub overhead: Ticks,
-    /// Time for which a copy runs until it is preempted.
+    /// Time for which a copy runs before each preemption.
     pub period: Nanos,
     /// Length of a copy's time slice.
     pub turn: Nanos,
-    /// Bytes that the preemptor touches.
+    /// Number of bytes that the preemptor touches at each preemption.
     pub footprint: Bytes,
-    /// The preempted copy, 0 or 1.
+    /// Number of the copy that is preempted, 0 or 1.
     pub preempted: u8,
-    /// CPU to which the preempted copy moves at every second preemption; if absent, the copy is not
-    /// moved.
+    /// CPU to which the preempted copy moves at every second preemption; `None` if it is not moved.
     pub moves_to: Option<CpuId>,
     /// Whether neither copy is preempted.
     pub preempts_nobody: bool,
-    /// Estimated cost of a preemption. The time slices of the preempted copy are longer by this
-    /// cost, so that both copies need the same number.
+    /// Estimated cost of one preemption. The time slices of the preempted copy are longer by this
+    /// cost, so that both copies need the same number of time slices.
     pub lost: Nanos,
-    /// Deadline of the run, on CLOCK_MONOTONIC.
+    /// Time at which the run must end, on CLOCK_MONOTONIC.
     pub latest: Nanos,
 }
 
-/// Outputs and folders of a copy.
+/// Files and folders of one copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The copy's own folder for temporary files.
+    /// Folder of this copy for temporary files.
     pub temporary: PathBuf,
-    /// File for standard output, which is discarded if no file is given.
+    /// File for standard output; `None` if it is discarded.
     pub output: Option<PathBuf>,
-    /// File for standard error, which is discarded if no file is given.
+    /// File for standard error; `None` if it is discarded.
     pub errors: Option<PathBuf>,
-    /// Control group that freezes the copy; if absent, signals stop the copy.
+    /// Control group by which the copy is frozen; `None` if signals stop it.
     pub group: Option<PathBuf>,
-    /// Folder for the changes to the copy's own working directory; if absent, both copies share the
-    /// directory.
+    /// Folder for the changes to the copy's private working directory; `None` if both copies use
+    /// the same directory.
     pub layer: Option<PathBuf>,
 }
 
@@ -81,7 +81,7 @@ pub struct Place {
 pub struct Outcome {
     /// Resources that the copy used in the run.
     pub run: TwinRun,
-    /// Exit status of the copy, as from wait(2).
+    /// Wait status of the copy, as from wait(2).
     pub status: i32,
 }
 
@@ -91,17 +91,17 @@ pub struct Outcome {
 pub enum Answer {
     /// Both copies of the command have ended.
     Ended([Outcome; 2]),
-    /// The copies have not ended in time.
+    /// The copies had not ended by the latest time.
     TooLong,
-    /// A copy has left processes behind.
+    /// A copy ended while processes that it has started still ran.
     LeftBehind,
-    /// A copy has processes outside its process group.
+    /// A copy has started processes outside its process group.
     LeavesGroup,
-    /// The system refused the run.
+    /// The operating system refused the run.
     Refused(String),
 }
 
-/// Source from which the service's work is counted.
+/// How the work of a service is counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
@@ -112,8 +112,8 @@ pub enum Work {
 }
 
 impl Work {
-    /// Returns the least length of a phase. A command that counts work takes milliseconds, and
-    /// reads the count at an unknown moment.
+    /// Returns the least length of a phase. A command that counts work takes milliseconds, and it
+    /// is unknown at which moment it reads the count.
     pub(crate) fn least_phase(&self) -> Nanos {
         match self {
             Work::Called(_) => Nanos::millis(20),
@@ -125,46 +125,46 @@ impl Work {
 /// An order to preempt a service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceOrder {
-    /// ID of the thread, which already runs on the CPU.
+    /// Identity of the service's thread, which has already been placed on the CPU.
     pub id: ThreadId,
-    /// Source of the count of work.
+    /// How the work of the service is counted.
     pub work: Work,
-    /// CPU of the thread and the preemptor.
+    /// CPU on which the thread and the preemptor run.
     pub cpu: CpuId,
     /// CPUs for the command that counts work.
     pub other_cpus: Vec<CpuId>,
     /// Clock that the process reads.
     pub clock: Clock,
-    /// Rate of the clock.
+    /// Rate of the clock in ticks per second.
     pub rate: TickRate,
     /// Time that reading the clock adds to a chain of multiplications.
     pub overhead: Ticks,
-    /// Periods, each with the length of a phase.
+    /// Periods of preemption, each with the length of a phase.
     pub timings: Vec<Timing>,
-    /// Numbers of bytes that the preemptor touches, by footprint.
+    /// Sizes of the footprints, in bytes, that the preemptor touches.
     pub footprints: Vec<Bytes>,
-    /// Index of the footprint that is used to compare preemption with no preemption: at the first
-    /// period, the preemptor spins for as long as touching it would take.
+    /// Index of the footprint for the comparison of preemption with no preemption. The preemptor
+    /// then spins, at the first period, for the time that touching this footprint takes.
     pub against_idle: usize,
-    /// Whether the preemptor spins in both arms, so that no difference is expected: a check of the
+    /// Whether the preemptor spins in both arms, so that no difference is expected. This checks the
     /// instrument.
     pub touches_nothing: bool,
     /// Seed of the order of comparisons.
     pub seed: u64,
-    /// End of the time, on CLOCK_MONOTONIC.
+    /// Time at which the preemption ends, on CLOCK_MONOTONIC.
     pub until: Nanos,
 }
 
-/// A reply to the order for a service; each reply is one line.
+/// An answer to the order to preempt a service, one line each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
-    /// Counts of four phases.
+    /// Counts of a group of four phases.
     Group(Box<Group>),
-    /// The time of the order is over.
+    /// The requested time is over.
     Over,
-    /// The service has ended by itself.
+    /// The service has ended.
     Ended,
-    /// The system refused the order.
+    /// The operating system refused the order.
     Refused(String),
 }

@@ -1,4 +1,5 @@
-//! The order of runs: passes through the footprints in random order, until the time is used up.
+//! Decides the order of runs: passes through all footprints in random order, until the time is
+//! over.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -12,15 +13,15 @@ use crate::command::{Instruments, Subject, check_undisturbed, has_pipe};
 use crate::fault::Fault;
 use crate::protocol::{Answer, Order, Outcome, Place};
 
-/// Least number of runs that give an interval.
+/// Least number of runs that gives an interval.
 const LEAST_RUNS: u64 = 6;
 
-/// Time beyond twice the budget until which a run in progress may continue.
+/// Time, after twice the budget, for which a run in progress may continue.
 const OVERTIME: Nanos = Nanos::seconds(5);
 
-/// An executor, which runs two copies to their ends.
+/// Runs two copies of a command until both have ended.
 pub trait Executor {
-    /// Makes a run, and returns both outcomes; `None` if the run was stopped.
+    /// Carries out an order, and returns the answer; `None` if the run was stopped.
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer>;
 
     /// Returns the total time for which the runs were paused from outside so far.
@@ -32,7 +33,7 @@ pub trait Executor {
 /// Progress of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of runs, or of groups of phases, so far.
+    /// Number of runs so far, or of groups of phases for a service.
     pub runs: usize,
     /// Time since the start.
     pub elapsed: Nanos,
@@ -41,35 +42,36 @@ pub struct Progress {
 /// The caller's side of [`inject`] and [`follow`](crate::service::follow): decides when an
 /// injection ends, and receives its runs or groups of phases.
 pub trait Stop<T = Run> {
-    /// Whether to stop at once.
+    /// Whether to stop immediately.
     fn should_stop(&self) -> bool;
 
-    /// Receives all runs or groups so far, after each run or group.
+    /// Receives all runs or groups so far. Called after each run or group.
     fn progress(&mut self, progress: Progress, all: &[T]);
 }
 
 /// Result of the first run, in which neither copy is preempted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undisturbed {
-    /// Resources of both copies.
+    /// Resources that each copy used.
     pub twins: [TwinRun; 2],
     /// Wall time of the run.
     pub wall: Nanos,
 }
 
 impl Undisturbed {
-    /// Returns the number of runs of each way of preemption for which there is time.
+    /// Returns the number of runs that fit into the budget for each way of preemption.
     pub fn runs_within(&self, plan: &Plan) -> u64 {
         plan.budget_ns.0 / self.pass(plan).0.max(1)
     }
 
-    /// Returns the least time of one run of each way together.
+    /// Returns the least time of one run for each way of preemption together.
     fn pass(&self, plan: &Plan) -> Nanos {
         Nanos(self.wall.0 * plan.ways().len() as u64)
     }
 }
 
-/// Runs both copies once without preemption, to see whether the command can be measured; `None` if stopped.
+/// Runs both copies once without preemption, to check that the command can be measured. Returns
+/// `None` if the run was stopped.
 ///
 /// # Errors
 ///
@@ -102,7 +104,7 @@ pub fn undisturbed(
 }
 
 fn too_little_time(found: &Undisturbed, plan: &Plan) -> Fault {
-    // Preempted runs take longer, and the time was measured only once.
+    // Preempted runs take longer, and the time was measured in one run only.
     let needed = found.pass(plan).0 * LEAST_RUNS * 3 / 2;
     Fault::TooLittleTime {
         run: found.wall,
@@ -124,12 +126,12 @@ fn outcomes(answer: Answer, limit: Nanos) -> Result<[Outcome; 2], Fault> {
     }
 }
 
-/// Runs the plan of `header`, and hands every line to `sink` at once. Returns whether the user
-/// stopped the run.
+/// Runs the plan of `header`, and passes every line of the record to `sink` immediately. Returns
+/// whether the user stopped the runs.
 ///
 /// # Errors
 ///
-/// If `sink` fails, or the command does not always behave in the same way.
+/// If `sink` fails, or the command does not behave in the same way in each run.
 pub fn inject<E: From<Fault>>(
     subject: &Subject,
     instruments: &Instruments,
@@ -184,7 +186,7 @@ struct Passes<'a> {
     instruments: &'a Instruments,
     plan: &'a Plan,
     start: Nanos,
-    /// Total pause before the start.
+    /// Total time for which the runs had been paused before this pass began.
     paused_before: Nanos,
     runs: Vec<Run>,
 }
@@ -198,7 +200,7 @@ impl Passes<'_> {
         self.runs.iter().filter(move |run| run.way() == way)
     }
 
-    /// Whether there is time for another run, judged by the longest run of this way so far.
+    /// Whether there is time for another run of a way, judged by its longest run so far.
     fn has_time_for(&self, way: Way, pause: Pause) -> bool {
         let longest = self
             .runs(way)
@@ -209,7 +211,7 @@ impl Passes<'_> {
         self.elapsed().saturating_sub(paused) + longest <= self.plan.budget_ns
     }
 
-    /// Returns the estimated cost of a preemption of this way, from the runs so far.
+    /// Returns the estimated cost of one preemption of a way, from the runs so far.
     fn lost(&self, way: Way) -> Nanos {
         let lost = |run: &Run| {
             run.preempted()

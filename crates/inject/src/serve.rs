@@ -1,4 +1,4 @@
-//! The process that carries out one run, seen from inside.
+//! Main function of the process that carries out one run.
 
 use std::io::{self, Read, Write};
 
@@ -9,11 +9,12 @@ use crate::protocol::{Answer, Order, Request};
 use crate::service::preempt;
 use crate::stage::perform;
 
-/// Reads an order, carries it out (one run, or the preemption of a service), and answers.
+/// Reads a request, carries it out (one run, or the preemption of a service), and writes the
+/// answer.
 ///
 /// # Errors
 ///
-/// If the order is invalid, or the answer cannot be written.
+/// If the request is invalid, or the answer cannot be written.
 pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;

@@ -5,8 +5,8 @@
 //!  find ──> Placed (the thread on one CPU) ──> a fresh process: preempt ──> phases ──(Reply)──> follow
 //! ```
 //!
-//! The service is never stopped. If this process is killed, the preemptor ends with it, and another process lets the thread run
-//! on its former CPUs.
+//! The service is never stopped. If this process is killed, the preemptor ends, too, and a cleanup
+//! helper gives the thread its former CPUs back.
 
 mod fault;
 mod find;

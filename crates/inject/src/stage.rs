@@ -1,5 +1,4 @@
-//! The real stage: two copies of a program on one CPU, and this process, which takes the CPU from
-//! the copies.
+//! The real stage: two copies of a program on one CPU, and this process, which preempts them.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -17,14 +16,15 @@ use crate::preemptor::Preemptor;
 use crate::protocol::{Answer, Order, Outcome, Place};
 use crate::turns::{Tally, Turns, TurnsEnd, TwinControl, play};
 
-/// Runs both copies to their ends, in a separate process that does nothing else.
+/// Runs both copies until they have ended. The calling process does nothing else.
 pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
     let _pin = pin(&[order.cpu])?;
     let twins = [
         start(order, &order.places[0])?,
         start(order, &order.places[1])?,
     ];
-    // Created only now: a copy that waits for its first time slice would share the preemptor's memory.
+    // The preemptor is created only now: a copy that still waits for its first time slice would
+    // share its memory.
     let preemptor = Preemptor::new(order.clock, order.overhead, order.footprint)?;
     let _lock = lock_memory().ok();
     Preemptor::limit()?;
@@ -72,8 +72,8 @@ fn start(order: &Order, place: &Place) -> io::Result<Twin> {
     Twin::start(command, place.group.as_deref(), place.layer.as_deref())
 }
 
-/// Opens the input separately for each copy, because processes that share an open file share the
-/// position in the file.
+/// Opens the input for one copy. Each copy needs its own open file, because the position in an open
+/// file is shared.
 fn input(order: &Order) -> io::Result<Stdio> {
     let Some((path, from)) = &order.input else {
         return Ok(Stdio::null());
@@ -100,14 +100,14 @@ struct OnCpu {
     latest: Nanos,
     preempts_nobody: bool,
     twins: [Twin; 2],
-    /// Whether a copy has ended and left a process behind.
+    /// Whether a copy has ended while processes that it has started still ran.
     has_left_some: bool,
-    /// Whether a copy has processes outside its process group, which are not stopped with the copy.
+    /// Whether a copy has processes outside its process group, which do not stop with the copy.
     is_group_left: bool,
 }
 
 impl OnCpu {
-    /// Moves a copy to another CPU, together with this process, which preempts the copy there.
+    /// Moves a copy to another CPU, and this process, too, because it preempts the copy there.
     fn move_to(&mut self, twin: usize, cpu: CpuId) -> io::Result<()> {
         self.twins[twin].place(cpu)?;
         place_self(cpu)?;
@@ -146,7 +146,7 @@ impl OnCpu {
 
 impl TwinControl for OnCpu {
     fn let_run(&mut self, twin: usize) -> io::Result<()> {
-        // The other twin may have ended elsewhere.
+        // The other twin may have ended on the other CPU.
         self.come_home(twin)?;
         self.twins[twin].resume()
     }
@@ -166,7 +166,7 @@ impl TwinControl for OnCpu {
 
     fn stop(&mut self, twin: usize) -> io::Result<()> {
         self.come_home(twin)?;
-        // Checked only when nothing is measured: it may take longer than a time slice.
+        // Checked only in the first run, because the check may take longer than a time slice.
         if self.preempts_nobody && !self.twins[twin].is_frozen() && !self.is_group_left {
             self.is_group_left = is_group_left(&[self.twins[0].pid(), self.twins[1].pid()])?;
         }

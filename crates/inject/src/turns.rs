@@ -5,31 +5,31 @@ use std::io;
 use switchcost_record::injection::TwinRun;
 use switchcost_units::{Nanos, TickRate, Ticks};
 
-/// Control of both copies: starts, stops and preempts a copy. Tests use a script instead.
+/// Starts, stops and preempts two copies. Tests use a script instead.
 pub(crate) trait TwinControl {
-    /// Lets a copy run as soon as the CPU is free.
+    /// Lets a copy run when the CPU is free.
     fn let_run(&mut self, twin: usize) -> io::Result<()>;
 
-    /// Releases the CPU for this time, and returns the actual time.
+    /// Releases the CPU for `time`, and returns the time for which it was released.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
     /// Whether a copy has ended.
     fn has_ended(&mut self, twin: usize) -> io::Result<bool>;
 
-    /// Stops a copy as soon as it would run.
+    /// Stops a copy before it next runs.
     fn stop(&mut self, twin: usize) -> io::Result<()>;
 
-    /// Preempts a copy, and returns the time for which the preemptor had the CPU.
+    /// Preempts a copy. Returns the time for which the preemptor had the CPU.
     fn preempt(&mut self, twin: usize) -> io::Result<Ticks>;
 
-    /// Returns the mean time of a chain of multiplications over `probes` chains, in ticks.
+    /// Returns the mean time of a chain of multiplications, in ticks, over `probes` chains.
     fn chain(&mut self, probes: u32) -> f64;
 
-    /// Whether the time of the run is up.
+    /// Whether the run must end now.
     fn is_late(&self) -> bool;
 }
 
-/// Lengths of the time slices and periods of a run.
+/// Lengths of the time slices of a run, and of the periods between preemptions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
     pub(crate) period: Nanos,
@@ -39,28 +39,28 @@ pub(crate) struct Turns {
     pub(crate) lost: Nanos,
 }
 
-/// State in which a run's time slices ended.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnsEnd {
     /// Both copies of the command have ended.
     Ended,
-    /// The time was up before both copies had ended.
+    /// The time was over before both copies had ended.
     TooLong,
 }
 
-/// Number of chains of multiplications at both ends of a time slice: the time of a single chain is
-/// as coarse as the clock.
+/// Number of chains of multiplications at each end of a time slice. A single chain would be
+/// measured no finer than the clock's steps.
 const AT_ENDS: u32 = 4;
 
 impl Turns {
-    /// Returns the number of parts of a preempted time slice.
+    /// Returns the number of parts into which preemptions divide a time slice.
     fn parts(&self) -> u64 {
         (self.turn.0 / self.period.0.max(1)).max(2)
     }
 
-    /// Returns the parts of a copy's time slice. The time slice of the preempted copy is longer by
-    /// the cost of preemptions, so that both copies make equal progress in a time slice, and need
-    /// the same number.
+    /// Returns the lengths of the parts of a copy's time slice. The time slice of the preempted
+    /// copy is longer by the cost of its preemptions, so that both copies make equal progress per
+    /// time slice, and need the same number of them.
     fn parts_of(&self, twin: usize) -> Vec<Nanos> {
         let parts = self.parts();
         let preemptions = parts - 1;
@@ -72,14 +72,15 @@ impl Turns {
         of_twin
     }
 
-    /// Returns the copy that has a time slice: 0 1 1 0, repeatedly, while both run.
+    /// Returns the copy that has time slice `number`: 0 1 1 0, repeatedly, while both run; `None`
+    /// if both have ended.
     fn owner(number: u64, has_ended: [bool; 2]) -> Option<usize> {
         let twin = usize::from(matches!(number % 4, 1 | 2));
         [twin, 1 - twin].into_iter().find(|twin| !has_ended[*twin])
     }
 }
 
-/// Counts of a copy over its time slices.
+/// Sums over the time slices of one copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     turns: u64,
@@ -90,7 +91,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Adds a part of a time slice, between two readings of the core's clock.
+    /// Adds a part of a time slice, between two readings of the core's clock (the times of a
+    /// chain).
     fn add(&mut self, time: Ticks, before: f64, after: f64) {
         self.ticks += time.0;
         self.chains += time.0 as f64 * (1.0 / before + 1.0 / after) / 2.0;
@@ -114,7 +116,8 @@ impl Tally {
     }
 }
 
-/// Lets both copies run to their ends.
+/// Gives time slices to both copies until they have ended, or the time is over. Returns how the run
+/// ended, and the sums of each copy.
 pub(crate) fn play(
     stage: &mut impl TwinControl,
     turns: &Turns,
@@ -132,7 +135,7 @@ pub(crate) fn play(
     Ok((TurnsEnd::Ended, tallies))
 }
 
-/// Executes one time slice, and returns whether the copy has ended in it.
+/// Gives one time slice to a copy. Returns whether the copy has ended in it.
 fn turn(
     stage: &mut impl TwinControl,
     turns: &Turns,

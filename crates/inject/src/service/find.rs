@@ -1,4 +1,4 @@
-//! Finds the thread that does a service's work, and measures its undisturbed activity.
+//! Finds the thread that does a service's work, and measures what it does without preemption.
 
 use std::collections::BTreeSet;
 
@@ -14,30 +14,31 @@ use super::Work;
 use super::fault::{LEAST_SHARE, LOOK};
 use super::work::Counter;
 
-/// Time for which threads are watched to find the busiest one.
+/// Time for which all threads are observed to find the busiest one.
 const GLANCE: Nanos = Nanos::millis(300);
 
-/// Least number of pieces of work in a phase, so that one more or fewer is a hundredth.
+/// Least number of pieces of work in a phase. One piece more or less then changes the result by a
+/// hundredth.
 const LEAST_WORK: f64 = 100.0;
 
-/// Longest phase, even if little work is done in it.
+/// Longest phase, even if it contains little work.
 const LONGEST_PHASE: Nanos = Nanos::seconds(1);
 
-/// Thread that does the service's work.
+/// The thread that does the service's work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Identity of the thread.
     pub id: ThreadId,
-    /// Name of the thread; hostile text until escaped.
+    /// Name of the thread. Untrusted: escape it before display.
     pub name: String,
     /// CPU on which the thread ran last.
     pub cpu: CpuId,
-    /// Activity of the thread while it was watched.
+    /// What the thread did while it was observed.
     pub look: Look,
 }
 
 impl Found {
-    /// Returns the length of a phase in which enough work is done.
+    /// Returns the length of a phase that contains enough work.
     pub fn phase(&self, work: &Work) -> Nanos {
         let rate = self.look.work as f64 / self.look.wall_ns.0.max(1) as f64;
         let enough = Nanos((LEAST_WORK / rate.max(1e-9)) as u64).min(LONGEST_PHASE);
@@ -45,7 +46,7 @@ impl Found {
     }
 
     /// Checks that the thread uses the CPU enough to be preempted, and does work that can be
-    /// counted.
+    /// counted. `work` is the user's name for the work.
     fn check(self, work: &str) -> Result<Found, ServiceFault> {
         let Found { id, name, look, .. } = &self;
         let share = look.cpu_ns.0 as f64 / look.wall_ns.0.max(1) as f64;
@@ -67,8 +68,8 @@ impl Found {
     }
 }
 
-/// Finds the busiest thread of a process and its descendants, or the thread with that ID, and measures its activity for a second.
-/// `work` is the user's description of the work.
+/// Finds the busiest thread of a process and its descendants, or the thread with this ID. Measures
+/// for a second what it does. `work` is the user's name for the work.
 ///
 /// # Errors
 ///
@@ -92,8 +93,8 @@ pub fn find(
     look(seen, &members, counted, cpus, should_stop)?.check(work)
 }
 
-/// Returns the tasks that a number may name: a process with its descendants, or a thread that is
-/// not the first of its process.
+/// Returns the threads among which the busiest is searched: those of a process and its descendants,
+/// or a single thread that is not the first of its process.
 fn members(census: &Census, number: u32) -> Result<Members, ServiceFault> {
     if census.threads().next().is_none() {
         return Err(ServiceFault::NoAccount);
@@ -125,7 +126,7 @@ impl Members {
     }
 }
 
-/// Returns the busiest thread; among equally busy ones the first.
+/// Returns the busiest thread, the first one if several are equal; `None` if there is none.
 fn busiest<'a>(now: &'a Census, before: &Census, members: &Members) -> Option<&'a Seen> {
     let used = now.used_since(before).filter(|(seen, _)| members.has(seen));
     used.reduce(|most, next| if next.1 > most.1 { next } else { most })

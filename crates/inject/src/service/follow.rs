@@ -1,4 +1,4 @@
-//! The preemptor seen from the parent process, which stores the replies as they arrive.
+//! Follows the preemptor of a service: passes its replies on as they arrive.
 
 use std::io;
 
@@ -12,26 +12,26 @@ use crate::ask::{GLANCE, INJECTION_ARGUMENT, TIMEOUT, ended, refusal};
 use crate::protocol::Request;
 use crate::run::{Progress, Stop};
 
-/// A follower, which reports the replies to an order one by one.
+/// Receives the replies to an order one by one.
 pub trait Follower {
-    /// Returns the next reply; `None` if the user stopped the order.
+    /// Returns the next reply; `None` if the user stopped the measurement.
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;
 }
 
-/// State in which following a service ended.
+/// How the measurement of a service ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Followed {
-    /// Whether the user stopped the order.
+    /// Whether the user stopped the measurement.
     pub is_interrupted: bool,
-    /// Whether the service ended by itself.
+    /// Whether the service ended.
     pub has_service_ended: bool,
 }
 
-/// Hands every group to `sink` until the time is over.
+/// Passes every group of phases to `sink` until the time is over.
 ///
 /// # Errors
 ///
-/// If `sink` fails, or the order cannot be carried out.
+/// If `sink` fails, or the service cannot be preempted.
 pub fn follow<E: From<ServiceFault>>(
     follower: &mut dyn Follower,
     stop: &mut dyn Stop<Group>,
@@ -66,7 +66,7 @@ pub fn follow<E: From<ServiceFault>>(
     }
 }
 
-/// The process of the preemptor, which ends when this value is dropped.
+/// The preemptor's process. It ends when this value is dropped.
 pub struct ProcessFollower {
     process: FreshProcess,
     latest: Nanos,
@@ -74,13 +74,13 @@ pub struct ProcessFollower {
 }
 
 impl ProcessFollower {
-    /// Starts the process of the preemptor.
+    /// Starts the preemptor's process.
     ///
     /// # Errors
     ///
     /// If no process can be started.
     pub fn start(order: ServiceOrder) -> Result<ProcessFollower, ServiceFault> {
-        // The last group may begin shortly before the end.
+        // A group may begin shortly before the end.
         let phase = order
             .timings
             .iter()

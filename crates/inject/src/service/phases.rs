@@ -1,4 +1,4 @@
-//! The order of phases, and the actions in each phase.
+//! The order of phases, and what happens in each phase.
 
 use std::io;
 
@@ -12,39 +12,39 @@ use switchcost_units::{Nanos, TickRate, Ticks};
 use super::{ServiceFault, ServiceOrder};
 use crate::ask::refusal;
 
-/// Number of chains of multiplications at both ends of a phase: the time of a single chain is as
-/// coarse as the clock.
+/// Number of chains of multiplications at each end of a phase. A single chain would be measured no
+/// finer than the clock's steps.
 const AT_ENDS: u32 = 4;
 
-/// Control of a service's CPU: preempts the service, and reads its counts. Tests use a script
-/// instead.
+/// Preempts a service, and reads its counts. Tests use a script instead.
 pub(crate) trait ServiceControl {
-    /// Releases the CPU for this time, and returns the actual time.
+    /// Releases the CPU for `time`, and returns the time for which it was released.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
-    /// Touches a footprint, and returns the time that this took.
+    /// Touches the footprint with this index, and returns the time taken.
     fn touch(&mut self, footprint: usize) -> Ticks;
 
-    /// Spins for the mean time that touching the footprint took recently.
+    /// Spins for the time that touching the footprint with this index has recently taken, on
+    /// average. Returns the time taken.
     fn spin(&mut self, footprint: usize) -> Ticks;
 
-    /// Returns the mean time that touching the footprint took recently.
+    /// Returns the recent average time for touching the footprint with this index.
     fn took(&self, footprint: usize) -> Nanos;
 
-    /// Returns the mean time of a chain of multiplications over `probes` chains, in ticks.
+    /// Returns the mean time of a chain of multiplications, in ticks, over `probes` chains.
     fn chain(&mut self, probes: u32) -> f64;
 
-    /// Returns the CPU time of the thread.
+    /// Returns the CPU time of the service's thread so far.
     fn cpu_time(&mut self) -> Result<Nanos, ServiceFault>;
 
-    /// Returns the work of the thread, and its switches.
+    /// Returns the amount of work that the thread has done so far, and its switches.
     fn counts(&mut self) -> Result<(u64, KernelSwitches), ServiceFault>;
 
-    /// Returns the present time, on CLOCK_MONOTONIC.
+    /// Returns the present time on CLOCK_MONOTONIC.
     fn now(&self) -> Nanos;
 }
 
-/// A comparison between two arms, at one footprint and one period.
+/// A comparison of two arms with one footprint and one period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Compared {
     timing: usize,
@@ -86,8 +86,8 @@ pub(crate) fn run_phases(
     Ok(())
 }
 
-/// Returns one comparison for each footprint at each period, and one comparison with no preemption;
-/// each begins with a random arm.
+/// Returns one comparison for each footprint and period, and one comparison with no preemption.
+/// Each begins with a random arm.
 fn block_of(order: &ServiceOrder, random: &mut ChaCha8Rng) -> Vec<Compared> {
     let at = |timing| {
         let of = move |footprint| Compared {
@@ -112,7 +112,7 @@ fn block_of(order: &ServiceOrder, random: &mut ChaCha8Rng) -> Vec<Compared> {
     all
 }
 
-/// Sums of a phase.
+/// Sums over one phase.
 #[derive(Default)]
 struct Tally {
     cpu: u64,
@@ -124,14 +124,14 @@ struct Tally {
 }
 
 impl Tally {
-    /// Adds CPU time between two readings of the core's clock.
+    /// Adds CPU time, between two readings of the core's clock (the times of a chain).
     fn add(&mut self, cpu: Nanos, before: f64, after: f64) {
         self.cpu += cpu.0;
         self.chains += cpu.0 as f64 * (1.0 / before + 1.0 / after) / 2.0;
     }
 
-    /// Returns the harmonic mean of the chain's time over CPU time, in picoseconds; 0 without CPU
-    /// time.
+    /// Returns the mean time of a chain in the thread's CPU time (a harmonic mean), in picoseconds;
+    /// 0 without CPU time.
     fn chain_ps(&self, rate: TickRate) -> u64 {
         let ticks = if self.chains > 0.0 {
             self.cpu as f64 / self.chains
@@ -142,7 +142,7 @@ impl Tally {
     }
 }
 
-/// Executes a phase, in which each time slice of the service follows a preemption of the same kind.
+/// Runs a phase: each time slice of the service follows a preemption of the same kind.
 fn phase(
     service: &mut impl ServiceControl,
     rate: TickRate,
@@ -169,7 +169,8 @@ fn phase(
         }
     }
     let (work_after, after) = service.counts()?;
-    // While a command counts, the service runs as before the first time slice.
+    // While the command counts, the service runs under the same conditions as before the first time
+    // slice.
     tally.add(service.cpu_time()?.saturating_sub(cpu), before, before);
     Ok(Phase {
         arm,
@@ -185,9 +186,9 @@ fn phase(
     })
 }
 
-/// Returns the number of time slices in a phase, and the length of each. A time slice is at least
-/// as long as the preemption before it, so that the service has its CPU for half of the time. A
-/// phase without preemption has one time slice, as long as all others together.
+/// Returns the number of time slices in a phase, and their length. A time slice is at least as long
+/// as a preemption, so that the service has the CPU for half of the time. A phase without
+/// preemption is a single time slice of the same total length.
 fn turns(timing: Timing, arm: Arm, took: Nanos) -> (u64, Nanos) {
     let turn = timing.period_ns.max(took);
     let turns = (timing.turn_ns.0 / turn.0.max(1)).max(2);

@@ -1,4 +1,4 @@
-//! The real preemptor, which runs in a separate process that does nothing else.
+//! The real preemptor of a service. It runs in its own process, which does nothing else.
 
 use std::io::{self, Write};
 
@@ -15,12 +15,12 @@ use super::{Reply, ServiceFault, ServiceOrder};
 use crate::ask::refusal;
 use crate::preemptor::Preemptor;
 
-/// Number of touches in the running mean: those of some ten phases. The first touches of a phase
-/// take longest, because the service has used the caches in between; a preemptor that spins for the
-/// time of the last touches would be away for too short a time.
+/// Number of touches in the running average: those of about ten phases. The first touches of a
+/// phase take longest, because the service has used the caches in between. If the preemptor spun
+/// for the time of the last touches, it would be away for too short a time.
 const LATELY: f64 = 512.0;
 
-/// Preempts to the end, and reports each group at once.
+/// Preempts the service until the order is done, and writes each group of phases immediately.
 pub(crate) fn preempt(order: &ServiceOrder, output: &mut dyn Write) -> io::Result<()> {
     let outcome = perform(order, &mut |group| {
         say(output, &Reply::Group(Box::new(group)))
@@ -48,7 +48,7 @@ fn perform(
         let what = "the preemptor cannot have real-time priority";
         ServiceFault::Refused(refusal(what, &error))
     };
-    // Before this process becomes one that others wait for.
+    // Before this process gets its real-time policy and its CPU.
     let counter = Counter::start(&order.work, order.id.thread, &order.other_cpus)?;
     let thread = LiveThread::open(order.id).map_err(|_| ended(order))?;
     let _pin = pin(&[order.cpu]).map_err(refused)?;
@@ -88,7 +88,7 @@ struct OnCpu<'a> {
     preemptor: Preemptor,
     counter: Counter,
     thread: LiveThread,
-    /// Recent mean time of touching each footprint.
+    /// Recent average time for touching each footprint.
     took: Vec<Took>,
 }
 
@@ -134,7 +134,7 @@ impl ServiceControl for OnCpu<'_> {
     }
 }
 
-/// Recent mean time of an action.
+/// Running average of the time of an action.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     mean: f64,

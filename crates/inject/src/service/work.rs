@@ -1,4 +1,4 @@
-//! The work of a service, as a growing number.
+//! Counters of a service's work.
 
 use std::io;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use switchcost_units::CpuId;
 use super::{ServiceFault, Work};
 use crate::ask::refusal;
 
-/// Interval at which the counter checks whether to stop.
+/// Time between two calls of `should_stop`.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// A counter that reports the amount of work so far.
+/// A counter of the work that the service has done so far.
 pub(crate) enum Counter {
     Calls(CallCounter),
     Command {
@@ -29,8 +29,8 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    /// Starts to count the work of a thread. For a command, a thread of this process runs it on
-    /// other CPUs, whatever CPU and policy the caller gets later.
+    /// Starts to count the work of a thread. A command that counts runs in a thread of its own on
+    /// `cpus`, whatever CPU and policy the caller gets later.
     pub(crate) fn start(work: &Work, thread: u32, cpus: &[CpuId]) -> Result<Counter, ServiceFault> {
         match work {
             Work::Called(called) => Ok(Counter::Calls(CallCounter::open(called, thread)?)),
@@ -41,7 +41,7 @@ impl Counter {
                 let stop = Arc::new(AtomicBool::new(false));
                 let is_stopped = Arc::clone(&stop);
                 let serve = move || {
-                    // If there are other CPUs.
+                    // Only if there are other CPUs.
                     let _pin = pin(&cpus);
                     asked
                         .iter()
