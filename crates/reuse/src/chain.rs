@@ -1,20 +1,23 @@
-//! Chains of lines of which each is needed for the address of the next, so that a core cannot request them at the same time.
+//! Chains of cache lines in which each line is needed for the address of the next, so that a core
+//! cannot request them at the same time.
 
 use switchcost_trace::CHAIN_WINDOW;
 
 use crate::streams::HOT;
 
-/// A chain of lines requested in the same window of [`CHAIN_WINDOW`] instructions.
+/// A chain of lines that are requested in the same window of [`CHAIN_WINDOW`] instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Chain {
-    /// Number of the window, from 1; 0 for no chain.
+    /// Number of the window, from 1; 0 for an empty chain.
     window: u32,
-    /// Twice the number of lines, without those that a first level holds; plus 1 if such a line ends the chain.
+    /// Twice the number of lines that no first level holds; plus 1 if a line that a first level
+    /// holds ends the chain.
     length: u32,
 }
 
 impl Chain {
-    /// Returns the chain with one more line, which is requested after `at` instructions.
+    /// Returns the chain with one more line of age `age`, which is requested after `at`
+    /// instructions.
     pub(crate) fn extended(self, at: u64, age: u32) -> Chain {
         let in_window = Chain {
             window: window_of(at),
@@ -27,7 +30,7 @@ impl Chain {
         }
     }
 
-    /// Whether a line is requested in the window of the chain.
+    /// Whether instruction number `at` is in the window of the chain.
     pub(crate) fn is_at(self, at: u64) -> bool {
         self.window == window_of(at)
     }

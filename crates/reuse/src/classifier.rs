@@ -1,15 +1,15 @@
 //! Classifies each request for a line (sequential, gathered, dependent, ...) by the requests
-//! shortly before it.
+//! shortly before.
 
 use switchcost_record::profile::Kind;
 
 use crate::chain::Chain;
 use crate::streams::{HOT, Streams, is_as_old};
 
-/// Kind of access of an instruction to a line.
+/// How an instruction accesses a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The line contains the instruction, which is fetched.
+    /// The line contains the instruction.
     Fetch,
     /// The instruction loads from the line.
     Load,
@@ -17,31 +17,32 @@ pub enum Access {
     Store,
 }
 
-/// A line that must come from a farther level, as at its first use since a switch point.
+/// A request for a line that must come from a farther level, as at the line's first use after a
+/// switch.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// Number of the line.
     pub line: u64,
     /// Number of instructions that were executed before the access.
     pub at: u64,
-    /// Address of the instruction.
+    /// Address of the instruction that makes the request.
     pub instruction: u64,
-    /// Kind of access to the line.
+    /// How the instruction accesses the line.
     pub access: Access,
-    /// Number of lines used since the line's last use; `None` for a new line. Lines that were
-    /// unused for the same number, or half of it, come from the same level.
+    /// Number of lines that were used since the last use of this one; `None` for a line that was
+    /// never used. Ages that differ by less than a factor of two mean the same level.
     pub age: Option<u32>,
-    /// Chain of lines that had to come before the address was known; `None` if it is not known on what the address depends.
+    /// Chain of lines that the address depends on; `None` if the address's dependences are unknown.
     pub chain: Option<Chain>,
 }
 
-/// Number of instructions that a core executes while a line comes from the next levels: some 50
-/// cycles. A load that begins later finds the line in the first level.
+/// Number of instructions that a core executes while a line comes from one of the next levels, in
+/// about 50 cycles. A load that begins later finds the line in the first level.
 const UNDER_WAY: u64 = 64;
-/// Number of instructions whose last line is remembered; a power of two.
+/// Number of instructions whose last requested line is stored; a power of two.
 const INSTRUCTIONS: usize = 1 << 10;
-/// Largest step in lines that counts as a stride: a longer one leaves the page, beyond which
-/// nothing is prefetched.
+/// Largest distance in lines that counts as a stride. A longer one leaves the page, and nothing is
+/// prefetched beyond a page.
 const LONGEST_STEP: u64 = 32;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,17 +52,17 @@ struct Step {
     by: u64,
 }
 
-/// A classifier, to which the requests of lines are given in order.
+/// Classifies requests for lines. Requests must be given in order.
 #[derive(Debug)]
 pub struct Classifier {
     streams: Streams,
     steps: Vec<Step>,
-    /// Instruction at which the current group of loads from arbitrary places began, and the age of
-    /// its line.
+    /// Instruction number at which the current group of scattered loads began, and the age of the
+    /// line that it requested.
     group: (u64, u32),
-    /// Longest chain of the window.
+    /// Longest chain in the current window.
     longest: Chain,
-    /// Instruction at which code was last fetched, and the age of its line.
+    /// Instruction number of the last request for code, and the age of its line.
     code: (u64, u32),
 }
 
@@ -78,7 +79,7 @@ impl Default for Classifier {
 }
 
 impl Classifier {
-    /// Classifies the request of a line.
+    /// Returns the kind of a request.
     pub fn kind(&mut self, arrival: &Arrival) -> Kind {
         let age = arrival.age.unwrap_or(u32::MAX);
         if arrival.access == Access::Fetch {
@@ -98,11 +99,13 @@ impl Classifier {
         }
     }
 
-    /// Classifies a load from an arbitrary place. The loads of a window take as long as its longest chain; the others overlap with those.
+    /// Returns the kind of a load that is neither sequential nor strided. The loads of a window
+    /// take as long as its longest chain; other loads overlap with the chain.
     fn scattered(&mut self, arrival: &Arrival, age: u32) -> Kind {
         let is_waited_for = match arrival.chain {
             None => return self.classify_unchained(arrival, age),
-            // Lines that a first level holds have no part in the longest chain of others, which are requested far more rarely.
+            // A line that a first level holds cannot lengthen the longest chain of other lines,
+            // which are requested far more rarely.
             Some(chain) if age < HOT => chain.is_at(arrival.at),
             Some(chain) => {
                 let chain = chain.extended(arrival.at, age);
@@ -126,8 +129,8 @@ impl Classifier {
         }
     }
 
-    /// Returns the distance in lines to the instruction's last line, in either direction, if the
-    /// same distance occurred twice in a row.
+    /// Returns the distance in lines, in either direction, from the line that this instruction
+    /// requested last, if the same distance occurred twice in a row; otherwise `None`.
     fn step(&mut self, arrival: &Arrival) -> Option<u64> {
         let step = &mut self.steps[place_of(arrival.instruction, INSTRUCTIONS)];
         if step.instruction != arrival.instruction {
@@ -149,16 +152,15 @@ impl Classifier {
         goes_on.then_some(lines)
     }
 
-    /// Whether instructions of the same age were requested shortly before. A core fetches ahead
-    /// along the predicted path, no farther than some of the instructions that are still to be
-    /// executed.
+    /// Whether code of the same age was requested shortly before. A core fetches ahead along the
+    /// predicted path, at most as far as it executes ahead.
     fn is_fetched_ahead(&mut self, at: u64, age: u32) -> bool {
         let (last, before) = std::mem::replace(&mut self.code, (at, age));
         at - last <= UNDER_WAY && before > 0 && is_as_old(before, age)
     }
 
-    /// Whether a load from an arbitrary place, of at least similar age, is still under way when
-    /// this one begins. The first load of a group waits for its line, and the others wait with it
+    /// Whether another scattered load of at least similar age is still under way when this one
+    /// begins. The first load of a group waits for its line, and the others wait together with it
     /// (T. S. Karkhanis, J. E. Smith, "A first-order superscalar processor model", 2004).
     fn is_in_group(&mut self, at: u64, age: u32) -> bool {
         let (began, oldest) = self.group;

@@ -1,6 +1,6 @@
-//! Internal to switchcost: the lines of a traced program that are used again after a switch point,
-//! with time and kind. These are the lines that the program would have to reload if others had
-//! taken the caches.
+//! Internal to switchcost: the reuse profile of a traced program. It says which cache lines the
+//! program uses again after a switch point, after what time, and in what way. If others had evicted
+//! these lines, the program would have to reload them.
 //!
 //! The input is the chunks of a trace, in order; the output is a [`Profile`], which is a mean over
 //! all switch points, with one switch point every [`CUT`] instructions. There is one pass, with
@@ -9,9 +9,9 @@
 //! how a line is requested.
 //!
 //! A line that is used in interval `t`, and before that in `p`, is first used in `t` after each of
-//! the switch points `p+1 ..= t`. So one look at each such use gives the sums over all switch
-//! points (P. J. Denning, "The working set model for program behavior", 1968; X. Xiang et al.,
-//! "Linear-time modeling of program working set in shared cache", 2011).
+//! the switch points `p+1 ..= t`. So the sums over all switch points are found by examining each
+//! such use once (P. J. Denning, "The working set model for program behavior", 1968; X. Xiang et
+//! al., "Linear-time modeling of program working set in shared cache", 2011).
 
 mod chain;
 mod classifier;
@@ -34,26 +34,27 @@ pub use classifier::{Access, Arrival, Classifier};
 use over_cuts::OverCuts;
 use recency::Recency;
 
-/// Number of instructions between switch points, which a core executes in less than a microsecond.
+/// Number of instructions between two switch points. A core executes them in less than a
+/// microsecond.
 pub const CUT: u64 = 1024;
 
-/// Number of lines that are remembered (64 MiB). A line that was unused for longer counts as new.
+/// Maximum number of lines that are tracked (64 MiB). A line that was unused for longer counts as
+/// new.
 pub const MOST_LINES: usize = 1 << 20;
 
-/// Number of address bits within a line, because profiles have lines of 64 bytes.
+/// Number of address bits within a line: profiles have lines of 64 bytes.
 pub const LINE_BITS: u32 = 6;
-/// Number of bits of a line's number, from addresses of 48 bits; the number of the address space is
-/// above these bits.
+/// Number of bits of a line's number, for addresses of 48 bits. The number of the address space is
+/// stored above these bits.
 const NUMBER_BITS: u32 = 48 - LINE_BITS;
-/// Address bit that is set in the kernel's half, which is the same in all address spaces.
+/// Number of the address bit that is set in the kernel's half, which all address spaces share.
 const KERNEL_BIT: u32 = 47;
-/// Largest number of names in a profile, because a shell script starts any number of programs.
+/// Maximum number of programs in a profile. A shell script may start any number of programs.
 const MOST_PROGRAMS: usize = 32;
-/// Largest number of bytes that the kernel touches at once on a program's behalf; it touches more
-/// in several pieces.
+/// Maximum number of bytes that are counted for one touch by the kernel.
 const MOST_TOUCHED: u64 = 1 << 20;
 
-/// A profiler, which follows a trace from its start and makes a profile.
+/// Follows a trace from its start, and makes a profile.
 #[derive(Debug)]
 pub struct Profiler {
     table: ProcessTable,
@@ -64,7 +65,7 @@ pub struct Profiler {
     programs: BTreeMap<ProcessId, Ran>,
 }
 
-/// The lines that a program uses.
+/// State and sums of the lines that the traced programs use.
 #[derive(Debug)]
 struct Lines {
     recency: Recency,
@@ -73,7 +74,7 @@ struct Lines {
     instructions: u64,
 }
 
-/// A program that ran in an address space.
+/// A program that ran in an address space, with the number of its instructions.
 #[derive(Debug, Default)]
 struct Ran {
     name: Vec<u8>,
@@ -104,7 +105,7 @@ impl Profiler {
         }
     }
 
-    /// Follows the next chunk of the trace, whose blocks may have dependences.
+    /// Follows the next chunk of the trace. `dependences` are those known for its blocks.
     pub fn add(&mut self, chunk: &Chunk, dependences: &Dependences) {
         self.has_dependences |= !dependences.is_empty();
         let mut space = self.space();
@@ -119,7 +120,7 @@ impl Profiler {
         }
     }
 
-    /// Returns the running address space, as the bits above the numbers of lines.
+    /// Returns the number of the running address space, shifted above the numbers of lines.
     fn space(&self) -> u64 {
         u64::from(self.process().0) << NUMBER_BITS
     }
@@ -195,7 +196,7 @@ impl Profiler {
         }
     }
 
-    /// Adds the instructions since the last call to the program that executed them.
+    /// Adds the instructions executed since the last call to the program that executed them.
     fn credit(&mut self) {
         let now = self.lines.instructions;
         let ran = now - std::mem::replace(&mut self.credited, now);
@@ -207,7 +208,7 @@ impl Profiler {
         }
     }
 
-    /// Gives a name to the program that runs in a process from now on, if it has none yet.
+    /// Records the name of the program that runs in a process from now on, if it has no name yet.
     fn begin(&mut self, process: ProcessId, name: &[u8]) {
         let ran = self.programs.entry(process).or_default();
         if ran.name.is_empty() {
@@ -215,7 +216,8 @@ impl Profiler {
         }
     }
 
-    /// Records the build ID of the first executable mapping, which is the program's own file.
+    /// Records the build ID of a process's first executable mapping, which is that of the program's
+    /// file.
     fn map(&mut self, mapping: &Mapping) {
         let process = self.process();
         let ran = self.programs.entry(process).or_default();
@@ -224,7 +226,7 @@ impl Profiler {
         }
     }
 
-    /// Returns the profile of all chunks followed.
+    /// Returns the profile of all chunks so far.
     pub fn finish(mut self, header: &TraceHeader, program_version: &str) -> Profile {
         self.credit();
         let over_cuts = &self.lines.over_cuts;
@@ -242,7 +244,7 @@ impl Profiler {
     }
 }
 
-/// Bytes that an instruction uses.
+/// A range of bytes that an instruction uses, and how.
 #[derive(Clone, Copy)]
 struct Touched {
     space: u64,
@@ -262,8 +264,8 @@ impl Lines {
         }
     }
 
-    /// Counts the lines of some bytes. `address` is the chain of lines that led to their address, if known. Returns the longest chain that
-    /// one of them ends.
+    /// Counts the use of all lines of a range. `address` is the chain of lines that its address
+    /// depends on, if known. Returns the longest chain that one of the lines ends.
     fn touch(&mut self, touched: Touched, address: Option<Chain>) -> Chain {
         let Touched {
             space,
@@ -295,7 +297,7 @@ impl Lines {
             };
             let kind = self.classifier.kind(&arrival);
             self.over_cuts.add(kind, use_of);
-            // Other lines are prefetched, or not waited for.
+            // Lines of other kinds are prefetched, or not waited for.
             if matches!(kind, Kind::Gathered | Kind::Dependent | Kind::Chained) {
                 let chain = address.unwrap_or_default();
                 let end = chain.extended(self.instructions, age.unwrap_or(u32::MAX));
@@ -306,7 +308,7 @@ impl Lines {
     }
 }
 
-/// Returns the programs, added up by file, most instructions first.
+/// Returns the programs, one for each file, those with the most instructions first.
 fn programs(ran: &BTreeMap<ProcessId, Ran>) -> Vec<Program> {
     let mut by_file: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
     for Ran {

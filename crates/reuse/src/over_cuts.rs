@@ -1,4 +1,4 @@
-//! Sums over all switch points of the lines that are used again within each time.
+//! Sums over all switch points: the lines that are used again within each time after a switch.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::CUT;
 use crate::quantiles::Quantiles;
 use crate::recency::{Use, bytes};
 
-/// Number of times since a switch point: 1, 2, 4 ... intervals between switch points; the last has
-/// 2^27 instructions, some tens of milliseconds.
+/// Number of times after a switch point: 1, 2, 4, ... intervals between switch points. The longest
+/// has 2^27 instructions, which take some tens of milliseconds.
 pub(crate) const TIMES: usize = 18;
-/// Binary logarithm of the upper end of the first class of ages, 16 KiB; each further class ends at
-/// twice the age.
+/// Binary logarithm of the upper end of the first class of ages (16 KiB). Each further class ends
+/// at twice the age.
 const FIRST_AGE_BITS: u32 = 14;
 const AGES: usize = 13;
 const KINDS: usize = 8;
 
-/// Counts of uses by the number of intervals since the previous use: 1, 2, 3 to 4, 5 to 8 and so
+/// Number of uses by the number of intervals since the previous use: 1, 2, 3 to 4, 5 to 8 and so
 /// on.
 #[derive(Clone, Copy, Debug, Default)]
 struct ByGap {
@@ -33,9 +33,9 @@ impl ByGap {
         self.gaps[place] += gap;
     }
 
-    /// Returns the sum over all uses of the number of switch points for which the use was the first
-    /// within 2^`time` intervals. For one use this is the number of intervals since the previous
-    /// use, but at most 2^`time`.
+    /// Returns, added up over all uses, the number of switch points after which the use was the
+    /// first within 2^`time` intervals. For one use this is the number of intervals since the
+    /// previous use, but at most 2^`time`.
     fn firsts(&self, time: usize) -> u64 {
         let shorter: u64 = self.gaps[..=time].iter().sum();
         let longer: u64 = self.uses[time + 1..].iter().sum();
@@ -49,7 +49,7 @@ pub(crate) struct OverCuts {
     reused: Vec<ByGap>,
     new: ByGap,
     quantiles: Vec<Quantiles>,
-    /// Number of lines since the beginning of the window of each time.
+    /// Number of lines used since the beginning of the current window, for each time.
     windows: [u64; TIMES],
 }
 
@@ -81,9 +81,9 @@ impl OverCuts {
         }
     }
 
-    /// Counts a use whose interval number differs from that of the previous use in the bits
-    /// `differ`. Windows that contain both intervals, which are longer than the highest such bit,
-    /// have already counted the line.
+    /// Counts a use. `differ` has the bits in which its interval number differs from that of the
+    /// previous use. Windows that contain both intervals have already counted the line: they are
+    /// longer than the highest of these bits.
     fn count(&mut self, differ: u64) {
         let windows = ((u64::BITS - differ.leading_zeros()) as usize).min(TIMES);
         self.windows[..windows]
@@ -99,8 +99,8 @@ impl OverCuts {
         }
     }
 
-    /// Returns the number of times for which the trace has enough windows: the end cuts off at most
-    /// one window in sixteen.
+    /// Returns the number of times for which the trace has enough windows, so that its end cuts off
+    /// at most one window in sixteen.
     pub(crate) fn times(&self) -> usize {
         (1..TIMES)
             .find(|time| 16 << time > self.cuts)
@@ -111,8 +111,8 @@ impl OverCuts {
         (0..self.times()).map(|time| CUT << time).collect()
     }
 
-    /// Returns the means over all switch points. The windows of the first interval begin with the
-    /// program.
+    /// Returns the mean over all switch points for each time. The windows of the first interval
+    /// begin with the program.
     fn mean(&self, by_gap: &ByGap) -> Vec<f64> {
         let cuts = (self.cuts + 1) as f64;
         (0..self.times())
@@ -120,7 +120,7 @@ impl OverCuts {
             .collect()
     }
 
-    /// Returns how often lines of a kind were used again, over all ages.
+    /// Returns how often lines of a kind were used again, for all ages together.
     #[cfg(test)]
     pub(crate) fn uses(&self, kind: Kind) -> u64 {
         let rows = &self.reused[kind as usize * AGES..][..AGES];
@@ -176,7 +176,7 @@ impl OverCuts {
     }
 }
 
-/// Kinds of lines by their numbers.
+/// Kinds of lines in the order of their numbers.
 const KIND_NAMES: [Kind; KINDS] = [
     Kind::Sequential,
     Kind::Strided,
@@ -193,7 +193,7 @@ fn age_class(lines: u32) -> usize {
     (bits.saturating_sub(FIRST_AGE_BITS) as usize).min(AGES - 1)
 }
 
-/// Returns a number rounded to a thousandth of a line.
+/// Rounds a number of lines to a thousandth.
 fn rounded(lines: f64) -> f64 {
     (lines * 1e3).round() / 1e3
 }

@@ -1,6 +1,6 @@
-//! Counts of values at a resolution of 4 %, so that any number of values takes the same memory.
+//! Quantiles of values, known to 4 %, in memory that does not depend on the number of values.
 
-/// Number of classes per doubling.
+/// Number of classes per doubling of the value.
 const PARTS: f64 = 16.0;
 
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ impl Quantiles {
         self.all += 1;
     }
 
-    /// Returns the value that this share of all values does not exceed.
+    /// Returns the quantile for `share`: the value that this share of all values does not exceed.
     pub(crate) fn value_at(&self, share: f64) -> f64 {
         let rank = (self.all as f64 * share).ceil().max(1.0) as u64;
         let mut below = 0;

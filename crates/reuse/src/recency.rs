@@ -1,4 +1,4 @@
-//! Order in which lines were last used. Between two switch points each line is looked up once, and
+//! Order in which lines were last used. Between two switch points each line is looked up once;
 //! further uses only move the line to the end of the interval's own order.
 
 use rustc_hash::FxHashMap;
@@ -6,34 +6,33 @@ use rustc_hash::FxHashMap;
 use crate::LINE_BITS;
 use crate::tree::Tree;
 
-/// First use of a line in the interval since the last switch point.
+/// First use of a line since the last switch point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
-    /// Number of the present interval.
+    /// Number of the current interval.
     pub(crate) interval: u32,
-    /// Interval of the previous use, with the number of other lines used since; `None` if the line
-    /// is new.
+    /// Interval of the previous use, and number of other lines used since; `None` for a new line.
     pub(crate) before: Option<(u32, u32)>,
 }
 
 impl Use {
-    /// Returns the number of lines used since the line's last use, including the line: a cache that
-    /// finds the line must hold this number of lines.
+    /// Returns the number of lines used since the line's last use, including the line itself: a
+    /// cache that finds the line holds at least this many lines. `None` for a new line.
     pub(crate) fn age(&self) -> Option<u32> {
         self.before.map(|(_, others)| others + 1)
     }
 }
 
-/// Number of recently used lines that are found without a search; a power of two.
+/// Number of slots for recently used lines, which are found without a search; a power of two.
 const RECENT: usize = 1 << 9;
-/// Initial number of places for lines.
+/// Number of positions at the start.
 const FEW: usize = 1 << 12;
 
 #[derive(Clone, Copy, Debug)]
 struct Line {
     key: u64,
-    /// Interval of the line's last use, with its position: within the interval, and after the
-    /// interval's end in the order of all lines.
+    /// Interval of the line's last use. `late` is the line's position within the interval, `place`
+    /// its position in the order of all lines after the end of the interval.
     interval: u32,
     late: u32,
     place: u32,
@@ -52,7 +51,7 @@ pub(crate) struct Recency {
     lines: Vec<Line>,
     free: Vec<u32>,
     numbers: FxHashMap<u64, u32>,
-    /// Line that was last at each position.
+    /// Line that was last at each position of the order.
     order: Vec<u32>,
     tree: Tree,
     interval: u32,
@@ -62,7 +61,7 @@ pub(crate) struct Recency {
 }
 
 impl Recency {
-    /// Makes an empty table for at most `most` lines.
+    /// Makes an empty table, which keeps at most `most` lines.
     pub(crate) fn new(most: usize) -> Recency {
         Recency {
             most,
@@ -85,7 +84,8 @@ impl Recency {
         }
     }
 
-    /// Records the use of a line, and returns it if it is the first since the last switch point.
+    /// Records the use of a line. Returns the use if it is the line's first since the last switch
+    /// point; otherwise `None`.
     #[inline]
     pub(crate) fn touch(&mut self, key: u64) -> Option<Use> {
         self.late += 1;
@@ -149,7 +149,7 @@ impl Recency {
         number
     }
 
-    /// Ends the interval: its lines follow all others in the order.
+    /// Ends the interval. Its lines become the last ones in the order.
     pub(crate) fn cut(&mut self) {
         let mut used = std::mem::take(&mut self.used);
         used.sort_unstable_by_key(|number| self.lines[*number as usize].late);
@@ -167,14 +167,14 @@ impl Recency {
         self.late = 0;
     }
 
-    /// Returns the number of positions, which determines the amount of memory.
+    /// Returns the number of positions, to which the memory is proportional.
     #[cfg(test)]
     pub(crate) fn places(&self) -> usize {
         self.tree.places() + self.lines.len()
     }
 
-    /// Moves all lines to the front of the order. Drops the oldest lines if these and the coming
-    /// ones are too many.
+    /// Moves all lines to the front of the order, to make room for `coming` lines. Drops the oldest
+    /// lines if there are too many.
     fn close_ranks(&mut self, coming: usize) {
         let standing: Vec<u32> = (0..self.order.len())
             .filter(|place| {
@@ -200,13 +200,13 @@ impl Recency {
     }
 }
 
-/// Returns a line's place by multiplication, which spreads lines over the upper bits (Knuth's
+/// Returns the slot of a line. The multiplication spreads keys over the upper bits (Knuth's
 /// multiplicative hashing).
 fn place_of(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT.trailing_zeros())) as usize
 }
 
-/// Returns the size of this number of lines in bytes.
+/// Returns the size of `lines` lines in bytes.
 pub(crate) fn bytes(lines: u32) -> u64 {
     u64::from(lines) << LINE_BITS
 }

@@ -1,11 +1,11 @@
-//! Streams of consecutive lines, from any instructions, which hardware prefetches.
+//! Streams: consecutive lines, requested by any instructions, which hardware prefetches.
 
-/// Number of streams that are followed at a time, about as many as a core's prefetchers follow
-/// (Intel, "Optimization Reference Manual", on the streamer: 32, one per page).
+/// Number of streams that are followed at the same time: about as many as a core's prefetchers
+/// follow (Intel, "Optimization Reference Manual", on the streamer: 32, one per page).
 const FOLLOWED: usize = 32;
-/// Length of a stream from which on the next line is prefetched.
+/// Length of a stream, in lines, from which its next line is prefetched.
 const TRAINED: u32 = 3;
-/// Age below which a line is in a first level, so that an access to the line asks no other level.
+/// Age below which a line is in a first level, so that an access makes no request to other levels.
 pub(crate) const HOT: u32 = 256;
 
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +16,13 @@ struct Stream {
     lines: u32,
 }
 
-/// Two lists of streams: those whose lines are mostly in a first level, and the others, which the
-/// former would push out. Each list is in the order of last lines.
+/// Two lists of streams: those whose lines are mostly in a first level, and all others, which the
+/// first would otherwise displace. Each list is ordered by last use.
 #[derive(Debug, Default)]
 pub(crate) struct Streams([Vec<Stream>; 2]);
 
 impl Streams {
-    /// Continues a stream with a line of age `age`, and returns whether the line is prefetched.
+    /// Continues a stream with a line of age `age`. Returns whether the line is prefetched.
     pub(crate) fn go_on(&mut self, line: u64, age: u32) -> bool {
         let streams = &mut self.0[usize::from(age >= HOT)];
         let is_next =
@@ -50,8 +50,7 @@ impl Streams {
     }
 }
 
-/// Whether a line of the first age comes from a level as far away as one of the second age, or
-/// nearly so.
+/// Whether a line of age `one` comes from the same level as a line of age `other`, or nearly so.
 pub(crate) fn is_as_old(one: u32, other: u32) -> bool {
     one >= other / 2
 }

@@ -1,5 +1,5 @@
-//! A tree that counts marks after a place (P. M. Fenwick, "A new data structure for cumulative
-//! frequency tables", 1994).
+//! A tree that counts the marked positions after a position (P. M. Fenwick, "A new data structure
+//! for cumulative frequency tables", 1994).
 
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -46,7 +46,7 @@ impl Tree {
         }
     }
 
-    /// Returns the number of marks after a place.
+    /// Returns the number of marked positions after a position.
     pub(crate) fn count_after(&self, place: usize) -> u32 {
         let (mut at, mut until) = (place + 1, 0);
         while at > 0 {
