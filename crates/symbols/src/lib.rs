@@ -1,10 +1,10 @@
 //! Internal to switchcost: functions and source lines for places in object files.
 //!
 //! The input is a path, the build ID that the file had when it was traced, and an offset in the
-//! file; the output is the function and the source line. Sources are the file's own debugging
-//! information or symbols (with their sizes), or the information that the system stores for the
-//! build ID. Paths come from traced programs and are hostile: only regular files are opened, and
-//! only if they are still the traced files.
+//! file; the output is the function and the source line. The sources are the file's own debugging
+//! information or symbols (with their sizes), or the debugging information that the system stores
+//! for the build ID. Paths come from traced programs and are not trusted: only regular files are
+//! opened, and only if they are still the traced files.
 
 mod table;
 
@@ -21,8 +21,9 @@ use table::Table;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceLocation {
     /// Name of the function, demangled; for inlined code, the function into which it was inlined.
+    /// `None` if unknown.
     pub function: Option<String>,
-    /// Source line `file:line` of the code itself, whether inlined or not.
+    /// Source line of the code itself, inlined or not, as `file:line`; `None` if unknown.
     pub line: Option<String>,
 }
 
@@ -33,14 +34,13 @@ pub struct Symbols {
 }
 
 struct Opened {
-    /// Segments of the file, each with its first offset in the file, its length and its first
-    /// address.
+    /// Segments of the file, each with its offset in the file, its length, and its first address.
     segments: Vec<(u64, u64, u64)>,
-    /// Sections of the file, each with its first offset in the file, its length and its name.
+    /// Sections of the file, each with its offset in the file, its length, and its name.
     sections: Vec<(u64, u64, String)>,
     table: Table,
     loader: Loader,
-    /// Separate debugging information of the same build, if the system has it.
+    /// Separate debugging information for the same build ID, if the system has it.
     debug: Option<Debug>,
 }
 
@@ -49,22 +49,24 @@ struct Debug {
     loader: Loader,
 }
 
-/// Largest file that is opened; debugging information of browsers has a few GiB.
+/// Largest file, in bytes, that is opened. Debugging information of browsers has a few GiB.
 const LARGEST_OBJECT: u64 = 4 << 30;
-/// Largest number of object files that are open at a time.
+/// Maximum number of object files that are open at the same time.
 const MOST_OBJECTS: usize = 256;
 
 impl Symbols {
-    /// Returns function and line at `offset` of the file at `path`. Both are unknown if the file is gone, is another file than was traced
-    /// (its build ID, in hexadecimal, differs), or does not describe the place.
+    /// Returns the function and the line at `offset` of the file at `path`. Both are `None` if the
+    /// file is gone, has another build ID (in hexadecimal) than `build_id`, or does not describe
+    /// the place.
     pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> SourceLocation {
         self.opened(path, build_id)
             .map(|opened| opened.place(offset))
             .unwrap_or_default()
     }
 
-    /// Returns the function or variable at `offset` of the file at `path`, by the symbol table alone; or else the section, with the file's
-    /// name: `libc.so.6 .dynsym`. `None` as in [`Symbols::resolve`].
+    /// Returns the function or variable at `offset` of the file at `path`, by the symbol table
+    /// alone. If there is none, returns the section, after the file's name: `libc.so.6 .dynsym`.
+    /// `None` as in [`Symbols::resolve`].
     pub fn symbol_or_section(
         &mut self,
         path: &Path,
@@ -94,7 +96,7 @@ impl Symbols {
     }
 }
 
-/// Returns the build ID of the file at `path`, in hexadecimal.
+/// Returns the build ID of the file at `path` in hexadecimal; `None` if it has none.
 pub fn build_id(path: &Path) -> Option<String> {
     let contents = ReadCache::new(open_regular(path)?);
     let file = object::File::parse(&contents).ok()?;
@@ -103,7 +105,7 @@ pub fn build_id(path: &Path) -> Option<String> {
 
 impl Opened {
     fn open(path: &Path, wanted: Option<&str>) -> Option<Opened> {
-        // Of a large file little is needed here.
+        // Only a small part of the file is read.
         let contents = ReadCache::new(open_regular(path)?);
         let file = object::File::parse(&contents).ok()?;
         let found = file.build_id().ok().flatten().map(hexadecimal);
@@ -134,7 +136,8 @@ impl Opened {
         })
     }
 
-    /// Returns the address at which an offset of the file is loaded, before relocation.
+    /// Returns the address, before relocation, at which an offset of the file is loaded; `None` if
+    /// it is in no segment.
     fn address(&self, offset: u64) -> Option<u64> {
         let inside = |&&(first, length, _): &&(u64, u64, u64)| {
             offset.checked_sub(first).is_some_and(|from| from < length)
@@ -206,7 +209,8 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
             )
         });
     let function = loader.find_frames(address).ok().and_then(|mut frames| {
-        // The last frame is the function that was called; those before it are inlined in it.
+        // The last frame is that of the function that was called. The frames before it are inlined
+        // into it.
         let mut outermost = None;
         while let Ok(Some(frame)) = frames.next() {
             outermost = frame.function.or(outermost);
@@ -219,8 +223,8 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
     }
 }
 
-/// Returns the offset of a function in the file at `path`, by any of its names. `None` if no symbol has that name, as after strip(1) for
-/// functions that are not exported.
+/// Returns the offset of a function in the file at `path`, by any of its names. `None` if no symbol
+/// has that name, as for functions that are not exported after strip(1).
 pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
     let contents = ReadCache::new(open_regular(path)?);
     let file = object::File::parse(&contents).ok()?;
@@ -239,14 +243,15 @@ pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
 }
 
 fn open_regular(path: &Path) -> Option<File> {
-    // What is mapped may be another user's, who may put a FIFO in its place.
+    // The path may be under another user's control, who may put a FIFO there.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     let facts = file.metadata().ok()?;
     (path.is_absolute() && facts.is_file() && facts.len() <= LARGEST_OBJECT).then_some(file)
 }
 
-/// Returns the path at which distributions store separate debugging information for a build ID.
+/// Returns the path at which distributions store separate debugging information for a build ID;
+/// `None` if the build ID is invalid.
 fn debug_file(build_id: &str) -> Option<PathBuf> {
     let (first, rest) = build_id.split_at_checked(2)?;
     let path = Path::new("/usr/lib/debug/.build-id")

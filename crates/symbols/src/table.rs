@@ -1,16 +1,17 @@
-//! Symbols with their sizes, because an address after the end of a symbol does not belong to it. The tables of a stripped file have few
-//! functions and variables, so the nearest symbol before an address is usually another one.
+//! Symbols with their sizes, because an address after the end of a symbol does not belong to it. A
+//! stripped file has few symbols, so the nearest symbol before an address is usually not the right
+//! one.
 
 use std::collections::BTreeMap;
 
 use object::read::{Object, ObjectSymbol, ReadRef};
 use object::{File, SymbolKind};
 
-/// Table of functions and variables by address, before relocation.
+/// Functions and variables of a file by address, before relocation.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// Size and name of each symbol in the file, by address. Size 0 means unknown, as for functions
-    /// in assembler, which extend to the next symbol.
+    /// Size and name of each symbol in the file, by address. A symbol with size 0, such as a
+    /// function in assembler, extends to the next symbol.
     symbols: BTreeMap<u64, (u64, String)>,
 }
 
@@ -39,7 +40,7 @@ impl Table {
         Table { symbols }
     }
 
-    /// Returns the symbol that contains an address, demangled.
+    /// Returns the demangled name of the symbol that contains an address; `None` if there is none.
     pub(crate) fn symbol_at(&self, address: u64) -> Option<String> {
         let (start, (size, name)) = self.symbols.range(..=address).next_back()?;
         let is_inside = *size == 0 || address - start < *size;
