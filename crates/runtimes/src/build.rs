@@ -1,5 +1,4 @@
-//! The program of a runtime, which is compiled if necessary, in a folder that is reused from run to
-//! run.
+//! Compiles the program of a runtime if necessary, in a folder that later runs reuse.
 
 use std::fs;
 use std::io;
@@ -16,10 +15,10 @@ use crate::row::{Sources, filled};
 use crate::tool::{Tool, environment, last_lines};
 use crate::{Missing, Row};
 
-/// Longest time for a compiler, including the download of what it compiles.
+/// Longest time for a compiler, including the download of dependences.
 const BUILT_WITHIN: Duration = Duration::from_secs(300);
 
-/// Number of lines of a compiler's output that are reported.
+/// Maximum number of lines of a compiler's output in a message.
 const LAST_LINES: usize = 4;
 
 /// A runtime that is ready to be started.
@@ -27,16 +26,16 @@ const LAST_LINES: usize = 4;
 pub struct Prepared {
     /// Version as the runtime reports it; empty for a program that the user gave as a command.
     pub version: String,
-    /// Path of the runtime's program.
+    /// Path of the runtime, which is a compiler or an interpreter.
     pub program: String,
-    /// Command that starts the program.
+    /// Command that starts the runtime's program for measurements.
     pub command: Vec<String>,
-    /// A program that would have been preferred, and why it does not work.
+    /// First runtime in the search, if it does not work, with the reason; `None` if it works.
     pub passed_over: Option<String>,
 }
 
-/// Finds a runtime, and compiles its program in a folder below `cache`, which has a folder for each
-/// source and version. A program that is already compiled is reused.
+/// Finds a runtime, and compiles its program in a folder inside `cache`. There is one folder for
+/// each version and source, so a program that has been compiled is reused.
 ///
 /// # Errors
 ///
@@ -73,7 +72,7 @@ pub fn prepare(
     })
 }
 
-/// Checks that a program compiled in this folder can be started.
+/// Checks that a program in the folder `cache` could be executed.
 fn check_cache(row: &Row, cache: &Path) -> Result<(), Missing> {
     if row.build.is_empty() || !is_noexec(cache) {
         return Ok(());
@@ -84,7 +83,7 @@ fn check_cache(row: &Row, cache: &Path) -> Result<(), Missing> {
     )))
 }
 
-/// Returns the names and texts of the sources.
+/// Returns the names and contents of the source files.
 fn texts(row: &Row) -> Result<Vec<(String, String)>, Missing> {
     let read = |folder: &Path, name: &String| {
         let text = fs::read_to_string(folder.join(name));
@@ -103,14 +102,14 @@ fn texts(row: &Row) -> Result<Vec<(String, String)>, Missing> {
     }
 }
 
-/// Returns a digest of everything on which the compiled program depends.
+/// Returns a hash of everything on which the compiled program depends.
 fn digest(row: &Row, found: &Found, files: &[(String, String)]) -> u64 {
     let environment = environment(&row.build_environment);
     xxh3_64(format!("{found:?}{files:?}{:?}{environment:?}", row.build).as_bytes())
 }
 
-/// Compiles the program in a temporary folder, which is renamed when the program is complete, and
-/// removed at the end of the run otherwise.
+/// Compiles the program in a temporary folder. The folder gets its final name when the program is
+/// complete; otherwise it is removed.
 fn build(
     row: &Row,
     found: &Found,
@@ -138,17 +137,18 @@ fn build(
         .map_err(refused)?;
     compile(row, found, &out, &temporary, should_stop)?;
     make_private(&out).map_err(refused)?;
-    // Both by the folders that are held: what has their names by now may be another's.
+    // Both paths lead through open descriptors, because another user may have replaced what their
+    // names lead to.
     let renamed = HeldPath::found(&out).and_then(|from| fs::rename(from, HeldPath::found(folder)?));
     match renamed {
         Ok(()) => Ok(()),
-        // Another run was as soon.
+        // Another run has just compiled the same program.
         Err(_) if folder.is_dir() => Ok(()),
         Err(error) => Err(refused(error)),
     }
 }
 
-/// Compiles the sources with the first command that succeeds.
+/// Compiles the sources with the first of the row's commands that succeeds.
 fn compile(
     row: &Row,
     found: &Found,
@@ -184,7 +184,7 @@ fn compile(
     }
 }
 
-/// Runs a tool of the build. An error contains the reason and the last lines of the tool's output.
+/// Runs a tool of the build. An error has the reason, and the last lines of the tool's output.
 fn run(tool: Tool<'_>, should_stop: &dyn Fn() -> bool) -> Result<(), String> {
     let printed = tool.run(BUILT_WITHIN, should_stop)?;
     match printed.status.success() {

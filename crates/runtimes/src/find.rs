@@ -1,4 +1,4 @@
-//! The search for a runtime that is installed and new enough.
+//! Finds an installed runtime that is new enough.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,19 +10,19 @@ use crate::row::filled;
 use crate::tool::{Tool, last_lines};
 use crate::{Missing, Row};
 
-/// Longest time for a program to print its version: a virtual machine on a busy host takes a few
+/// Longest time for a runtime to print its version. A virtual machine on a busy host takes a few
 /// seconds.
 const VERSION_WITHIN: Duration = Duration::from_secs(20);
 
-/// A program that was found, with the version that it prints.
+/// A runtime that was found, with the version that it prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) program: PathBuf,
     pub(crate) version: String,
 }
 
-/// Returns the first program that is new enough, and the first program tried before it that does
-/// not work.
+/// Returns the first runtime that is new enough, and why the first one before it does not work, if
+/// there is one.
 pub(crate) fn find(
     row: &Row,
     should_stop: &dyn Fn() -> bool,
@@ -61,8 +61,8 @@ pub(crate) fn find(
     )))
 }
 
-/// Returns the programs of this name on the PATH, or the files of this path. If there are several,
-/// the last by name comes first, which is usually the newest.
+/// Returns the programs of this name on the PATH, or the files that match this path. The last one
+/// by name comes first, because it is usually the newest.
 fn candidates(pattern: &str) -> Vec<PathBuf> {
     if !pattern.contains('/') {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -104,8 +104,8 @@ fn is_program(file: &Path) -> bool {
         .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
-/// Returns the first number with a point in the program's version text, on standard output or
-/// standard error.
+/// Returns the version of a runtime: the first number with a point that it prints, to standard
+/// output or standard error.
 fn version(row: &Row, program: &Path, should_stop: &dyn Fn() -> bool) -> Result<String, String> {
     let words: Vec<String> = row
         .version
@@ -143,7 +143,7 @@ fn number(text: &str) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// Returns the numbers of a version, in order of significance.
+/// Returns the numbers of a version, the most significant first.
 fn numbers(version: &str) -> Vec<u64> {
     version
         .split(|letter: char| !letter.is_ascii_digit())

@@ -17,65 +17,65 @@ pub struct Row {
     pub name: String,
     /// Full name of the runtime.
     pub title: String,
-    /// Programs to look for, in this order: names on the PATH, or paths, in which one `*` matches
-    /// any part of a name.
+    /// Programs that are searched for, in this order: names on the PATH, or paths in which one `*`
+    /// matches any part of a name.
     pub find: Vec<String>,
-    /// Command that prints the version.
+    /// Command that prints the version of the runtime.
     pub version: Vec<String>,
-    /// Oldest version that is supported.
+    /// Oldest version that can be used.
     pub least: String,
     /// Names of the source files, in the folder of the `runtime.toml`.
     pub files: Vec<String>,
-    /// Commands that compile the sources, of which the first that succeeds counts. Empty if nothing
-    /// is compiled.
+    /// Commands that compile the sources. They are tried in order until one succeeds. Empty if
+    /// nothing is compiled.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
-    /// Variables that are added to the environment of the build and version commands.
+    /// Variables that are added to the environment of the commands `build` and `version`.
     #[serde(default)]
     pub build_environment: BTreeMap<String, String>,
-    /// Variables of the user that would affect the runtime and are removed; a `*` at the end
-    /// matches any ending.
+    /// Variables of the user that would affect the runtime, and that its program does not get. A
+    /// `*` at the end matches any ending.
     #[serde(default)]
     pub left_out: Vec<String>,
-    /// Command that starts the program.
+    /// Command that starts the program for measurements.
     pub start: Vec<String>,
-    /// Variables that are added to the program's environment.
+    /// Variables that are added to the environment of the program.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// Time for which the program runs before anything is counted, in milliseconds.
+    /// Time for which the program runs before measurements count, in milliseconds.
     pub warm_up_ms: u64,
-    /// Limit on the program's memory, in MiB.
+    /// Limit on the memory of the program in MiB.
     #[serde(default = "usual_memory")]
     pub most_memory_mib: u64,
     /// Command that installs the runtime.
     pub install: String,
-    /// Hand-offs of the runtime's tasks.
+    /// Hand-offs that the runtime's tasks support.
     #[serde(rename = "handoff")]
     pub handoffs: Vec<Handoff>,
-    /// Origin of the runtime's sources.
+    /// Where the sources of the runtime's program are.
     #[serde(skip)]
     pub(crate) sources: Sources,
 }
 
-/// A hand-off of a runtime.
+/// A way in which tasks of a runtime hand over the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Handoff {
     /// Short name of the hand-off, such as `channel`.
     pub name: String,
-    /// Name of the hand-off in words, such as `goroutine hand-off over a channel`.
+    /// Description of the hand-off, such as `goroutine hand-off over a channel`.
     pub words: String,
-    /// Way in which the runtime chooses the next task.
+    /// How the runtime chooses the next task.
     pub class: Class,
-    /// Kind of tasks: either contexts within one OS thread, or OS threads.
+    /// Kind of tasks: contexts within one OS thread, or OS threads.
     pub between: Between,
-    /// Action of the task in the baseline, in which no switch occurs.
+    /// What a task does in the baseline, in which there is no switch.
     pub baseline: String,
-    /// Whether tasks of one OS thread may also be distributed over several OS threads, one per CPU.
+    /// Whether tasks of one OS thread can also be distributed over several OS threads, one per CPU.
     #[serde(default)]
     pub across_cpus: bool,
-    /// Whether the ladder includes this hand-off with arrays; a runtime has at most one such
-    /// hand-off, which walks arrays fast.
+    /// Whether this hand-off also walks arrays in the comparison of all runtimes (the ladder). A
+    /// runtime has at most one such hand-off; its code must walk arrays fast.
     #[serde(default)]
     pub walks: bool,
     /// Whether the hand-off is measured only if the user names its runtime.
@@ -83,7 +83,7 @@ pub struct Handoff {
     pub aside: bool,
 }
 
-/// Origin of a runtime's sources.
+/// Where the sources of a runtime's program are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sources {
     /// The runtime has no sources.
@@ -95,7 +95,7 @@ pub(crate) enum Sources {
     Folder(PathBuf),
 }
 
-/// Reason why a `runtime.toml` cannot be used.
+/// Why a `runtime.toml` cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the row of a runtime in {} cannot be read ({why}); see docs/method/runtimes.md", path.display())]
 pub struct RowError {
@@ -149,8 +149,8 @@ impl Row {
         }
     }
 
-    /// Makes the description of a runtime whose program the user gives as a command, and that needs
-    /// nothing else.
+    /// Makes a row for a runtime whose program the user gives as a command. Nothing is searched for
+    /// or compiled.
     pub fn from_command(words: Vec<String>) -> Row {
         let program = words.first().map_or("", String::as_str);
         let file = Path::new(program)
@@ -186,7 +186,7 @@ impl Row {
         }
     }
 
-    /// Returns the hand-offs of the runtime, in the form of a record.
+    /// Returns facts about the hand-offs of the runtime, for the record.
     pub fn facts(&self) -> Vec<HandoffFacts> {
         let facts = |handoff: &Handoff| HandoffFacts {
             name: handoff.name.clone(),
@@ -196,12 +196,12 @@ impl Row {
         self.handoffs.iter().map(facts).collect()
     }
 
-    /// Whether the runtime runs in a clean environment and folder; a user's command does not.
+    /// Whether the program runs in a clean environment and folder. A command of the user does not.
     pub fn is_in_own_environment(&self) -> bool {
         self.sources != Sources::None
     }
 
-    /// Returns the runtime with this program as the only one to look for.
+    /// Makes `program` the only runtime that is searched for.
     pub fn set_program(self, program: &str) -> Row {
         Row {
             find: vec![program.to_owned()],
@@ -210,7 +210,7 @@ impl Row {
     }
 }
 
-/// Returns an argument with the placeholders for the program and the folders replaced.
+/// Returns a word of a command with the placeholders for the program and the folders replaced.
 pub(crate) fn filled(word: &str, program: &Path, folder: Option<&Path>) -> String {
     let beside = program.parent().unwrap_or(Path::new(""));
     let real: PathBuf = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());

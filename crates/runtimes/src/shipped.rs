@@ -1,8 +1,8 @@
-//! The runtimes that are part of the program.
+//! The runtimes that are built into this program.
 
 use crate::row::{Row, Sources};
 
-/// A folder below `runtimes/`, with its row, and its sources by name.
+/// A folder in `runtimes/`: its `runtime.toml`, and its sources by name.
 struct Folder {
     row: &'static str,
     files: &'static [(&'static str, &'static str)],

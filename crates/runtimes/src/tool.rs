@@ -1,5 +1,5 @@
-//! Tools of a runtime, such as compilers, which run in an environment and a folder of this
-//! program's own, and for a limited time.
+//! Runs tools of a runtime, such as compilers, in a clean environment and folder, and for a limited
+//! time.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,11 +22,11 @@ pub(crate) struct Tool<'a> {
 }
 
 impl Tool<'_> {
-    /// Runs a tool, and returns its standard output and standard error.
+    /// Runs the tool, and returns what it printed to standard output and standard error.
     ///
     /// # Errors
     ///
-    /// If the tool does not end in time.
+    /// If the tool is not found or cannot be started, does not end in time, or prints too much.
     pub(crate) fn run(
         mut self,
         longest: Duration,
@@ -54,7 +54,7 @@ impl Tool<'_> {
     }
 }
 
-/// Returns the environment of a tool.
+/// Returns the environment of a tool: the clean one, with the variables in `added`.
 pub(crate) fn environment(added: &BTreeMap<String, String>) -> Variables {
     let added: Variables = added
         .iter()
