@@ -1,4 +1,4 @@
-//! A user at a shell: an endless loop of cp, cat, ex, rm, ps and ls.
+//! Simulates a user at a shell by an endless loop of cp, cat, ex, rm, ps and ls.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;

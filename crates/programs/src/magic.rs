@@ -1,5 +1,5 @@
-//! Magic, the VLSI layout system, which the paper used as well. In batch mode it repeatedly checks
-//! design rules and extracts the circuit of a generated layout.
+//! Magic, the VLSI layout system that the paper used as well. In batch mode it repeatedly checks
+//! the design rules of a generated layout and extracts its circuit.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -10,8 +10,8 @@ use crate::program::{Inputs, PrepareError, Program, arguments, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("magic", "magic")];
 
-/// Programs and files that Magic's start script uses, which runs in a shell and calls small
-/// programs. The program itself is a Tcl interpreter with a library.
+/// Programs and files that Magic uses. Its start script runs in a shell and calls small programs;
+/// Magic itself is a Tcl interpreter with a library.
 pub(crate) const USES: &[&str] = &[
     "uname",
     "cut",
@@ -35,13 +35,13 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
     })
 }
 
-/// Returns a cell of random wires and transistors in Magic's own format.
+/// Returns a cell of random wires and transistors in Magic's file format.
 fn layout(inputs: &mut Inputs<'_>) -> String {
     let (rectangles, edge) = (
         inputs.random.random_range(RECTANGLES_A_LAYER),
         inputs.random.random_range(EDGES),
     );
-    // The timestamp is fixed: the same seed is the same file.
+    // The time stamp is fixed, so that equal seeds give equal files.
     let mut text = "magic\ntech scmos\ntimestamp 1000000000\n".to_owned();
     for layer in LAYERS {
         let _ = writeln!(text, "<< {layer} >>");

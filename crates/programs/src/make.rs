@@ -1,4 +1,4 @@
-//! Two users of make: one compiles C sources, the other links objects into programs.
+//! Two users of make: one compiles C sources, the other links objects to programs.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
 
 pub(crate) const USES: &[&str] = &["sh", "rm", "ar", "gcc"];
 
-/// Programs that gcc runs, and files with which gcc links a program, without headers.
+/// Programs that gcc runs. The files with which gcc links a program follow; headers are not needed.
 const PASSES: [&str; 4] = ["cc1", "as", "collect2", "ld"];
 const LINKED: [&str; 14] = [
     "liblto_plugin.so",
@@ -39,7 +39,7 @@ const LINKED: [&str; 14] = [
 ];
 const HEADERS: &str = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
 
-/// Number of sources per user, and number of functions per source.
+/// Number of sources per user. The next constant is the number of functions per source.
 const SOURCES: RangeInclusive<usize> = 8..=16;
 const FUNCTIONS: RangeInclusive<usize> = 25..=55;
 
@@ -70,12 +70,12 @@ fn prepare(
     })
 }
 
-/// Returns the files of the compiler, as the compiler reports them.
+/// Returns the files of the compiler, as gcc reports them.
 pub(crate) fn compiler() -> Result<Vec<PathBuf>, PrepareError> {
     let mut files = Vec::new();
     for pass in PASSES {
         let said = ask(&[&format!("-print-prog-name={pass}")], "")?;
-        // A name alone is looked for in PATH.
+        // A name without a folder is searched for in PATH.
         files.push(find(said.trim()));
     }
     for file in LINKED {
@@ -113,7 +113,7 @@ fn ask(arguments: &[&str], input: &str) -> Result<String, PrepareError> {
     run().map_err(PrepareError::Compiler)
 }
 
-/// Returns a source of small functions with loops, branches and tables, which gives work to every
+/// Returns a source of small functions with loops, branches and tables, which give work to every
 /// pass of a compiler.
 fn part(inputs: &mut Inputs<'_>, source: usize) -> String {
     let mut text = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n".to_owned();

@@ -1,11 +1,10 @@
-//! Two processes that exchange messages like a file server and its client: two small programs in C,
-//! of one build.
+//! Two processes that exchange messages as a file server and its client do: two small C programs.
 //!
-//! The client requests blocks of a file and sums up the answers; the server finds the block, copies
-//! it and answers. The length of messages is chosen so that a time slice of either process has some
-//! 6600 instructions, as in the paper. Both together have some 0.3 MB of data (0.6 in the paper). The
-//! programs are compiled on the machine where they run, always with the same flags, and linked
-//! statically, so that another version of switchcost has the same pair.
+//! The client requests blocks of a file and adds up the answers. The server finds the block, copies
+//! it and answers. The length of messages is chosen so that a time slice of either process has
+//! about 6600 instructions, as in the paper. Both together have about 0.3 MB of data (0.6 in the
+//! paper). The programs are compiled on the machine where they run, always with the same flags, and
+//! linked statically, so that other versions of switchcost have the same programs.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -52,7 +51,7 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
 
 fn translate(folder: &Path, program: &str) -> io::Result<()> {
     let mut gcc = Command::new("gcc");
-    // What it keeps for a while goes with the folder.
+    // gcc's temporary files are removed together with the folder.
     gcc.current_dir(folder)
         .env("TMPDIR", folder)
         .args(FLAGS)
@@ -60,7 +59,7 @@ fn translate(folder: &Path, program: &str) -> io::Result<()> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    // `Command::output` panics if its pipes cannot be read.
+    // `Command::output` would panic if a pipe cannot be read.
     let mut gcc = gcc.spawn()?;
     let mut printed = Vec::new();
     let read = gcc

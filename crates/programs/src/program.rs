@@ -1,4 +1,4 @@
-//! A program of a set: the folder of its inputs, its command, and what may be missing.
+//! A program of a set: its command and the folder of its inputs. Also errors of preparing it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -14,7 +14,7 @@ pub struct Program {
     pub name: &'static str,
     /// The program and its arguments.
     pub arguments: Vec<OsString>,
-    /// Folder in which the command runs.
+    /// Folder in which the command must run, with its inputs.
     pub folder: PathBuf,
 }
 
@@ -27,7 +27,7 @@ pub struct MissingProgram {
     pub package: &'static str,
 }
 
-/// Returns the remedy for a failed compiler, depending on its output.
+/// Returns the remedy for a compiler that failed, as its output suggests.
 fn compiler_remedy(error: &io::Error) -> &'static str {
     match error.to_string().contains("File size limit exceeded") {
         true => "raise the limit on the length of files (ulimit -f unlimited)",
@@ -35,7 +35,7 @@ fn compiler_remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Error of preparing a set of programs.
+/// Why a set of programs cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     /// Programs are not installed.
@@ -62,7 +62,7 @@ pub enum PrepareError {
     Write {
         /// Path of the input.
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
@@ -84,14 +84,14 @@ pub(crate) fn find_in(path: &OsStr, program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Returns the path of a program on the PATH. A path, or a program that is missing, is returned
+/// Returns the path of a program on the PATH. Returns a path, or the name of a missing program,
 /// unchanged.
 pub(crate) fn find(program: &str) -> PathBuf {
     find_in(&std::env::var_os("PATH").unwrap_or_default(), program)
         .unwrap_or_else(|| program.into())
 }
 
-/// Folder of the inputs, with the generator that draws them.
+/// Folder of the inputs, and the random generator that makes them.
 pub(crate) struct Inputs<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) random: &'a mut ChaCha8Rng,

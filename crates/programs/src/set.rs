@@ -13,16 +13,16 @@ use crate::{interactive, magic, make, pingpong, scheme, verifier};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Set {
-    /// A few busy users: layout system, tree search, two runs of make, a shell.
+    /// A few busy users: a layout system, a tree search, two runs of make, and a shell.
     Timesharing,
     /// Two large programs: a larger tree search and a timing verifier.
     ComputeBound,
-    /// Two processes that exchange messages, as a client and a file server do.
+    /// Two processes that exchange messages, as a client and its file server do.
     ClientServer,
 }
 
 impl Set {
-    /// Returns the programs that the set needs, each with its Debian package.
+    /// Returns the programs that the set needs, each with the Debian package that has it.
     pub fn needs(self) -> Vec<MissingProgram> {
         let parts: &[&[(&'static str, &'static str)]] = match self {
             Set::Timesharing => &[magic::NEEDS, scheme::NEEDS, make::NEEDS, interactive::NEEDS],
@@ -36,8 +36,8 @@ impl Set {
             .collect()
     }
 
-    /// Returns the programs that the set needs and that are in none of the folders of `path` (the
-    /// value of PATH).
+    /// Returns the programs that the set needs and that are in no folder of `path`, a value of
+    /// PATH.
     pub fn missing(self, path: &OsStr) -> Vec<MissingProgram> {
         self.needs()
             .into_iter()
@@ -46,8 +46,8 @@ impl Set {
     }
 
     /// Returns files and folders of this machine that the programs use besides their inputs and
-    /// libraries. A guest that lacks these files needs copies: of programs that others start by
-    /// name, and of files that programs read by themselves.
+    /// libraries: programs that others start by name, and files that programs read by themselves. A
+    /// guest needs copies of them.
     ///
     /// # Errors
     ///
@@ -65,8 +65,8 @@ impl Set {
         Ok(files)
     }
 
-    /// Writes the inputs into `folder`, and returns the commands. `seed` determines the inputs,
-    /// their sizes, and which command comes first.
+    /// Writes the inputs to `folder`, and returns the commands. `seed` determines the inputs, their
+    /// sizes, and which command is first.
     pub fn prepare(self, folder: &Path, seed: u64) -> Result<Vec<Program>, PrepareError> {
         let missing = self.missing(&std::env::var_os("PATH").unwrap_or_default());
         if !missing.is_empty() {

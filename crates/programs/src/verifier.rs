@@ -1,4 +1,4 @@
-//! A timing verifier (OpenSTA), which checks a generated circuit with one clock after another.
+//! A timing verifier (OpenSTA) that checks a generated circuit with one clock after another.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ pub(crate) const USES: &[&str] = &["/usr/share/tcltk/tcl8.6"];
 
 const GATES: RangeInclusive<usize> = 2000..=4000;
 const REGISTERS: RangeInclusive<usize> = 150..=250;
-/// Largest distance between a gate and its inputs, in gates.
+/// Largest distance between a gate and its inputs, in numbers of gates.
 const REACH: usize = 300;
 
 pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> {
@@ -28,7 +28,7 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
     })
 }
 
-/// Returns a netlist without loops between registers: each gate's inputs come before the gate.
+/// Returns a netlist without loops between registers. The inputs of each gate are gates before it.
 fn circuit(inputs: &mut Inputs<'_>) -> String {
     let (gates, registers) = (
         inputs.random.random_range(GATES),
