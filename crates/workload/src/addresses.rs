@@ -1,4 +1,4 @@
-//! The accesses of a walk as addresses, for callers that simulate memory.
+//! The accesses of a walk as addresses, for simulations of memory.
 
 use std::iter;
 
@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::{Access, ELEMENT_BYTES, Pattern, WorkingSet};
 
-/// A load or store of one element of [`ELEMENT_BYTES`].
+/// A load or store of one element of [`ELEMENT_BYTES`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Touch {
     /// Address of the element's first byte.
@@ -17,9 +17,10 @@ pub struct Touch {
     pub is_store: bool,
 }
 
-/// Returns every load and store of one [`walk`](crate::walk()) of `set`, in order, for an array at `base` that was
-/// [prepared](crate::prepare()) with `seed` (which matters only for a chase). A chase holds its cycle in memory, one word for each node.
-/// Empty for a set that [`WorkingSet::check`] refuses.
+/// Returns every load and store of one [`walk`](crate::walk()) of `set`, in order, for an array at
+/// address `base`. The array is as [prepared](crate::prepare()) with `seed`, which matters only for
+/// a chase. A chase also loads the word that links each node to the next. Empty for a set that
+/// [`WorkingSet::check`] refuses.
 pub fn addresses(
     set: &WorkingSet,
     base: u64,
@@ -55,8 +56,8 @@ pub fn addresses(
     })
 }
 
-/// One visit of a strided walk or chase, as two indices of the array: the element whose data is
-/// touched, and the element that leads to the next visit.
+/// One visit of a walk, as two indices of the array: the element whose data is touched, and the
+/// element that leads to the next visit.
 struct Visit {
     data: usize,
     link: Option<usize>,
@@ -86,8 +87,8 @@ fn visits(set: &WorkingSet, seed: u64) -> Box<dyn Iterator<Item = Visit> + Send>
     }
 }
 
-/// Returns all nodes in random order, in which each node leads to the next, and the last node to
-/// the first.
+/// Returns a random cycle through all nodes: the nodes in the order in which each leads to the
+/// next, and the last one to the first.
 pub(crate) fn cycle(nodes: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..nodes).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::addresses::cycle;
 use crate::{Access, Pattern, WorkingSet};
 
-/// Prepares `memory` for [`walk`]: writes every element once, so that every page is present, and lays the chase's cycle, which is the
-/// same for the same `seed`.
+/// Prepares `memory` for [`walk`]: writes every element once, so that every page is present, and
+/// links the cycle of a chase. Equal seeds give equal cycles.
 ///
-/// `memory` holds [`WorkingSet::elements`] doubles. Elements of a strided set start at 1.0; in a chase the first word of each node is
-/// the index of the next node's first word.
+/// `memory` has [`WorkingSet::elements`] doubles. The elements of a strided set are set to 1.0. In
+/// a chase, the first word of each node is set to the index of the next node's first word.
 pub fn prepare(memory: &[AtomicU64], set: &WorkingSet, seed: u64) {
     for element in memory {
         element.store(1.0_f64.to_bits(), Relaxed);
@@ -18,7 +18,8 @@ pub fn prepare(memory: &[AtomicU64], set: &WorkingSet, seed: u64) {
     }
 }
 
-/// Links all nodes into one cycle in random order: each node of a shuffled list to its successor.
+/// Links all nodes to one cycle in random order, by storing in each node the index of its
+/// successor.
 fn lay_cycle(memory: &[AtomicU64], node: usize, seed: u64) {
     let order = cycle(memory.len() / node, seed);
     for (here, next) in order.iter().zip(order.iter().cycle().skip(1)) {
@@ -26,11 +27,10 @@ fn lay_cycle(memory: &[AtomicU64], node: usize, seed: u64) {
     }
 }
 
-/// Touches `memory` once as `set` describes. All arms use this function, which is never inlined, so
-/// that both arms of a difference execute the same bytes at the same address.
+/// Touches `memory` once as `set` describes. All arms call this function, which is never inlined,
+/// so that both arms of a difference execute the same code at the same address.
 ///
-/// `memory` may be a part of the set's array, or empty to touch nothing; a chase needs the whole
-/// array.
+/// `memory` may be a part of the array, or empty to touch nothing. A chase needs the whole array.
 #[inline(never)]
 pub fn walk(memory: &[AtomicU64], set: &WorkingSet) {
     if memory.is_empty() {
@@ -81,7 +81,8 @@ fn strided_read(memory: &[AtomicU64], stride: usize) {
     black_box(sum);
 }
 
-/// Follows the cycle of a chase once. The data is in the second word of each node.
+/// Follows the cycle of a chase once, and calls `touch` with the second word of each node, which is
+/// its data.
 #[inline(always)]
 pub(crate) fn chase(memory: &[AtomicU64], node: usize, touch: impl Fn(&AtomicU64)) {
     let mut at = 0;

@@ -3,10 +3,10 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Bytes;
 
-/// Size of one element: a double, as in Li, Ding and Shen 2007.
+/// Size of one element in bytes: a double, as in Li, Ding and Shen 2007.
 pub const ELEMENT_BYTES: u64 = 8;
 
-/// Access of a walk to each element.
+/// What a walk does with each element.
 #[derive(
     Clone,
     Copy,
@@ -54,11 +54,11 @@ pub enum Access {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Pattern {
-    /// Strided order, which visits every element exactly once at any stride: `for i in 0..s { for j
-    /// in (i..n).step_by(s) { touch(a[j]) } }`.
+    /// Strided order, which visits every element exactly once, whatever the stride: `for i in 0..s
+    /// { for j in (i..n).step_by(s) { touch(a[j]) } }`.
     Strided,
-    /// Pointer chase along a random cycle through nodes of one stride each, which no prefetcher can
-    /// predict.
+    /// Pointer chase along a random cycle through nodes as large as the stride. No prefetcher can
+    /// predict it.
     Chase,
 }
 
@@ -110,8 +110,8 @@ pub enum Sharing {
 pub enum Pages {
     /// The machine's base pages, which have 4 KiB on x86-64.
     Base,
-    /// Transparent huge pages, which have 2 MiB on x86-64; the walk is refused if the kernel does
-    /// not grant them.
+    /// Transparent huge pages, which have 2 MiB on x86-64. If the kernel does not grant them, the
+    /// walk is refused.
     Huge,
 }
 
@@ -120,11 +120,11 @@ pub enum Pages {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
 )]
 pub struct WorkingSet {
-    /// Size of one array in bytes; 0 means no memory.
+    /// Size of one array in bytes; 0 for no memory.
     pub size_bytes: Bytes,
-    /// Distance between consecutively touched elements, or size of a node of the chase, in bytes.
+    /// Distance between two consecutively touched elements, or size of a node of a chase, in bytes.
     pub stride_bytes: Bytes,
-    /// Access of the walk to each element.
+    /// What the walk does with each element.
     pub access: Access,
     /// Order in which the walk visits the elements.
     pub pattern: Pattern,
@@ -134,8 +134,7 @@ pub struct WorkingSet {
     pub pages: Pages,
 }
 
-/// Reason why a working set cannot be walked. In a message the text follows "cannot measure a
-/// working set: ".
+/// Why a working set cannot be walked. A message prints it after "cannot measure a working set: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitWorkingSet {
     /// The size is not a whole number of elements.
@@ -154,7 +153,7 @@ pub enum UnfitWorkingSet {
         /// Stride that was requested.
         stride: Bytes,
     },
-    /// The nodes of a chase have no room for a link next to their data, or do not fill the array.
+    /// The nodes of a chase have no room for a link beside their data, or do not fill the array.
     #[error(
         "a chase cannot have nodes of {stride} in an array of {size}; use nodes of at least 16 B that divide the array into \
          two or more, such as --stride 64B for one node a cache line"
@@ -162,13 +161,13 @@ pub enum UnfitWorkingSet {
     Chase {
         /// Size of the array.
         size: Bytes,
-        /// Size of a node that was requested.
+        /// Requested size of a node.
         stride: Bytes,
     },
 }
 
 impl WorkingSet {
-    /// The empty working set, with which a direct cost is measured.
+    /// The working set without memory, with which a direct cost is measured.
     pub const NONE: WorkingSet = WorkingSet {
         size_bytes: Bytes(0),
         stride_bytes: Bytes(ELEMENT_BYTES),
