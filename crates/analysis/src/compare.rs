@@ -81,7 +81,7 @@ impl Default for Request<'_> {
 /// Spread of costs between runs, beyond what the intervals of single runs explain.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RunSpread {
-    /// Standard deviation of a cost between runs, as a share of the cost.
+    /// Standard deviation of a cost between runs, as a share of the cost: 0.02 is 2 %.
     pub share: f64,
     /// Source of this spread between runs.
     pub origin: Origin,

@@ -52,7 +52,7 @@ struct Cost {
     /// Part of the cost that waits for memory, in nanoseconds. This part does not scale with the
     /// core clock.
     of_memory: f64,
-    /// Variance of the cost's logarithm within the run.
+    /// Variance of the cost's logarithm between the repetitions of the run.
     within: f64,
 }
 

@@ -61,7 +61,7 @@ pub use waits::{KeptWaitingFinding, WaitBehind, WaitForCpus};
 /// Findings from the record of an observation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
-    /// Length of the window in seconds.
+    /// Length of the observed window in seconds.
     pub seconds: f64,
     /// Findings for all observed tasks together, without kernel threads.
     pub all: ProcessFinding,

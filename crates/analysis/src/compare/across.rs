@@ -10,19 +10,19 @@ use super::pairs::{self, Matched, is_same};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Condition {
-    /// Mechanism that hands over the token.
+    /// The mechanism by which a task hands over the token.
     Mechanism,
-    /// Whether the tasks are processes or threads.
+    /// The kind of tasks: processes, threads or user-level contexts.
     Between,
     /// The number of tasks in the ring.
     Tasks,
-    /// The size of the working set.
+    /// The size of each task's working set.
     Size,
     /// The stride of the walk over the working set.
     Stride,
     /// The kind of access in the walk over the working set.
     Access,
-    /// The scheduling policy of the tasks.
+    /// The scheduling policy under which the tasks run.
     Policy,
     /// The CPUs on which the tasks run.
     Placement,

@@ -30,11 +30,12 @@ pub struct State<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[schemars(rename = "State")]
 pub struct Dated {
-    /// Name of the state's folder or record.
+    /// Name of the state's folder, or of its record; untrusted text that must be escaped before it
+    /// is shown.
     pub name: String,
     /// Start of the state's first record (RFC 3339, UTC).
     pub started_at: String,
-    /// Number of records of the state.
+    /// Number of measurement records of the state.
     pub records: usize,
 }
 

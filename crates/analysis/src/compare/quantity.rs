@@ -22,7 +22,7 @@ pub enum Quantity {
     Overhead,
     /// All cycles of a simulated trace divided by its instructions.
     CyclesPerInstruction,
-    /// All cycles of a simulated trace.
+    /// Number of cycles of a whole simulated trace.
     Cycles,
     /// All cycles of a simulated trace in nanoseconds, with a cycle between the design's shortest
     /// and longest one.
@@ -57,7 +57,7 @@ pub enum Quantity {
     WaitP50,
     /// 99th percentile of the waits of observed tasks for a CPU, in nanoseconds.
     WaitP99,
-    /// Time for which a quota kept control groups from running, as a share of the window.
+    /// Time for which CPU quotas kept control groups from running, as a share of the window.
     Throttled,
     /// Preemptions of observed tasks per second by one other program.
     Preemptions,

@@ -44,7 +44,7 @@ impl Subject {
         }
     }
 
-    /// Whether the subject is a kernel function.
+    /// Whether the subject is a kernel function, or a function's misses in one level.
     pub(super) fn is_of_a_function(&self) -> bool {
         matches!(self, Subject::Simulated(place) if place.part.is_of_a_function())
     }

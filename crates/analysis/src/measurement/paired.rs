@@ -60,7 +60,7 @@ impl Cycle {
 /// Times of the two arms of a round, either without or with working set, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Level {
-    /// Time of a hand-off in the switching arm.
+    /// Time of a hand-off in the switching arm, in nanoseconds at the reference clock.
     switching: f64,
     baseline: f64,
     /// Time of a walk in the switching arm minus that in the baseline, not scaled to the reference

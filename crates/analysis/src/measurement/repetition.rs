@@ -21,11 +21,13 @@ pub(crate) struct Quantities {
     pub(crate) indirect_kernel: Vec<f64>,
     /// Part of the indirect cost by which the walk over the working set is longer after a switch.
     pub(crate) indirect_reload: Vec<f64>,
-    /// Time of a hand-off minus the baseline: t1 - t2, not divided by switches.
+    /// Time of a hand-off in the switching arm minus that in the baseline: t1 - t2, not divided by
+    /// switches.
     pub(crate) handoff: Vec<f64>,
-    /// Time of a round trip: the number of tasks times t1.
+    /// Time of a round trip: the number of tasks times t1, the time of a hand-off in the switching
+    /// arm.
     pub(crate) round_trip: Vec<f64>,
-    /// Time of a hand-off in the baseline arm: t2.
+    /// Time of a hand-off of a task to itself in the baseline arm: t2.
     pub(crate) baseline: Vec<f64>,
     /// Time of a walk over the working set in the baseline arm, without a switch.
     pub(crate) walk: Vec<f64>,

@@ -12,7 +12,7 @@ use super::{cost, known};
 pub struct CauseCost {
     /// Reason for the switches; `None` if reasons were not counted.
     pub why: Option<Why>,
-    /// Number of switches for this reason.
+    /// Number of switches with this reason.
     pub switches: u64,
     /// Direct cost of these switches in nanoseconds; `None` if the cost of a switch on the machine
     /// is unknown.

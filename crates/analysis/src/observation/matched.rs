@@ -98,11 +98,11 @@ pub struct EffectOfRange {
     pub from_ns: u32,
     /// Upper end of the range of time, in nanoseconds; null without an end.
     pub to_ns: Option<u32>,
-    /// Cost of the waits in this range.
+    /// Cost of a wait during which other tasks ran for a time in this range.
     pub effect: Effect,
 }
 
-/// Cost of the waits in one system call.
+/// Cost of the waits in one system call, from calls with and without a wait.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EffectOfCall {
     /// Name of the system call in which the thread waited.

@@ -37,7 +37,7 @@ pub struct ProcessFinding {
     pub involuntary: u64,
     /// Number of involuntary switches as a share of all switches.
     pub involuntary_share: f64,
-    /// Number of switches per second.
+    /// Number of switches per second of the window.
     pub per_second: f64,
     /// CPU time in nanoseconds; null if not counted.
     pub cpu_ns: Option<f64>,
@@ -234,9 +234,9 @@ fn group_by_label<'a>(
 /// Threads with one role in a language runtime, over all observed processes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RuntimeThreads {
-    /// Name of the runtime, such as `tokio`.
+    /// Name of the language runtime, such as `tokio`.
     pub runtime: &'static str,
-    /// Role of the threads, such as `workers`.
+    /// Role of the threads in the runtime, such as `workers`.
     pub role: &'static str,
     /// Switches of these threads, with their cost.
     #[serde(flatten)]

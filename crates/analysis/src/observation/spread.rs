@@ -18,7 +18,7 @@ pub struct Spread {
 /// Number of times in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
-    /// Number of times in the bin.
+    /// Number of times off the CPU (or of waits) in the bin.
     pub count: u64,
     /// Number of times in the bin as a share of all times of its kind.
     pub share: f64,

@@ -8,9 +8,9 @@ use crate::lists::find_or_add;
 pub struct LabelSum {
     /// Label of the tasks, such as a metric's label.
     pub label: String,
-    /// Number of voluntary switches.
+    /// Number of voluntary switches of the tasks.
     pub voluntary: u64,
-    /// Number of involuntary switches, including calls of sched_yield.
+    /// Number of involuntary switches of the tasks, including calls of sched_yield.
     pub involuntary: u64,
     /// CPU time of the tasks in nanoseconds.
     pub cpu_ns: f64,

@@ -252,7 +252,7 @@ pub struct LengthDistribution {
     #[serde(flatten, serialize_with = "group")]
     #[schemars(with = "KindAndName<'static>")]
     pub group: Group,
-    /// Number of segments in the group.
+    /// Number of segments from which the distribution was computed.
     pub segments: u64,
     /// Median segment length in instructions.
     pub median_instructions: u64,
@@ -440,7 +440,7 @@ pub enum Part {
     Data,
     /// Misses in TLBs.
     Tlb,
-    /// Stores that wait for a write buffer.
+    /// Cycles in which stores wait for a write buffer.
     WriteStalls,
 }
 
@@ -611,7 +611,7 @@ pub struct PlaceFinding {
     /// Name of the function or variable, or else file and offset. For kernel memory, a description
     /// of what the memory holds.
     pub place: String,
-    /// Source file and line of code, if known.
+    /// Source file and line of the code; `None` if unknown, and for data.
     pub line: Option<String>,
     /// Number of excess cycles of references at the place.
     pub excess_cycles: i64,
@@ -707,7 +707,7 @@ pub struct Switches {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Design")]
 pub struct DesignFinding {
-    /// Name of the design.
+    /// Name of the design, which is unique in the record.
     pub name: String,
     /// Level of detail of the simulation's result for this design.
     pub depth: DetailLevel,
@@ -786,7 +786,7 @@ pub struct DesignFinding {
     pub agarwal_why: Option<String>,
     /// Curves and costs for groups of segments: all, by class, and by cause.
     pub groups: Vec<GroupFinding>,
-    /// Findings by program name, most instructions first.
+    /// Findings for all processes of each name, most instructions first.
     pub processes: Vec<ProcessFinding>,
     /// Survivor bias of all segments, and of those after involuntary switches.
     pub survivor_bias: Vec<SurvivorBias>,
