@@ -23,9 +23,9 @@ pub struct EarlierCase {
     pub case: u32,
     /// Number of earlier runs that count. Any two of them started at least an hour apart.
     pub runs: u32,
-    /// Start of the first run (RFC 3339, UTC).
+    /// Start of the first of these runs (RFC 3339, UTC).
     pub since: String,
-    /// Start of the last run (RFC 3339, UTC).
+    /// Start of the last of these runs (RFC 3339, UTC).
     pub until: String,
     /// Mean number of repetitions of the case per run.
     pub repetitions: u32,
@@ -53,11 +53,11 @@ pub struct Spread {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum CostName {
-    /// Cost of a switch without data.
+    /// Cost of a switch without a working set.
     Direct,
     /// Cost of a switch with a working set, including the reload.
     Total,
-    /// Total cost minus direct cost.
+    /// Total cost minus direct cost: the cost of cold caches.
     Indirect,
     /// Part of the indirect cost that makes the hand-off itself longer.
     IndirectKernel,

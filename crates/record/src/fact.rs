@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[schemars(inline)]
 #[serde(untagged)]
 pub enum Fact<T> {
-    /// The value that the machine reports.
+    /// The value of the fact, as the machine reports it.
     Known(T),
     /// The fact is unknown.
     Unknown {

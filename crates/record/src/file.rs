@@ -37,11 +37,11 @@ impl LogLine for Line {
 /// A record of a measurement, read back from its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasureRecord {
-    /// The first line of the record.
+    /// First line of the record: the machine, the plan and the conditions of the run.
     pub header: Header,
-    /// Known-answer tests of clocks and counters.
+    /// Results of the known-answer tests of clocks and counters.
     pub self_tests: Vec<SelfTest>,
-    /// Load latencies of the machine.
+    /// Load latencies of the machine, by memory size.
     pub latencies: Vec<Latency>,
     /// Batches that were run for counters or for single hand-offs, in order.
     pub samples: Vec<Sample>,
@@ -49,7 +49,7 @@ pub struct MeasureRecord {
     pub cycles: Vec<Cycles>,
     /// Reports of language runtimes, one for each repetition.
     pub runtime_runs: Vec<RuntimeRun>,
-    /// Repetitions that could not be run.
+    /// Cases and repetitions that could not be run, with the reasons.
     pub refusals: Vec<Refusal>,
     /// Last line of the record; `None` if the run was killed.
     pub end: Option<End>,

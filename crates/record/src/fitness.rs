@@ -16,7 +16,7 @@ pub enum Severity {
     Fit,
     /// Measurements are possible, but their results need a caveat.
     Caveat,
-    /// The machine cannot be measured in its present state.
+    /// Measurements are not possible in the present state of the machine.
     Unfit,
 }
 
@@ -40,7 +40,7 @@ pub struct Check {
 /// The doctor's report: all checks of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Fitness {
-    /// Name and version of this JSON format.
+    /// Name and version of this JSON format, [`DOCTOR_SCHEMA`].
     pub schema: String,
     /// Highest severity of all checks.
     pub verdict: Severity,

@@ -18,7 +18,7 @@ pub struct ClockFacts {
     /// Name of the clock: `tsc` (x86-64), `cntvct` (arm64) or `monotonic-raw`
     /// (CLOCK_MONOTONIC_RAW).
     pub source: String,
-    /// Reason why this clock was chosen.
+    /// Reason why the run uses this clock.
     pub reason: String,
     /// Ticks per second, calibrated against CLOCK_MONOTONIC_RAW before the run.
     pub ticks_per_second: TickRate,
@@ -30,7 +30,7 @@ pub struct ClockFacts {
 /// multiplications.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CoreClock {
-    /// Number of multiplications in the chain.
+    /// Number of dependent multiplications in the chain.
     pub chain_length: u32,
     /// Latency of one multiplication in core cycles; `None` if unknown for this core. Then no cost
     /// is given in cycles.
@@ -96,7 +96,7 @@ impl CoreClock {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ControlOutcome {
-    /// The control was in force for every arm.
+    /// The control was in force for every arm of the run.
     Applied,
     /// A flag disabled the control.
     TurnedOff,
@@ -146,7 +146,7 @@ pub struct Header {
     pub core_clock: CoreClock,
     /// Controls of the environment and their outcomes.
     pub controls: Vec<Control>,
-    /// Language runtimes whose tasks are measured.
+    /// Language runtimes whose tasks are measured, with their versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runtimes: Vec<RuntimeFacts>,
     /// Spread of costs between earlier runs; `None` if the user named no earlier records.
@@ -214,7 +214,7 @@ pub enum SelfTestOutcome {
 /// A known-answer test of one clock or counter.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SelfTest {
-    /// Name of the clock or counter.
+    /// Name of the clock or counter that was tested.
     pub instrument: String,
     /// Workload whose correct reading is known.
     pub known_answer: String,
@@ -225,7 +225,7 @@ pub struct SelfTest {
 /// A case, or one repetition of a case, that could not be run, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Index of the refused case in the plan.
+    /// Index in the plan of the case that could not be run.
     pub case: u32,
     /// Number of the repetition that could not be run.
     pub repetition: u32,
@@ -239,7 +239,7 @@ pub struct Refusal {
 pub enum EndReason {
     /// Every case reached its precision, or used up its share of the budget.
     Complete,
-    /// A signal asked the run to stop.
+    /// A signal ended the run before every case was complete.
     Interrupted,
 }
 

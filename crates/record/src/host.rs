@@ -102,7 +102,7 @@ pub const LEFT_OUT: &str = "(left-out)";
 pub struct HostManifest {
     /// Host name; untrusted text that must be escaped before it is shown.
     pub hostname: String,
-    /// Kernel release and version.
+    /// Release and version of the kernel, as in uname(2).
     pub kernel: String,
     /// Name and version of the Linux distribution.
     pub distribution: Fact<String>,
@@ -113,7 +113,7 @@ pub struct HostManifest {
     /// Revision of the CPU's microcode; null if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
-    /// CPUs that are online.
+    /// CPUs that the kernel reports as online.
     pub cpus_online: Vec<CpuId>,
     /// CPUs on which the kernel lets this process run.
     pub cpus_allowed: Vec<CpuId>,
@@ -162,7 +162,7 @@ pub struct HostManifest {
     pub timer_hz: Fact<u32>,
     /// Preemption model of the kernel, such as `voluntary`, `full` or `rt`.
     pub preemption: Fact<String>,
-    /// Command line of the kernel at boot.
+    /// Command line with which the kernel was booted.
     pub kernel_command_line: Fact<String>,
     /// Interrupt load of each CPU. Empty in records of observations and simulations, which choose
     /// no CPU.

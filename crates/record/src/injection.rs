@@ -43,7 +43,7 @@ pub struct Header {
     /// Digest in hexadecimal that identifies the script of an interpreter; null without a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// Seed of the order of runs.
+    /// Seed of the random order of runs.
     pub seed: u64,
     /// Facts about the machine on which the run was made.
     pub host: HostManifest,
@@ -78,7 +78,8 @@ pub struct Plan {
     /// Whether no copy is preempted (for a service: the preempting task touches nothing), as a test
     /// of the instrument.
     pub preempts_nobody: bool,
-    /// Whether the outputs of both copies were compared.
+    /// Whether the outputs of both copies were compared, because different outputs show different
+    /// work.
     pub checks_output: bool,
     /// Environment variables that were set for the copies because they had been unset, each as
     /// `NAME=value`.
@@ -281,7 +282,7 @@ pub enum Line {
 /// The record of an injection, read back from its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// The first line of the record.
+    /// First line of the record: the machine, the plan and the subject.
     pub header: Header,
     /// Results of all runs of a command, in order.
     pub runs: Vec<Run>,

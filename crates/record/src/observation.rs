@@ -44,7 +44,7 @@ pub struct Observation {
     pub schema: String,
     /// Version of the program that wrote the record.
     pub program: String,
-    /// Start of the observation (RFC 3339).
+    /// Start of the observation (RFC 3339, UTC).
     pub started_at: String,
     /// Facts about the observed machine.
     pub host: HostManifest,
@@ -155,7 +155,7 @@ pub enum Subject {
     Processes(Vec<u32>),
     /// The processes of this control group and of the groups below.
     ControlGroup(String),
-    /// All tasks of the machine.
+    /// All tasks that run on the machine.
     Everything,
 }
 
@@ -206,7 +206,7 @@ pub struct CpuTime {
 /// waited.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Pair {
-    /// ID of the observed process.
+    /// Process ID of the observed process.
     pub process: u32,
     /// Name of the observed process; untrusted text that must be escaped before it is shown. Empty
     /// if there were too many processes.

@@ -116,7 +116,7 @@ pub struct SwitchPlan {
 pub struct Case {
     /// Mechanism that hands over the token.
     pub mechanism: Mechanism,
-    /// Kind of tasks between which the token is handed.
+    /// Kind of tasks that hand over the token: processes, threads or user-level contexts.
     pub between: Between,
     /// Number of tasks in the ring.
     pub tasks: u32,
@@ -179,7 +179,8 @@ impl Case {
         }
     }
 
-    /// Returns the working set of task number `task`.
+    /// Returns the working set of the task with number `task`, which is [`Case::away`] bytes for
+    /// tasks after the first if that is set.
     pub fn working_set_of(&self, task: usize) -> WorkingSet {
         let size_bytes = self
             .away
@@ -206,7 +207,7 @@ pub struct Plan {
     pub confidence_per_mille: u32,
     /// Time after which no further repetition begins, in nanoseconds since the start.
     pub budget_ns: Nanos,
-    /// Maximum number of repetitions of a case.
+    /// Largest number of repetitions of a case.
     pub max_repetitions: u32,
     /// Intended length of one timed batch in nanoseconds.
     pub batch_ns: Nanos,

@@ -42,7 +42,7 @@ pub const PROFILE_SCHEMA: &str = "switchcost.profile/2";
 pub enum Kind {
     /// Lines next to one that was requested shortly before, which the hardware prefetches.
     Sequential,
-    /// Lines at equal distances, requested by one instruction.
+    /// Lines at equal distances, which one instruction requests.
     Strided,
     /// Loads from arbitrary addresses, of which several are in flight at the same time.
     Gathered,
@@ -71,7 +71,7 @@ impl Kind {
 /// input of the model (docs/method/model.md).
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Profile {
-    /// Name and version of this JSON format.
+    /// Name and version of this JSON format, [`PROFILE_SCHEMA`].
     pub schema: String,
     /// Version of the program that wrote the profile.
     pub program_version: String,

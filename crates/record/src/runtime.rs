@@ -30,7 +30,7 @@ pub enum Class {
 /// A language runtime, and one kind of hand-off between its tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeCase {
-    /// Name of the runtime, such as `go`.
+    /// Short name of the runtime, such as `go`.
     pub runtime: String,
     /// Short name of the kind of hand-off, such as `channel`.
     pub handoff: String,

@@ -50,9 +50,9 @@ impl Arm {
 /// Number of switches that the kernel counted, voluntary and involuntary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelSwitches {
-    /// Number of switches at which the task blocked.
+    /// Number of switches at which a task blocked.
     pub voluntary: u64,
-    /// Number of switches at which the task was preempted or yielded.
+    /// Number of switches at which a task was preempted or yielded.
     pub involuntary: u64,
 }
 

@@ -7,7 +7,7 @@ use switchcost_units::{CpuId, Nanos};
 /// The service that was preempted, and the thread that was measured.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Service {
-    /// Process ID of the service.
+    /// Process ID of the service's process.
     pub process: u32,
     /// ID of the measured thread, the only one that was moved to the measured CPU.
     pub thread: u32,
@@ -63,7 +63,7 @@ pub struct Group {
     pub timing: u32,
     /// Start of this group in nanoseconds since the start of the first group.
     pub since_start_ns: Nanos,
-    /// Phases of the group, in order.
+    /// Results of the four phases, in the order in which they were run.
     pub phases: [Phase; 4],
 }
 

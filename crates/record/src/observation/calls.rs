@@ -26,7 +26,7 @@ pub struct TracedCalls {
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
 )]
 pub struct CallSite {
-    /// Name of the system call.
+    /// Name of the system call that is made at this site.
     pub call: String,
     /// Lower 32 bits of the address of the calling instruction.
     pub address: u32,

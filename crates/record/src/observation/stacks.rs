@@ -49,7 +49,7 @@ pub struct UserStack {
     /// Whether the task left its CPU in order to wait. Otherwise the task could have continued to
     /// run.
     pub is_wait: bool,
-    /// Number of samples with this stack.
+    /// Number of samples that have this stack.
     pub samples: u64,
     /// Number of switches that these samples represent.
     pub switches: u64,

@@ -4,7 +4,7 @@ use crate::sealed_log::{Form, ReadRecordError, read_document};
 
 impl Form for Profile {
     const FORM: &'static str = PROFILE_SCHEMA;
-    // Version 2 added the kind `chained`.
+    // Version 2 added `chained` to the kinds of access.
     const OLDER: &'static [&'static str] = &["switchcost.profile/1"];
     const WRITER: &'static str = "switchcost trace --profile";
 }

@@ -13,7 +13,7 @@ pub const PRICES_SCHEMA: &str = "switchcost.prices/1";
 /// Costs of a lost cache line on one machine, measured with arrays.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Prices {
-    /// Name and version of this JSON format.
+    /// Name and version of this JSON format, [`PRICES_SCHEMA`].
     pub schema: String,
     /// Version of the program that measured the costs.
     pub program_version: String,
