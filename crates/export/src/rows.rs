@@ -18,7 +18,7 @@ pub(crate) struct Row {
     pub(crate) process: Option<u32>,
 }
 
-/// Returns the name of a task, or a placeholder if the name is empty.
+/// Returns the name of a task, or `(no name)` if the name is empty.
 pub(crate) fn named(name: &str) -> &str {
     if name.is_empty() { "(no name)" } else { name }
 }
