@@ -9,9 +9,9 @@ pub struct UnrealisableDesign {
     /// Part of the design with the impossible field: `design "mogul-1a"`, `level "L1D"`, `tlb
     /// "DTLB"`.
     pub place: String,
-    /// The impossible field, with its value.
+    /// Description of the impossible field and its value.
     pub problem: String,
-    /// Change that would make the design possible.
+    /// Description of a change that makes the design possible.
     pub remedy: String,
 }
 

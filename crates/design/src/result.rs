@@ -209,7 +209,7 @@ impl LevelCounts {
 pub struct HierarchyCounts {
     /// Total cycles: one per instruction, the cycles of every cache and TLB, and the write stalls.
     pub cycles: u64,
-    /// Cycles in which a store waited for a write buffer.
+    /// Number of cycles in which a store waited for a write buffer.
     pub write_stall_cycles: u64,
     /// Counters of the caches, in the design's order.
     pub levels: Vec<LevelCounts>,
@@ -221,11 +221,11 @@ pub struct HierarchyCounts {
 /// without sharing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LastLevelCounts {
-    /// Name of the design.
+    /// Name of the design whose last level is counted.
     pub design: String,
     /// Name of the last-level cache in the design.
     pub level: String,
-    /// Number of requests to the last level.
+    /// Number of requests that the last level received from the first levels.
     pub lookups: u64,
     /// Number of misses if each process has a last level of its own.
     pub alone: u64,
@@ -287,11 +287,11 @@ pub struct LostLines {
     pub missed: String,
     /// Kind of reference that requested the lines.
     pub kind: Kind,
-    /// Number of lost lines.
+    /// Number of lines that were lost in this combination of levels and kind.
     pub lines: u64,
 }
 
-/// Level of detail that a result has.
+/// Level of detail of a simulation's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Depth")]
@@ -308,7 +308,7 @@ pub enum DetailLevel {
 pub struct DesignResult {
     /// The simulated design.
     pub design: Design,
-    /// Counters of the three hierarchies.
+    /// Counters of the shared, private and flushed hierarchies.
     pub hierarchies: ByView<HierarchyCounts>,
     /// Misses of each process that missed at all, in the order of process numbers. Empty in records
     /// of earlier versions.
@@ -323,7 +323,7 @@ pub struct DesignResult {
 }
 
 impl DesignResult {
-    /// Returns the level of detail of the result.
+    /// Returns whether the result has full detail or counters only.
     pub fn depth(&self) -> DetailLevel {
         if self.detail.is_some() {
             DetailLevel::Full
@@ -465,9 +465,9 @@ impl PrivateBy {
 /// One process of the trace, or one task if private hierarchies are per task ([`PrivateBy`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessFacts {
-    /// Number of the process in the trace.
+    /// Number that the trace gives to the process.
     pub process: u32,
-    /// Number of the task, if each task has a private hierarchy.
+    /// Number that the trace gives to the task; `None` unless each task has a private hierarchy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
     /// Name of the process; untrusted text that must be escaped before it is shown. Invalid UTF-8
@@ -482,7 +482,7 @@ pub struct ProcessFacts {
 /// Name of the source of a trace that is simulated during capture and is not stored.
 pub const LIVE: &str = "live";
 
-/// Facts about the simulated trace.
+/// Facts about the trace that was simulated.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceFacts {
     /// Source of the trace: a file name, `live`, or the description of a generator.
@@ -574,7 +574,7 @@ pub struct Simulation {
     pub command: Vec<String>,
     /// Machine that ran the simulation, which differs from the simulated machine.
     pub host: Option<HostManifest>,
-    /// Facts about the simulated trace.
+    /// Facts about the trace that was simulated.
     pub trace: TraceFacts,
     /// Number of instructions in an interval.
     pub interval_instructions: u64,

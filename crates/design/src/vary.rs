@@ -75,7 +75,7 @@ pub enum VaryError {
     /// A combination of values gives a design that cannot exist in hardware.
     #[error("{design}: {unrealisable}")]
     Unrealisable {
-        /// Name of the varied design.
+        /// Name of the varied design that cannot exist.
         design: String,
         /// Impossible field of the varied design.
         unrealisable: Box<UnrealisableDesign>,

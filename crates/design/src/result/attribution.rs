@@ -129,7 +129,7 @@ pub struct Eviction {
     /// Process whose line was evicted, as an index into [`crate::result::Simulation::processes`];
     /// `None` for a line of the kernel.
     pub victim: Option<u32>,
-    /// Number of evicted lines.
+    /// Number of the victim's lines that the evictor evicted.
     pub lines: u64,
 }
 
