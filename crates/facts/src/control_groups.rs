@@ -6,7 +6,7 @@ use switchcost_units::Nanos;
 
 use super::Root;
 
-/// Name of this process as a folder of /proc.
+/// Name of the folder in /proc that is this process's own.
 const OWN: &str = "self";
 
 /// Throttling of a control group's tasks by the group's limit on CPU time.

@@ -1,4 +1,4 @@
-//! Machines that consist of files, for tests: each is a temporary tree that [`Root::at`] reads.
+//! Simulated machines for tests: each is a temporary tree of files that [`Root::new`] reads.
 
 use std::sync::Arc;
 
@@ -26,7 +26,8 @@ impl Fixture {
         }
     }
 
-    /// Creates a machine well suited to measuring: four cores without SMT, one socket, CPU 3 isolated, no hypervisor, idle.
+    /// Creates a machine that is well suited to measurements: four cores without SMT, one socket,
+    /// CPU 3 isolated, no hypervisor, idle.
     pub fn workstation() -> Self {
         let fixture = FILES.iter().fold(Fixture::new(), |fixture, (path, text)| {
             fixture.file(path, text)
@@ -70,7 +71,7 @@ impl Fixture {
         Arc::clone(&self.dir)
     }
 
-    /// Returns the tree as a root of the kernel's files.
+    /// Returns the machine as a root directory of the kernel's files.
     pub fn root(&self) -> Root {
         Root::new(self.dir.path())
     }

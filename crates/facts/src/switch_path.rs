@@ -10,7 +10,7 @@ use super::{Root, control_groups, ftrace, observers, settings, status};
 pub struct Answers {
     /// Whether the kernel can extend time slices (rseq).
     pub slice_extension: Fact<bool>,
-    /// The nice value of this program.
+    /// Nice value of this program.
     pub nice: Fact<i32>,
     /// Time slice of this program in nanoseconds.
     pub slice_ns: Fact<u64>,
