@@ -1,8 +1,9 @@
 //! Internal to switchcost: physical quantities as types, so that nanoseconds cannot be added to bytes.
 //!
-//! The input is integers from clocks, files and flags; the output is the same integers with their
-//! unit. No I/O, no floats, which begin in `analysis`. [`Bytes`] and [`Nanos`] also parse and print
-//! the notation of flags.
+//! The input is integers from clocks, files and flags. The output is the same integers with their
+//! unit. This crate does no I/O. All values are integers; floating-point numbers occur only where
+//! [`Nanos`] is parsed or printed. [`Bytes`] and [`Nanos`] also parse and print the notation of
+//! flags.
 
 mod bytes;
 mod cpu;

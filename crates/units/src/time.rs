@@ -26,17 +26,17 @@ use serde::{Deserialize, Serialize};
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// Returns a time of `n` microseconds.
+    /// Returns a span of `n` microseconds.
     pub const fn micros(n: u64) -> Self {
         Nanos(n * 1_000)
     }
 
-    /// Returns a time of `n` milliseconds.
+    /// Returns a span of `n` milliseconds.
     pub const fn millis(n: u64) -> Self {
         Nanos(n * 1_000_000)
     }
 
-    /// Returns a time of `n` seconds.
+    /// Returns a span of `n` seconds.
     pub const fn seconds(n: u64) -> Self {
         Nanos(n * 1_000_000_000)
     }
