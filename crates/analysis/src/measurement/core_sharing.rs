@@ -15,7 +15,9 @@ const LEAST_SHARE: f64 = 0.05;
 /// Facts about core sharing from one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreSharing {
-    /// Least ratio of the time of the additions to that of the multiplications, in thousandths.
+    /// Least sharing ratio in the run, in thousandths. The sharing ratio is the time of the probe's
+    /// independent additions divided by the time of its dependent multiplications; a busy hardware
+    /// thread on the same core increases the ratio.
     pub least_per_mille: u32,
     /// Cost of core sharing for each case. Empty if the core was never shared, or always.
     pub shared_costs: Vec<SharedCost>,

@@ -86,7 +86,7 @@ pub enum FlagName {
     Disturbed,
     /// The costs are those of hand-offs between CPUs, not of switches.
     HandoffAcrossCpus,
-    /// The mean without trimming differs much from the cost.
+    /// The mean over all rounds differs much from the cost, which is a trimmed mean.
     HeavyTail,
     /// A part of the trace is missing.
     Incomplete,

@@ -151,8 +151,8 @@ fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     (squares > 0.0).then(|| products / squares)
 }
 
-/// Returns, for each repetition that has enough of them, the rounds of the chosen kind in which no
-/// other task ran.
+/// Returns the rounds of the chosen kind in which no other task ran, one list for each repetition
+/// with enough such rounds.
 fn cycles_by_repetition(
     case: &Case,
     windows: &[&Cycles],
@@ -194,8 +194,8 @@ pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> 
     (steady > 0.0).then(|| unshared / steady)
 }
 
-/// Returns the mean time of the additions over that of the multiplications, in rounds on a shared
-/// core; `None` if there are none.
+/// Returns the mean sharing ratio (time of the probe's additions divided by time of its
+/// multiplications) of rounds on a shared core; `None` if there are none.
 pub(crate) fn shared_ratio(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
     let cycles = windows.iter().flat_map(|window| cycles_of(window));
     let shared = cycles.filter(|batches| speed.sharing(batches) == Sharing::Shared);

@@ -46,13 +46,14 @@ pub(crate) struct Speed {
     /// Median time of the multiplication chain over all moments, in ticks. All costs are scaled to
     /// the core clock of this median, the reference clock.
     reference_chain: f64,
-    /// Least ratio of the additions' time to the multiplications' time over all moments.
+    /// Least sharing ratio over all moments: the time of the probe's additions divided by the time
+    /// of its multiplications.
     least_ratio: f64,
     usual_ratio: f64,
     /// Number of moments from which the ratios were computed.
     moments: usize,
-    /// Largest ratio of the additions' time to the multiplications' time at which the core counts
-    /// as unshared.
+    /// Largest sharing ratio (time of the probe's additions divided by time of its multiplications)
+    /// at which the core counts as unshared.
     unshared_below: f64,
     /// Number of core cycles of the multiplication chain; `None` if unknown.
     chain_cycles: Option<f64>,
@@ -132,8 +133,8 @@ impl Speed {
         self.fastest_hertz
     }
 
-    /// Returns the least ratio of the additions' time to the multiplications' time; `None` if there
-    /// are too few moments for a reliable value.
+    /// Returns the least sharing ratio (time of the probe's additions divided by time of its
+    /// multiplications); `None` if there are too few moments for a reliable value.
     pub(crate) fn least_ratio(&self) -> Option<f64> {
         (self.moments >= MOMENTS_TO_KNOW).then_some(self.least_ratio)
     }
@@ -157,8 +158,8 @@ impl Speed {
         }
     }
 
-    /// Returns the time of the additions over the time of the multiplications, summed over these
-    /// batches.
+    /// Returns the sharing ratio of these batches together: the time of the probes' additions
+    /// divided by the time of their multiplications.
     pub(crate) fn ratio(&self, batches: &[Batch]) -> f64 {
         let sum = |ticks: fn(&Batch) -> (Ticks, Ticks)| {
             let both = |(before, after): (Ticks, Ticks)| {
@@ -225,8 +226,8 @@ fn signed(ticks: Ticks) -> f64 {
     ticks.0 as i64 as f64
 }
 
-/// Returns the mean time of the multiplications and of the additions for each moment of a window,
-/// in ticks, without the time of clock readings.
+/// Returns the mean time of the probe's multiplications and of its additions for each moment of a
+/// window, in ticks, without the time of clock readings.
 fn moments(batches: &Batches, overhead: f64) -> Vec<(f64, f64)> {
     let mean =
         |ticks: &[Ticks]| trimmed_mean(ticks.iter().map(|ticks| net(*ticks, overhead)).collect());

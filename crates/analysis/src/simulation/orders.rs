@@ -14,7 +14,7 @@ pub struct OrderFinding {
     pub design: String,
     /// Name of the order of time slices (schedule).
     pub order: String,
-    /// Quantum in instructions; `None` if the order has none.
+    /// Quantum in instructions; `None` if the schedule has no quantum.
     pub quantum_instructions: Option<u64>,
     /// Shortest and longest duration of a cycle in nanoseconds; `None` if the design has none.
     pub cycle_ns: Option<[f64; 2]>,

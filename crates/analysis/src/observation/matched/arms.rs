@@ -171,7 +171,7 @@ fn go_on(calls: &Calls<'_>, run: &mut Run) -> bool {
     next.is_some()
 }
 
-/// Returns a hash of the path so far and the number `more`.
+/// Returns a hash of the path (sequence of call sites) so far and the number `more`.
 pub(super) fn mixed(path: u64, more: u32) -> u64 {
     let mut mixed = (path ^ u64::from(more).wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -10,9 +10,10 @@ use super::Interval;
 use super::blocks::Blocks;
 use crate::statistics::quantiles::student;
 
-/// Least number of controls with the same path.
+/// Least number of controls on a path. Calls with a switch on a path with fewer controls are not
+/// compared.
 const LEAST_CONTROLS: usize = 5;
-/// Share of the largest values that are trimmed, per arm and path.
+/// Share of values that is trimmed, per arm and path: the largest ones.
 const CUT: f64 = 0.01;
 
 /// Cost of a switch in the code after it, compared with controls.
@@ -136,9 +137,10 @@ fn half_width(without: &[f64], blocks: &Blocks) -> Option<f64> {
     blocks.lengths().filter_map(of_length).reduce(f64::max)
 }
 
-/// Paths that have enough calls of both arms.
+/// Paths (sequences of call sites) that have enough calls of both arms for a comparison.
 struct Keys {
-    /// For each path, the indices of the controls and of the calls with a switch.
+    /// For each path (sequence of call sites), the indices of the controls and of the calls with a
+    /// switch.
     arms: Vec<[Vec<usize>; 2]>,
     treated: usize,
     controls: usize,
@@ -236,7 +238,7 @@ impl Cell {
     }
 }
 
-/// Sums of values per block, path and arm.
+/// Numbers and sums of values for each block of time, path and arm.
 struct Sums<'a> {
     keys: usize,
     blocks: &'a Blocks,
@@ -307,8 +309,8 @@ impl Sums<'_> {
     }
 
     /// Removes the largest values of each arm and path from the sums, among the blocks for which
-    /// `is_in` is true. Of the last value only a fraction may be removed, so that the trimmed share
-    /// is the same in both arms.
+    /// `is_in` is true. Of the last removed value only a fraction may be removed, so that the
+    /// trimmed share is the same in both arms.
     fn drop_largest(&self, is_in: &dyn Fn(usize) -> bool) -> Vec<[Cell; 2]> {
         let mut cells = self.cells.clone();
         for arm in &self.arms {
