@@ -92,9 +92,11 @@ pub struct Batch {
     pub handoff_ticks: Ticks,
     /// Total time of the batch's walks over the working set, in ticks.
     pub walk_ticks: Ticks,
-    /// Time of the chain of multiplications before and after the batch, in ticks.
+    /// Time of the probe's dependent multiplications before and after the batch, in ticks. This
+    /// time shows the rate of the core's clock.
     pub chain_ticks: (Ticks, Ticks),
-    /// Time of the additions before and after the batch, in ticks.
+    /// Time of the probe's independent additions before and after the batch, in ticks. This time
+    /// shows whether the core is shared.
     pub addition_ticks: (Ticks, Ticks),
     /// Number of core cycles from the probe before the batch to the probe after the batch, and the
     /// ticks between these probes; `None` if not counted.

@@ -40,8 +40,8 @@ pub struct CoreClock {
     pub additions: u32,
     /// Ticks that reading the clock adds to the time of a probe.
     pub overhead_ticks: Ticks,
-    /// Time of the additions over the time of the multiplications on an unshared core of this kind,
-    /// in thousandths; `None` if unknown.
+    /// Sharing ratio of an unshared core of this kind, in thousandths: the time of the probe's
+    /// additions divided by the time of its multiplications. `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unshared_per_mille: Option<u32>,
     /// Name of the perf counter of core cycles; `None` if no counter passed its known-answer test.
@@ -57,26 +57,26 @@ pub struct CoreClock {
 /// both with and without sharing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SharedCost {
-    /// Time of the additions over the time of the multiplications while the core was shared, in
-    /// thousandths.
+    /// Sharing ratio while the core was shared, in thousandths: the time of the probe's additions
+    /// divided by the time of its multiplications.
     pub ratio_per_mille: u32,
     /// Cost of the case on the shared core over its cost on the unshared core, in thousandths.
     pub cost_per_mille: u32,
 }
 
-/// Largest ratio of the additions' time to the least such time in the run, at which a core counts
-/// as unshared. With a busy hardware thread on the same core, the ratio is 1.15 or more.
+/// Largest sharing ratio of an unshared core, as a multiple of the least sharing ratio in the run.
+/// With a busy hardware thread on the same core, the multiple is 1.15 or more.
 const UNSHARED_WITHIN: f64 = 1.06;
 
-/// Largest ratio of a probe's value to the known value of an unshared core at which a core counts
-/// as unshared. The limit allows for the beginning and the end of a probe.
+/// Largest sharing ratio of an unshared core, as a multiple of the known ratio of such cores. The
+/// limit allows for the beginning and the end of a probe.
 const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
 
 impl CoreClock {
-    /// Returns the limit below which a probe's ratio (time of the additions over time of the
-    /// multiplications) counts as unshared. `least_seen` is the least ratio in the run. The known
-    /// ratio of this kind of core also limits the result, because a core that is shared throughout
-    /// a run never shows its unshared ratio.
+    /// Returns the largest sharing ratio (time of the probe's additions divided by time of its
+    /// multiplications) at which the core counts as unshared. `least_seen` is the least sharing
+    /// ratio in the run. The known ratio of this kind of core also limits the result, because a
+    /// core that is shared throughout a run never shows its unshared ratio.
     pub fn unshared_below(&self, least_seen: f64) -> f64 {
         let known = self
             .unshared_per_mille

@@ -222,8 +222,9 @@ pub struct TwinRun {
     /// CPU time of the copy and all its children in nanoseconds, as the kernel reports it when the
     /// copy ends.
     pub cpu_ns: Nanos,
-    /// Time of a chain of multiplications on the core during the copy's time slices, as a harmonic
-    /// mean over time, in picoseconds.
+    /// Time of a fixed chain of multiplications on the core during the copy's time slices, as a
+    /// harmonic mean over time, in picoseconds. This time is inversely proportional to the rate of
+    /// the core's clock.
     pub chain_ps: u64,
     /// Number of time slices of the copy.
     pub turns: u64,

@@ -88,8 +88,9 @@ pub struct Phase {
     pub wall_ns: Nanos,
     /// CPU time of the measured thread in nanoseconds.
     pub cpu_ns: Nanos,
-    /// Time of a chain of multiplications on the core, as a harmonic mean over the thread's CPU
-    /// time, in picoseconds.
+    /// Time of a fixed chain of multiplications on the core, as a harmonic mean over the thread's
+    /// CPU time, in picoseconds. This time is inversely proportional to the rate of the core's
+    /// clock.
     pub chain_ps: u64,
     /// Number of units of work that were counted in the phase.
     pub work: u64,
