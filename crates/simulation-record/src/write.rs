@@ -108,7 +108,7 @@ impl SimulationWriter {
     }
 
     /// Writes the file as [`finish`](Self::finish) does. If the file cannot be written, the error
-    /// contains the intervals.
+    /// contains the intervals, if they are still available.
     pub fn finish_or_return(self, head: &Simulation) -> Result<(), Unwritten> {
         self.largest.check(head)?;
         let SimulationWriter {
