@@ -87,8 +87,8 @@ fn missing_verdicts(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// Returns a sentence on the numbers of a simulation without a verdict. The reason given is that of
-/// the cost of a switch.
+/// Returns a sentence on the numbers of a simulation without a verdict, with the reason why the
+/// cost of a switch has no verdict.
 fn missing_of_simulation(reasons: &[(&str, Vec<&Pair>)]) -> String {
     let all: usize = reasons.iter().map(|(_, pairs)| pairs.len()).sum();
     let mut designs: Vec<String> = Vec::new();
@@ -145,8 +145,8 @@ fn verdict(pairs: &[&Pair]) -> &'static str {
     }
 }
 
-/// Returns true if a row of a simulation repeats other rows: its ratio is that of the CPI, or 1
-/// without a verdict.
+/// Returns true if a row of a simulation repeats other rows: the row's ratio equals the ratio of
+/// the CPI, or is 1 without a verdict.
 fn is_repetition(pair: &Pair) -> bool {
     let (Subject::Simulated(place), Outcome::NotJudged { ratio, .. }) =
         (&pair.subject, &pair.outcome)

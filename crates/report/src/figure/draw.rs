@@ -315,8 +315,6 @@ impl Plane {
         }
     }
 
-    // --- points -------------------------------------------------------------------------------------------------------
-
     fn points(&self, chart: &Chart, series: &[Series]) -> Markup {
         let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
         let is_bars = |series: &&&Series| series.look == Look::Bars;
@@ -548,8 +546,6 @@ impl Plane {
             }
         }
     }
-
-    // --- marks --------------------------------------------------------------------------------------------------------
 
     fn marks(&self, chart: &Chart) -> Markup {
         let mut marks: Vec<(f64, &super::Mark)> = chart

@@ -7,7 +7,7 @@ use super::row::{add_star_legend, bound, complete, estimate, has_numbers, marked
 use crate::quantity::{centre, time, with_interval};
 use crate::{Entry, Grid, Page};
 
-/// Adds the table of results with a working set, except those of reloads.
+/// Adds the table of results with a working set, without results of reloads.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let is_compared = |case: &Case| {
         !case.working_set.is_empty() && case.away.is_none() && case.mechanism.hands_over()
@@ -41,8 +41,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_star_legend(page, rows.into_iter());
 }
 
-/// Creates a table with a row for each result. The conditions of the tasks stand before the size,
-/// those of the traversal after it.
+/// Creates a table with a row for each result. The columns are the conditions of the tasks, the
+/// size, and the conditions of the traversal.
 fn grid(
     findings: &[&CaseFinding],
     before: &[Condition],

@@ -39,7 +39,7 @@ fn list_notes(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// Returns the notes that a reader of the costs needs on a screen, without those that the answer
+/// Returns the notes that a reader of the costs needs on a screen, without notes that the answer
 /// and the table of costs already contain.
 pub(super) fn short_notes(findings: &Findings) -> Vec<String> {
     let unnamed = |flag: &Flag| flag.detail.clone();

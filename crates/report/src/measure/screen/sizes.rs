@@ -74,7 +74,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     }
 }
 
-/// Formats the conditions that all results share, except default ones; empty if there are none.
+/// Formats the conditions that all results share, without default conditions; empty if there are
+/// none.
 fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
     let case = &members[0].case;
     let usual = Case {

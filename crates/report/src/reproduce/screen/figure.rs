@@ -66,8 +66,8 @@ fn series(chart: &Chart) -> Vec<&Series> {
     shown
 }
 
-/// Selects the positions for the rows: those of published values, and evenly spaced ones of the
-/// values found here.
+/// Selects the positions for the rows: the positions of published values, and evenly spaced
+/// positions of the values found here.
 fn rows(shown: &[&Series]) -> Vec<f64> {
     let of = |style| {
         let series = shown.iter().filter(move |series| series.style == style);
