@@ -388,8 +388,8 @@ fn convert_to_microseconds(term: Term) -> Found {
     Found::new(vec![term], "")
 }
 
-/// Returns the ratio of the switches that perf counted to those that the kernel counted over the
-/// whole lives of the same processes.
+/// Returns the ratio of two counts of switches of the same processes: by perf, and by the kernel
+/// over the whole lives of the processes.
 fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     let seen = perf::Counts::read(records.text(OBSERVED)?).count("context-switches")?;
     let (record, _) = records.measured(OBSERVED)?;

@@ -29,7 +29,7 @@ pub enum Paper {
     Blog,
     /// Mogul and Borg 1990.
     Mogul1990,
-    /// The matrix of lmbench.
+    /// lmbench's matrix of context switches.
     Lmbench,
     /// The papers' conclusions, tested on current machines.
     Today,

@@ -138,7 +138,7 @@ pub(crate) fn quantities() -> Quantities {
     .concat()
 }
 
-/// Returns the results of a step with the given mechanism, without those between threads.
+/// Returns the results of a step with the given mechanism, without switches between threads.
 fn results<'a>(
     records: &'a Records,
     step: &str,

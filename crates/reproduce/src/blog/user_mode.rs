@@ -8,8 +8,8 @@ use switchcost_record::MeasureRecord;
 
 use crate::claims::Term;
 
-/// Timer frequency in Hz that is assumed if the kernel does not report its own: that of Debian's
-/// kernels.
+/// Timer frequency of Debian's kernels in Hz, which is assumed if the kernel does not report its
+/// own.
 const USUAL_HZ: u32 = 250;
 /// Quantile of Student's t for a 90 % interval with many degrees of freedom.
 const T90: f64 = 1.645;

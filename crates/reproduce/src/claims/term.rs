@@ -120,8 +120,8 @@ pub(crate) fn exact(name: impl Into<String>, value: f64) -> Term {
     Term::new(name, value, value, value)
 }
 
-/// Creates a number that depends on free parameters. Its value is that for the usual parameters,
-/// its interval the range over all parameters.
+/// Creates a number that depends on free parameters: the value for the usual parameters, with the
+/// range over all parameters as interval.
 pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Item = f64>) -> Term {
     let (low, high) = all.fold((usual, usual), |(low, high), one| {
         (low.min(one), high.max(one))

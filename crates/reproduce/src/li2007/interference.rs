@@ -72,8 +72,8 @@ fn share_of_others(record: &MeasureRecord) -> f64 {
     1.0 - sum(|evidence| evidence.task_cpu_ns.0) / sum(|evidence| evidence.wall_ns.0)
 }
 
-/// Returns the ratio of the time that other tasks had, as a share of all time, in setting `after`
-/// to that in setting `before`.
+/// Returns the ratio of two shares of all time that other tasks had: the share in setting `after`,
+/// over the share in setting `before`.
 fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Result<Found, String> {
     let of = |place: usize, number: usize| {
         records
@@ -182,8 +182,8 @@ fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     ))
 }
 
-/// Returns the ratio of the relative variation of the runs in setting `after` to that in setting
-/// `before`.
+/// Returns the ratio of the relative variation of the runs in setting `after` to the relative
+/// variation in setting `before`.
 fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
     let found = run_interval(blocks, |blocks| {
         finite(spread(blocks, after) - spread(blocks, before))

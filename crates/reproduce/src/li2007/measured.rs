@@ -501,8 +501,8 @@ fn rise(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the ratio of the cost of each array size to that of the next smaller one, from half of
-/// the last-level cache to its full size, for the claim on region 2.
+/// Returns the ratio of the cost at each array size to the cost at the next smaller size, from half
+/// of the last-level cache to its full size, for the claim on region 2.
 fn grows(records: &Records) -> Result<Found, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let mut points = rmw(records)?;
@@ -516,7 +516,7 @@ fn grows(records: &Records) -> Result<Found, String> {
     Ok(Found::new(steps_up(&points), ""))
 }
 
-/// Returns the ratio of the cost of each array size to that of the next smaller one.
+/// Returns the ratio of the cost at each array size to the cost at the next smaller size.
 fn steps_up(points: &[Point]) -> Vec<Term> {
     let step = |pair: &[Point]| {
         over(
@@ -552,8 +552,8 @@ fn indirect_range(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the ratios of the cost of writes and of read-modify-writes to that of reads, at the size
-/// of the last-level cache.
+/// Returns the ratios of the cost of writes and of read-modify-writes to the cost of reads, at the
+/// size of the last-level cache.
 fn split(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
     let [read, write, rmw] = ACCESSES.map(|access| clear(points_of_one_run(findings, access, 8)));
@@ -585,8 +585,8 @@ fn beyond(records: &Records) -> Result<Points, String> {
     }
 }
 
-/// Returns the ratio of the cost of each array size to that of the next smaller one, for region 3
-/// (from the size of the last-level cache on).
+/// Returns the ratio of the cost at each array size to the cost at the next smaller size, for
+/// region 3 (from the size of the last-level cache on).
 fn uneven(records: &Records) -> Result<Found, String> {
     Ok(Found::new(steps_up(&beyond(records)?), ""))
 }
@@ -704,7 +704,8 @@ fn strided(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![term], note))
 }
 
-/// Returns the ratio of the cost at a stride of 128 B to that at 8 B, for the smallest array size.
+/// Returns the ratio of the cost at a stride of 128 B to the cost at 8 B, for the smallest array
+/// size.
 fn small_by_stride(records: &Records) -> Result<Found, String> {
     let (all, sizes) = points_by_stride(records, &[8, 128])?;
     let [near, far] = [0, 1].map(|place| mean_of(&all[place], &sizes[..1]));

@@ -147,8 +147,8 @@ fn user(records: &Records) -> Result<Vec<(u64, Estimate)>, String> {
     curve(records, USER, Mechanism::Ucontext)
 }
 
-/// Returns the ratios of the cost near the first-level cache's size to those at the next smaller
-/// and the next larger array size.
+/// Returns two ratios: the cost near the first-level cache's size over the costs at the next
+/// smaller and at the next larger array size.
 fn peak(records: &Records) -> Result<Found, String> {
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
     let curve = kernel(records)?;

@@ -258,7 +258,8 @@ fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
     ))
 }
 
-/// Returns the mean difference in misses in the kernel, minus that at user level.
+/// Returns the mean difference in misses per hand-off between two tasks and one for switches by the
+/// kernel, minus the mean difference for switches at user level.
 fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Result<f64, String> {
     let [kernel, user] = LAYERS.map(|layer| {
         mean_gap(

@@ -91,8 +91,8 @@ fn over_disks(records: &Records, name: &str, of: fn(&DesignFinding) -> Option<f6
     ))
 }
 
-/// Returns the ratio of the private CPI after page faults to that after involuntary switches, in
-/// the first tenth of the curve, for all disks.
+/// Returns the ratio of the private CPI after page faults to the private CPI after involuntary
+/// switches, in the first tenth of the curve, for all disks.
 pub(super) fn fault_outcome(records: &Records) -> Outcome {
     over_disks(
         records,

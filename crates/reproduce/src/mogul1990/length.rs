@@ -15,7 +15,7 @@ struct ByPart {
     parts: Vec<Interval>,
 }
 
-/// Returns the value of each batch, computed from the statistic with and without the batch.
+/// Returns the jackknife pseudo-value of each batch, from the statistic with and without the batch.
 fn batches(sample: &Sample) -> Vec<f64> {
     let n = sample.without_one.len() as f64;
     sample

@@ -34,7 +34,7 @@ fn other_switches(trial: &Trial<'_>) -> u64 {
 }
 
 /// Returns the mean over trials of a share of their switches. The interval is at least as long as
-/// that of the count.
+/// the interval of the count.
 fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
     let all = trials(records, &SETS[set])?;
     let samples = samples(records, set, |trial| {
@@ -86,8 +86,8 @@ fn growth(trial: &Trial<'_>) -> Option<f64> {
     Some(cumulative(trial, &ALL, 300_000)? / cumulative(trial, &ALL, 225_000)?)
 }
 
-/// Returns the ratio of the instructions per switch to the paper's, which are those of Table 4
-/// divided by 5000 switches.
+/// Returns the ratio of the instructions per switch here to the paper's number, which is the number
+/// of instructions in Table 4 divided by 5000 switches.
 fn mean_turn(records: &Records, set: usize) -> Result<Term, String> {
     let published = super::published(SETS[set].published, "1a", |row| row.instructions_millions);
     let samples = samples(records, set, |trial| {
@@ -185,7 +185,7 @@ fn private_cpi(trial: &Trial<'_>) -> Option<f64> {
     Some(design.hierarchies.private.cycles as f64 / design.instructions as f64)
 }
 
-/// Returns the ratio of a number in one set to that in another.
+/// Returns the ratio of a number in one set to the same number in another set.
 fn between_sets(
     records: &Records,
     name: &str,
@@ -208,7 +208,8 @@ fn between_sets(
 
 type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
 
-/// Returns the ratio of a number on design `to` to that on design `from`, from the same references.
+/// Returns the ratio of a number on design `to` to the same number on design `from`, from the same
+/// references.
 fn moved(
     records: &Records,
     of: PerDesign,
@@ -243,8 +244,8 @@ fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
     Ok(Found { note, ..found })
 }
 
-/// Returns the number of one set minus that of another on each design. A ratio is not used, because
-/// a cost may be about 0.
+/// Returns a number of one set minus the same number of another set, on each design. A ratio is not
+/// used, because a cost may be about 0.
 fn more_on_designs(
     records: &Records,
     of: PerDesign,

@@ -37,8 +37,8 @@ fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name:
     ))
 }
 
-/// Returns the ratio of the cost of Client-Server in two-way caches to that in direct-mapped ones,
-/// on three designs.
+/// Returns the ratio of the cost of Client-Server in two-way caches to the cost in direct-mapped
+/// caches, on three designs.
 fn two_ways(records: &Records) -> Outcome {
     let mut all = Found::default();
     for (place, design) in ["1a", "2a", "2b"].into_iter().enumerate() {
@@ -157,8 +157,8 @@ fn first_levels_share(records: &Records) -> Outcome {
     ))
 }
 
-/// Returns the ratio of the excess cycles of Client-Server at the cut-off to those after 4,000
-/// instructions, in two-way caches.
+/// Returns the ratio of the excess cycles of Client-Server at the cut-off to the excess cycles
+/// after 4,000 instructions, in two-way caches.
 fn flat_with_two_ways(records: &Records) -> Outcome {
     let (_, findings) = records.simulated(WAYS_STEP)?;
     let design = findings.designs.get(1).ok_or("the record lacks two ways")?;

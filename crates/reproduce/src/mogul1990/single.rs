@@ -31,8 +31,8 @@ fn saved(trial: &Trial<'_>) -> Option<[f64; 2]> {
     Some([PRIVATE, SHARED].map(|place| 1.0 - large[place] / small[place]))
 }
 
-/// Returns the ratio of the share of cycles that a four times larger cache saves in shared caches
-/// to that in private ones, and the inverse ratio.
+/// Returns the ratio of two shares, and the inverse ratio: the share of cycles that a four times
+/// larger cache saves in shared caches, over the share in private caches.
 pub(super) fn saved_otherwise(records: &Records) -> Outcome {
     let of = |place: usize| samples(records, TIMESHARING, |trial| Some(saved(trial)?[place]));
     let ratios = samples(records, TIMESHARING, |trial| {
@@ -54,8 +54,8 @@ pub(super) fn saved_otherwise(records: &Records) -> Outcome {
     Ok(Found::new(terms, note))
 }
 
-/// Returns the ratio of the share of cycles that a four times larger cache saves in Timesharing to
-/// that in Compute-bound.
+/// Returns the ratio of two shares: the share of cycles that a four times larger cache saves in
+/// Timesharing, over the share in Compute-bound.
 pub(super) fn switching_needs_more(records: &Records) -> Outcome {
     let [switching, computing] = [TIMESHARING, COMPUTE]
         .map(|set| samples(records, set, |trial| Some(saved(trial)?[SHARED])));

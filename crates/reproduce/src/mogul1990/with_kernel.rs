@@ -113,8 +113,8 @@ fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, S
     })
 }
 
-/// Returns the ratio of the cost with the kernel to that of the programs alone. Both have the same
-/// segments, so the ratio is formed batch by batch.
+/// Returns the ratio of the cost with the kernel to the cost of the programs alone. Both have the
+/// same segments, so the ratio is formed batch by batch.
 fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let ratios = over(&cost(records, set, design)?, &alone, true);

@@ -45,8 +45,8 @@ fn step(kib: u64, view: View) -> String {
     format!("today-penalty-{of}-{kib}KiB")
 }
 
-/// Returns two steps for each guest that `servers` traces: one simulates all references, the other
-/// those of the programs only.
+/// Returns two steps for each guest that `servers` traces: the first simulates all references, the
+/// second only the references of the programs.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let pairs = if site.effort == Effort::Quick {
         &PAIRS_KIB[..1]

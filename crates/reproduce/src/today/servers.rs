@@ -71,7 +71,8 @@ fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<
     Ok(design.hierarchies.shared.cycles as f64 / REQUESTS as f64)
 }
 
-/// Returns the ratio of the cycles of a request through many servers to those through one.
+/// Returns the ratio of the cycles of a request through many servers to the cycles of a request
+/// through one server.
 fn dearer(records: &Records, machine: &Machine, kib: u64) -> Result<f64, String> {
     Ok(cycles(records, machine, MANY, kib)? / cycles(records, machine, ONE, kib)?)
 }

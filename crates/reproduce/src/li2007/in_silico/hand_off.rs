@@ -40,8 +40,7 @@ fn design(
         .ok_or_else(|| "the record lacks a design".to_owned())
 }
 
-/// Returns the time of a cycle in ns: that of the design, or on this machine that of the measured
-/// core clock.
+/// Returns the time of a cycle in ns: of the design, or on this machine of the measured core clock.
 fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outcome<f64> {
     match machine {
         Machine::Xeon => design

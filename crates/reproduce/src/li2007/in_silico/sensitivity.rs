@@ -66,7 +66,7 @@ fn rmw(records: &Records, setting: Setting, kib: u64) -> Result<f64, String> {
     cost(records, setting, Access::Rmw, 8, kib)
 }
 
-/// Returns the ratio of the cost with `access` to that with reads, at 512 KiB.
+/// Returns the ratio of the cost with `access` to the cost with reads, at an array size of 512 KiB.
 fn over_reading(records: &Records, setting: Setting, access: Access) -> Result<f64, String> {
     Ok(cost(records, setting, access, 8, 512)? / cost(records, setting, Access::Read, 8, 512)?)
 }

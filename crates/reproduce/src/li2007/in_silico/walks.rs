@@ -18,7 +18,7 @@ pub(super) fn bandwidth(bus: usize) -> String {
     format!("{:.2} GB/s", 128.0 / (f64::from(BUS_CYCLES[bus]) * 0.5))
 }
 
-/// Returns the cost of a switch with one bus in ns: the excess cycles of the shared hierarchy at
+/// Returns the cost in ns of a switch with one bus: the excess cycles of the shared hierarchy at
 /// the 2 GHz of the paper's machine.
 pub(super) fn cost(
     records: &Records,
