@@ -118,8 +118,8 @@ fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Removes empty records of runs that were killed before they had data. The file name has the PID,
-/// which must be that of an ended process.
+/// Removes empty records of runs that were killed before they had data. A record is removed only if
+/// the process whose PID is in the file name has ended.
 fn sweep(folder: &Path) {
     let Ok(folder) = HeldPath::found_folder(folder) else {
         return;

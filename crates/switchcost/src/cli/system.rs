@@ -115,7 +115,7 @@ pub(crate) fn allow_once(argument: Arg) -> Arg {
     argument.action(ArgAction::Set)
 }
 
-/// Replaces the default of `--mips` in the help by that of `workload`.
+/// Replaces the default of `--mips` in the help by the default of `workload`.
 pub(crate) fn show_workload_default(mips: Arg) -> Arg {
     const FIRST: &str = "Millions of instructions per second of guest time [default: 15.6]";
     mips.help(FIRST).long_help(format!(

@@ -12,7 +12,7 @@ use switchcost_workload::{Access, Pattern};
 use super::system::{GuestArguments, SystemArguments, allow_once};
 use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, exclude_page, first_paragraph};
 
-/// Default quantum in instructions: that of Mogul and Borg 1990.
+/// Default quantum in instructions: the quantum of Mogul and Borg 1990.
 pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
 
 /// Default seed of the random lengths of scheduled time slices.

@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     traced.map(|()| failed.unwrap_or(exit))
 }
 
-/// Observes, and returns the observation. The exit code is that of a failed command; `None` if no
+/// Observes, and returns the observation with the exit code of a failed command; `None` if no
 /// command failed.
 fn observe(
     arguments: &ObserveArguments,

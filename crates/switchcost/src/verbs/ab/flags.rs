@@ -27,7 +27,7 @@ const PRESETS: [&str; 3] = ["quick", "full", "lmbench"];
 /// Flags that the runs may not have, because `ab` sets their outputs itself.
 const NOT_FOR_RUNS: [&str; 6] = ["record", "history", "prices", "format", "output", "details"];
 
-/// Total time, and the least number of runs of each side.
+/// Total time of an A/B test, and the least number of runs of each side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
     pub(super) budget: Nanos,

@@ -9,7 +9,7 @@ use crate::claims::Claims;
 use crate::cli::measure::{MeasureArguments, PlacementFlag, VectorStateFlag};
 use crate::exit::Failure;
 
-/// Returns the CPUs of the tasks: those named by the user, or the quietest ones that no other
+/// Returns the CPUs of the tasks: the CPUs named by the user, or the quietest CPUs that no other
 /// measurement uses.
 pub(super) fn placement(
     arguments: &MeasureArguments,

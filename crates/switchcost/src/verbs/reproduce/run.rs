@@ -41,7 +41,7 @@ pub(super) fn line(step: &Step) -> String {
 }
 
 /// Returns the command line of a step with the name of its output file. A user can run this command
-/// after those of the preceding steps.
+/// after the commands of the preceding steps.
 pub(super) fn whole_line(step: &Step) -> String {
     let file = format!("records/{}.{}", step.name, step.ending());
     format!("{} {} {file}", line(step), output_flag(step))
@@ -55,8 +55,8 @@ fn output_flag(step: &Step) -> &'static str {
     }
 }
 
-/// Returns the identity of a step's record: the step's command line, after that of the step whose
-/// trace it reads.
+/// Returns the identity of a step's record: the step's command line, after the command line of the
+/// step whose trace is read.
 fn made_by(step: &Step, steps: &[Step]) -> String {
     let trace = steps
         .iter()
@@ -176,8 +176,8 @@ impl<'a> Runner<'a> {
         Ok(path)
     }
 
-    /// Estimates the remaining time, if the remaining steps take as long on average as those so
-    /// far.
+    /// Estimates the remaining time, as if the remaining steps took as long on average as the steps
+    /// so far.
     fn time_left(&self, steps: usize) -> String {
         let (ran, time) = self.ran.get();
         if ran == 0 {

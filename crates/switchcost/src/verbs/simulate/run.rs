@@ -42,14 +42,15 @@ pub(super) struct Run {
     source: String,
     header: TraceHeader,
     is_redacted: bool,
-    /// Name and quantum (in instructions) of the order; `None` for the order of the trace itself.
+    /// Name and quantum (in instructions) of the order of the tasks; `None` for the order of the
+    /// trace itself.
     order: Option<(String, Option<u64>)>,
     /// The simulated part of the trace, and the results of its start without a warm-up; `None` for
     /// the whole trace.
     part: Option<(TracePart, Vec<PartResult>)>,
     is_user_only: bool,
     has_blocks: bool,
-    /// Miss costs named by the user; `None` for those stored for this machine.
+    /// Miss costs named by the user; `None` for the miss costs stored for this machine.
     prices: Option<Prices>,
     /// Symbols of the kernel; `None` until they are read from the end of a trace.
     symbols: Option<KernelSymbols>,
@@ -106,8 +107,9 @@ pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
     }
 }
 
-/// Returns the miss costs for designs: those named by the user for all designs, or those stored for
-/// this machine for `host` and its variants; `None` if there are none.
+/// Returns the miss costs for designs; `None` if there are none. Miss costs named by the user apply
+/// to all designs. Without them, the design `host` and its variants have the miss costs stored for
+/// this machine.
 fn prices_of(
     named: Option<Prices>,
     host: &HostManifest,
@@ -127,7 +129,7 @@ fn prices_of(
 }
 
 impl Run {
-    /// Begins a simulation. `place` is the path of the record, if it differs from that in the
+    /// Begins a simulation. `place` is the path of the record, if it differs from the path in the
     /// arguments.
     pub(super) fn begin(
         arguments: &DesignArguments,
@@ -171,7 +173,7 @@ impl Run {
         self.symbols = Some(symbols);
     }
 
-    /// Sets the name and the quantum of an order other than that of the trace.
+    /// Sets the name and the quantum of an order of tasks that differs from the order of the trace.
     pub(super) fn set_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
         Run {
             order: Some((order, quantum_instructions)),

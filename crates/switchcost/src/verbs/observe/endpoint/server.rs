@@ -90,7 +90,7 @@ impl Server {
         self.accept(now);
     }
 
-    /// Waits for events, and returns those of each connection.
+    /// Waits for events, and returns the events of each connection.
     fn wait(&self) -> Vec<PollFlags> {
         let now = Instant::now();
         let opens_at = self.opens_at();

@@ -25,8 +25,8 @@ pub(crate) struct LiveGuest {
 }
 
 impl LiveGuest {
-    /// Prepares a guest that stops after `switches` switches. `files` and `folder` are those that
-    /// the commands use. Time slices have `quantum_instructions` instructions.
+    /// Prepares a guest that stops after `switches` switches. `files` and `folder` are the files
+    /// and the folder that the commands use. Time slices have `quantum_instructions` instructions.
     pub(crate) fn new(
         commands: Vec<Command>,
         arguments: &GuestArguments,
