@@ -6,7 +6,7 @@ use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights};
 use super::subject::Subject;
 
-/// Mount points of tracefs: the current one, and that of kernels before 4.1.
+/// Mount points of tracefs: the current one, and the one of kernels before 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// Checks whether this process can read the kernel's tracepoints.
