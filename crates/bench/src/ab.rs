@@ -12,7 +12,7 @@ use crate::tables::PING_PONG;
 /// Number of runs of the ping-pong under each set-up.
 const PING_PONGS: usize = 5;
 
-/// Largest difference between the ratio by `ab` and that by the ping-pong.
+/// Largest difference between the ratio by `ab` and the ratio by the ping-pong.
 const WITHIN: f64 = 0.03;
 const OF_TEN: usize = 9;
 

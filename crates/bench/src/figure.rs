@@ -62,7 +62,8 @@ enum Beside {
     Over(String),
     /// The difference from the same quantity of another command.
     Less(String),
-    /// The ratio to another command, divided by the ratio of two further commands.
+    /// The ratio to the quantity of the first command, divided by the ratio of the other two
+    /// commands.
     OverAsWell([String; 3]),
 }
 
@@ -144,14 +145,14 @@ impl Figure {
         Figure { unit, ..self }
     }
 
-    /// Divides the quantity by that of another command.
+    /// Divides the quantity by the same quantity of another command.
     pub(crate) fn over(self, other: impl Into<String>) -> Figure {
         let beside = Beside::Over(other.into());
         Figure { beside, ..self }
     }
 
-    /// Divides the quantity by that of the command `other`, and by the ratio of two further
-    /// commands.
+    /// Divides the quantity by the same quantity of the command `other`, and by the ratio of two
+    /// further commands.
     pub(crate) fn over_as_well(self, other: &str, [theirs, their_other]: [&str; 2]) -> Figure {
         let beside = Beside::OverAsWell([other, theirs, their_other].map(str::to_owned));
         Figure { beside, ..self }

@@ -131,9 +131,9 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the time to reload a chase's array on a CPU, in ns: the time of a period after another
-/// process has touched its memory, minus that after a process that touched nothing. The result is
-/// the median of many alternating measurements.
+/// Returns the time to reload the array of a pointer chase on a CPU, in ns: the time of a period
+/// after another process has touched its memory, minus the time after the process touched nothing.
+/// The result is the median of many alternating measurements.
 fn own_reload(cpu: CpuId, kib: usize) -> io::Result<f64> {
     let _pinned = switchcost_host::control::pin(&[cpu])?;
     let mut other = Other::start()?;

@@ -531,8 +531,8 @@ fn handoffs(json: &Value) -> impl Iterator<Item = &Value> {
 /// Returns figures of the time that observers add to each switch of a pinned ping-pong over a pipe.
 pub(crate) fn watchers() -> Table {
     let command = |watcher: &str| {
-        // The command prints half a round trip, which perf calls an op, in ns. The observed command
-        // prints to stderr.
+        // The command prints half the time of a round trip in ns. perf calls a round trip an op. The
+        // observed command prints to stderr.
         format!(
             "{watcher} taskset -c 1 perf bench sched pipe -l 100000 2>&1 | awk '/usecs\\/op/ {{print $1 * 500}}'"
         )
