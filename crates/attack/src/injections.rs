@@ -23,8 +23,8 @@ pub(crate) struct Injections {
     injections: Vec<Injection>,
 }
 
-/// For each system call, two numbers in the sequence of a task's calls: that of the first call by
-/// the program's own code, and that of the last call in the task with the most calls.
+/// For each system call, two positions in the sequence of a task's calls: the first call by the
+/// program's own code, and the last call in the task with the most calls.
 type Calls = BTreeMap<String, (usize, usize)>;
 
 impl Injections {

@@ -82,7 +82,7 @@ impl Place {
         Condition::read(self.bystander.id())
     }
 
-    /// Empties all folders except that of the inputs.
+    /// Empties all folders except the folder of the inputs.
     pub(crate) fn clear(&self) {
         for name in EMPTIED {
             let _ = fs::remove_dir_all(self.path(name));

@@ -17,8 +17,8 @@ impl Whole {
             .map(Vec::as_slice)
     }
 
-    /// Marks the result as one whose texts are not compared with those of other runs, because lines
-    /// differ on another terminal.
+    /// Excludes the texts of the result from comparisons with other runs, because lines differ on
+    /// another terminal.
     pub(crate) fn with_other_texts(self) -> Whole {
         Whole {
             is_same_text: false,
@@ -26,8 +26,7 @@ impl Whole {
         }
     }
 
-    /// Marks the result as one whose files cannot be checked, because they are invisible after the
-    /// run.
+    /// Excludes the files of the result from checks, because the files are invisible after the run.
     pub(crate) fn hidden(self) -> Whole {
         Whole {
             is_visible: false,
