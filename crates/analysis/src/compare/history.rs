@@ -90,8 +90,8 @@ impl Step {
         self.to_before.iter().chain(&self.to_first)
     }
 
-    /// Whether the cost has verifiably risen since the state before or since the first state, with
-    /// a ratio above 1 + `share`.
+    /// Whether the cost is shown to have risen by more than `share` since the state before, or
+    /// since the first state.
     pub fn is_slower_by_more_than(&self, share: f64) -> bool {
         self.outcomes()
             .any(|outcome| outcome.is_slower_by_more_than(share))

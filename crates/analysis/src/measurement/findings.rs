@@ -64,7 +64,7 @@ impl Verdict {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum FlagName {
-    /// The indirect cost exceeds the bound of the cost of reloading everything.
+    /// The reload cost exceeds its upper bound, the cost of reloading every line.
     AboveReloadBound,
     /// The direct cost includes system calls, because the baseline makes none.
     BaselineWithoutSystemCalls,
@@ -88,7 +88,7 @@ pub enum FlagName {
     HandoffAcrossCpus,
     /// The mean over all rounds differs much from the cost, which is a trimmed mean.
     HeavyTail,
-    /// A part of the trace is missing.
+    /// Not all of the trace was simulated, for a reason other than a selected part.
     Incomplete,
     /// A signal ended the run before its plan was complete.
     Interrupted,

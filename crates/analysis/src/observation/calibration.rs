@@ -188,7 +188,7 @@ impl Core {
     fn cost(&self, result: &CaseFinding, estimate: &Estimate) -> Cost {
         let (share, ratio) = shared_fraction(result).unwrap_or((0.0, 1.0));
         let as_it_was = 1.0 + share * (ratio - 1.0);
-        // For a negative end, the factor would move the end closer to 0.
+        // For a negative upper end, the factor would lower the end.
         let high = self.slowed(estimate.high).max(estimate.high);
         Cost {
             ns: estimate.estimate * as_it_was,

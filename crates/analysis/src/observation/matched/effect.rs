@@ -37,7 +37,8 @@ pub struct Effect {
     pub blocks: usize,
 }
 
-/// One call of either arm, at one position after the start of the comparison.
+/// One system call of either arm. The position is the number of calls since the start of the
+/// comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
     pub(super) key: u64,
