@@ -120,7 +120,7 @@ pub struct Program {
 /// Mean and percentiles of the number of lines used within a time, over switch points.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Spread {
-    /// Mean number of lines over all switch points.
+    /// Mean number of lines used within a time, over all switch points.
     pub mean: f64,
     /// 10th percentile of the number of lines over switch points that are far enough apart, with a
     /// resolution of 4 %.
