@@ -69,7 +69,7 @@ pub enum VaryError {
     /// The axes give more than 4096 designs.
     #[error("{found} designs are too many (at most {MOST_DESIGNS}); give fewer values")]
     TooMany {
-        /// Number of values of each axis, joined by a multiplication sign, as text.
+        /// Number of values of each axis, joined by ` x `.
         found: String,
     },
     /// A combination of values gives a design that cannot exist in hardware.

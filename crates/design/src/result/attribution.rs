@@ -86,7 +86,8 @@ pub struct GainedCycles {
     /// Cycles saved by lines of data that another process brought in before the process first
     /// requested them.
     pub first_touches_of_data: u64,
-    /// Cycles saved because replacement, prefetchers, buffers or buses were in a different state.
+    /// Cycles saved because replacement, prefetchers, buffers or buses were in another state than
+    /// in the private hierarchy.
     pub state: u64,
 }
 
