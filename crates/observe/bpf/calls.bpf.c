@@ -15,19 +15,19 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define HAS_WOKEN 1
 
 struct call {
-    __u64 at; // its entry
+    __u64 at; // time of entry
     __u32 thread, process;
-    __u32 address; // the low half of the user's instruction pointer
+    __u32 address; // lower half of the user's instruction pointer
     __s32 result;
-    __u16 number, next;                   // of this call and of the one after it
-    __u32 in_call_ns, in_user_ns;         // on a CPU: in the call, and in the user code after it without interrupts
-    __u32 call_others_ns, user_others_ns; // others ran meanwhile
-    __u8 waits, preemptions;              // in the call
+    __u16 number, next;                   // system call numbers of this call and of the next one
+    __u32 in_call_ns, in_user_ns;         // CPU time in the call, and in the user code after it, without interrupts
+    __u32 call_others_ns, user_others_ns; // time of other tasks on the CPU during the call, and during the user code
+    __u8 waits, preemptions;              // counts during the call
     __u8 user_switches, flags;
 };
 
 struct control {
-    __u64 slice; // counts the slices; what belongs to an earlier one is forgotten
+    __u64 slice; // number of the current slice; data of earlier slices does not count
     __u64 lost;
 };
 
@@ -52,7 +52,7 @@ struct {
 
 struct cpu {
     __u64 slice;
-    __u64 busy_ns, switched; // time in tasks, and the last switch
+    __u64 busy_ns, switched; // time in tasks, and time of the last switch
     __u64 interrupts_ns, interrupted;
     __s64 depth;
 };
@@ -64,10 +64,11 @@ struct {
     __type(value, struct cpu);
 } cpus SEC(".maps");
 
-// A call and the user code after it are two phases; the sums are those of the present phase.
+// State of a thread. A call and the user code after it are two phases; the sums are those of the
+// present phase.
 struct thread {
     __u64 slice;
-    __u64 entered, left; // the kernel
+    __u64 entered, left; // when the thread last entered and left the kernel
     __u64 off_since, busy_then, off_ns, others_ns;
     __u64 interrupts_then, interrupts_ns;
     __u32 cpu, waits, preemptions, is_in_call;
@@ -138,7 +139,7 @@ static __always_inline void complete(struct thread *t, struct cpu *cpu, __u64 no
     __u64 interrupts_ns = t->interrupts_ns + cpu->interrupts_ns - t->interrupts_then;
     __s64 user_ns = now - t->left - t->off_ns - interrupts_ns;
     call->next = next;
-    // An interrupt may have occurred between the reading of the clock and that of the sum.
+    // May be negative, if an interrupt occurred between the readings of the clock and of the sum.
     call->in_user_ns = user_ns > 0 ? at_most(user_ns, ~0u) : 0;
     call->user_others_ns = at_most(t->others_ns, ~0u);
     call->user_switches = at_most(t->waits + t->preemptions, 0xff);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Counts of the CPU's hardware counters over time slices: from a switch to the next one.
+// Sums up the CPU's hardware counters over time slices, from one switch to the next.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 // without counters no code for them is loaded.
 const volatile __u8 counters = 0;
 
-// The observer's counters of each CPU, one after the other.
+// The counters that the observer has opened, CPU by CPU.
 struct {
     __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
     __uint(max_entries, CPUS * COUNTERS);
@@ -19,7 +19,7 @@ struct {
     __type(value, __u32);
 } counter_events SEC(".maps");
 
-// The array has one entry if there are no counters, like the next one.
+// State of the counters of each CPU. A single entry if there are no counters.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -36,8 +36,8 @@ struct {
     __type(value, struct counting);
 } counting SEC(".maps");
 
-// Reads a counter. A counter that counted for only a part of the time is rejected, never scaled. A
-// CPU that came online later has no counter.
+// Reads a counter. A reading that covers only a part of the time is rejected, never scaled. A CPU
+// that came online later has no counter.
 static __always_inline bool read_counter(struct counting *on, __u32 cpu, __u32 which, __u64 *count)
 {
     struct bpf_perf_event_value value = {};

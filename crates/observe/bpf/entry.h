@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// How a task entered the kernel: by which system call and with what purpose, or by another entry.
+// Determines how a task entered the kernel: by which system call and for what purpose, or in
+// another way.
 
 #pragma once
 
@@ -8,7 +9,7 @@
 #include "layout.h"
 
 // Returns the entry for a system call. A call that was interrupted and is resumed under another
-// number keeps its original number.
+// number keeps its first number.
 static __always_inline __u32 of_call(struct task *t, __u32 entry)
 {
     bool is_restart = entry == NR_RESTART || entry == (ENTRY_X32 | NR_RESTART)
@@ -61,15 +62,15 @@ static __always_inline bool is_yield(__u32 entry)
 #define FUTEX_FLAGS (128 | 256)
 #define FUTEX_WAITERS 0x80000000
 
-// Largest distance of a futex word from the caller's stack pointer at which the word belongs to the
-// caller's frames, and is hardly a lock. musl's condition variables wait on such a word, for the
-// value 2.
+// Largest distance between a futex word and the caller's stack pointer at which the word is assumed
+// to be in the caller's frames, and hardly a lock. musl's condition variables wait on such a word,
+// for the value 2.
 #define NEAR_STACK 4096
 
-// Returns the purpose of a wait in futex, judged by the call's arguments. The word of a lock that
-// is taken and waited for either holds 2 (glibc, Rust, Go, GLib), or has the highest bit set next
-// to the owner (musl, and the kernel's own definition of such words). Only that bit is set in a
-// semaphore of musl with a waiter, and all bits are set in a word on which a thread parks.
+// Returns the purpose of a wait in futex, judged by the call's arguments. The word of a contended
+// lock either is 2 (glibc, Rust, Go, GLib), or has the highest bit set next to the owner (musl, and
+// the kernel's own definition of such words). A semaphore of musl with a waiter has only that bit
+// set, and a word on which a thread parks has all bits set.
 static __always_inline __u32 futex_waits_for(struct task_struct *task)
 {
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);

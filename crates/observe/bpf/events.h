@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Single switches and wake-ups.
+// Reports switches and wake-ups one by one.
 
 #pragma once
 
 #include "maps.h"
 
-// Fills in one side of an event. The letters with which tools show a state are those of the
-// kernel's own event: 0x80 is an idle kernel thread, 0x10 a task that has ended, 0x100 a task that
-// could have continued.
+// Fills in one side of an event. States are numbered as in the kernel's own switch event: 0x80 is
+// an idle kernel thread, 0x10 a task that has ended, 0x100 a task that was still runnable.
 static __always_inline void fill(struct thread *thread, struct task_struct *task, bool was_preempted)
 {
     __u32 state = state_of(task);
     thread->pid = task->pid;
     thread->tgid = task->tgid;
     thread->priority = task->prio;
-    // The kernel's event has no letter for these states, and shows them as uninterruptible.
+    // The kernel's event has no number for these states, and shows them as uninterruptible.
     if (state & (TASK_RTLOCK_WAIT | TASK_FROZEN))
         state = TASK_UNINTERRUPTIBLE;
     thread->state = was_preempted ? 0x100 : state & TASK_DEAD ? 0x10 : state == TASK_IDLE ? 0x80 : state & 0x7f;

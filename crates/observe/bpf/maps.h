@@ -23,7 +23,7 @@ struct {
     __type(value, struct cpu);
 } cpus SEC(".maps");
 
-// As many entries as there may be CPUs; one entry if times are not requested.
+// One entry per possible CPU; a single entry if times inside the scheduler are not requested.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -32,7 +32,7 @@ struct {
     __type(value, struct marks);
 } marks SEC(".maps");
 
-// One entry if the data is not requested.
+// A single entry if this data is not requested.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -49,20 +49,20 @@ struct {
     __type(value, struct control);
 } control SEC(".maps");
 
-// Slots of `tasks` that are free.
+// Queue of the slots of `tasks` that are free.
 struct {
     __uint(type, BPF_MAP_TYPE_QUEUE);
     __uint(max_entries, TASKS);
     __type(value, __u32);
 } free_slots SEC(".maps");
 
-// Slots of `tasks` whose tasks have ended.
+// Ring buffer with the slots of `tasks` whose tasks have ended.
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 1 << 18);
 } ended SEC(".maps");
 
-// Single switches and wake-ups; the buffer has the least size if they are not requested.
+// Ring buffer of switches and wake-ups. It has the least possible size if they are not requested.
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 1 << 24);
@@ -74,11 +74,11 @@ const volatile __u8 wants_events = 0;
 
 const volatile __u8 wants_scheduler_time = 0;
 
-// Whether all times that need a clock, and neighbours, are left out: reading the clock takes a
+// Whether times and other processes are left out, and no clock is read. Reading the clock takes a
 // third as long as everything else.
 const volatile __u8 counts_only = 0;
 
-// IDs of processes and threads to be observed; processes that these start are observed, too.
+// IDs of the processes and threads to be observed. Processes that these start are observed, too.
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 16384);
@@ -86,7 +86,7 @@ struct {
     __type(value, enum target);
 } targets SEC(".maps");
 
-// Effects of other processes on an observed one, as far as the tables of its tasks have no room.
+// Effects of other processes on an observed process that find no room in the tables of its tasks.
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 8192);
@@ -108,8 +108,8 @@ struct {
 
 static const __u32 FIRST = 0;
 
-// Copies a name in two loads. The name is copied at each event, because a shell becomes a program
-// after its first runs, and a number may later belong to another process.
+// Copies a name in two loads. The name is copied at each event: a shell becomes another program
+// after its first runs, and a process ID may be reused.
 static __always_inline void copy_name(char *name, const char *from)
 {
     ((__u64 *)name)[0] = ((const __u64 *)from)[0];

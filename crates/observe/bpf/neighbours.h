@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Effects of other processes on a task.
+// Counts of the effects of other processes (neighbours) on a task.
 
 #pragma once
 
 #include "maps.h"
 
-// Another process, with the place of its name: in a task of the process, or in its share of a CPU.
+// Another process, and where its name is: in a task of the process, or in its share of a CPU.
 struct other {
     __u32 process;
     struct task_struct *task;
@@ -31,9 +31,9 @@ static __always_inline void name_it(struct neighbour *n, struct other other)
         copy_name(n->name, other.task->group_leader->comm);
 }
 
-// If no table has room, replaces the task's neighbour with the smallest counts, so that the most
-// frequent neighbours are known and little is lost. A wake-up that another CPU counts at the same
-// time may be counted for the new neighbour.
+// If no table has room, replaces the task's neighbour with the smallest counts. The most frequent
+// neighbours are then known, and little is lost. A wake-up that another CPU counts at the same time
+// may be counted for the new neighbour.
 static __always_inline struct neighbour *instead_of_the_lightest(struct task *t, struct other other, struct control *c)
 {
     struct neighbour *lightest = &t->neighbours[0];
@@ -55,9 +55,9 @@ static __always_inline struct neighbour *instead_of_the_lightest(struct task *t,
     return lightest;
 }
 
-// Finds the other process's slot in the task's own table, which usually has one; a search among all
-// pairs takes several times as long. A task may be woken on one CPU while its neighbours run on
-// another, so a free slot is claimed in one atomic step or not at all.
+// Finds the slot of another process in the task's table, which usually has one; a search in `pairs`
+// takes several times as long. A task may be woken on one CPU while its neighbours run on another,
+// so a free slot is claimed in one atomic step or not at all.
 static __always_inline struct neighbour *find_neighbour(struct task *t, struct other other, struct control *c)
 {
 #pragma unroll

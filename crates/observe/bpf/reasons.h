@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Reasons why a task leaves its CPU, according to the kernel's counters and states.
+// Determines why a task leaves its CPU, from the kernel's counters and states.
 
 #pragma once
 
@@ -19,8 +19,8 @@ static __always_inline enum reason sleeps_for(struct task_struct *task, __u32 st
     return is_frozen && !(task->flags & PF_KTHREAD) ? REASON_FROZEN : REASON_BLOCKED;
 }
 
-// Whether the kernel removed a task that could have continued from its queue, because its CPU time
-// was used up. A task that is being throttled already has its mark.
+// Whether the kernel has taken a runnable task from its queue because its CPU time is used up. A
+// task that is being throttled already has the mark.
 static __always_inline bool is_throttled(struct task_struct *task)
 {
     struct sched_dl_entity *dl = &task->dl;
@@ -29,31 +29,31 @@ static __always_inline bool is_throttled(struct task_struct *task)
     if (task->prio < MAX_RT_PRIO)
         return bpf_core_field_exists(task->rt.rt_rq) && bpf_core_field_exists(struct rt_rq, rt_throttled)
                && task->rt.rt_rq->rt_throttled;
-    // Since Linux 6.18, a task leaves its queue on its way back to user code; before, the whole
-    // group left at once.
+    // Since Linux 6.18, a task is throttled when it returns to user mode. Before, its whole group
+    // was throttled at once.
     if (bpf_core_field_exists(task->throttled))
         return task->throttled;
     return bpf_core_field_exists(struct cfs_rq, throttle_count) && task->se.cfs_rq->throttle_count > 0;
 }
 
-// Whether `next` was woken while `prev` ran; if not, `next` had been waiting since before.
+// Whether `next` was woken while `prev` ran. If not, `next` had been waiting before.
 static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct task_struct *next,
                                                 struct task *next_task)
 {
     if (!bpf_core_field_exists(prev->sched_info.last_arrival))
         return false;
-    // A task that was preempted itself was not woken.
+    // A task that was preempted has not been woken.
     if (next_task && next_task->cause < CAUSES && next_task->causes[next_task->cause].reason >= REASON_YIELDED)
         return false;
     return next->sched_info.last_queued > prev->sched_info.last_arrival;
 }
 
-// Least time for which CFS, before Linux 6.6, lets a task run (sched_min_granularity_ns on one
+// Least time, before Linux 6.6, for which CFS lets a task run (sched_min_granularity_ns on one
 // CPU).
 #define LEAST_SLICE_NS 750000
 
-// Whether the time slice was over of a task that makes way for one that had been waiting before. If
-// not, a task was woken, and the waiting task was chosen. A time slice continues after a
+// Whether the time slice of a task is over that is preempted by a task which had been waiting. If
+// not, another task was woken, and the waiting one was chosen. A time slice continues after a
 // preemption.
 static __always_inline bool is_slice_over(struct task_struct *task, struct task *t)
 {
@@ -72,13 +72,12 @@ static __always_inline enum reason reason_of(struct task *t, struct task_struct 
         return REASON_ENDED;
     if (is_voluntary)
         return sleeps_for(prev, state);
-    // This check comes first, because a task of SCHED_DEADLINE gives up the rest of its period by a
-    // yield.
+    // Checked first, because a task of SCHED_DEADLINE gives up the rest of its period by a yield.
     if (is_throttled(prev))
         return REASON_THROTTLED;
     if (is_yield(entry))
         return REASON_YIELDED;
-    // Only this reason takes a CPU from a task for the idle task.
+    // A runnable task is replaced by the idle task only for this reason.
     if (!next->pid)
         return REASON_THROTTLED;
     if (was_woken_meanwhile(prev, next, next_task))
@@ -91,14 +90,14 @@ static __always_inline bool is_preemption(enum reason reason)
     return reason >= REASON_PREEMPTED_BY_WOKEN && reason <= REASON_SLICE_ENDED;
 }
 
-// Whether the task is still in the queue of its CPU.
+// Whether a task that left its CPU for this reason is still in the CPU's queue.
 static __always_inline bool is_queued(enum reason reason)
 {
     return reason >= REASON_YIELDED && reason <= REASON_SLICE_ENDED;
 }
 
-// Whether the task continues its time slice when it returns: a task that was preempted before the
-// end of the time slice has the rest of it.
+// Whether the task continues its time slice when it runs again: after a preemption before the end
+// of the time slice.
 static __always_inline bool goes_on_with_slice(enum reason reason)
 {
     return reason == REASON_PREEMPTED_BY_WOKEN || reason == REASON_PREEMPTED_BY_QUEUED;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Times that the kernel spends inside its scheduler.
+// Measures the time that the kernel spends inside its scheduler.
 
 #pragma once
 
 #include "histogram.h"
 #include "maps.h"
 
-// Attached only if requested, because each switch then takes two more readings of the clock.
+// Attached only if requested, because the two functions read the clock twice per switch.
 SEC("tp_btf/sched_entry_tp")
 int BPF_PROG(on_scheduler_entry, bool preempt)
 {
@@ -20,7 +20,7 @@ int BPF_PROG(on_scheduler_entry, bool preempt)
     return 0;
 }
 
-// A new task does not pass this tracepoint when it first runs.
+// A new task does not pass this tracepoint before it first runs.
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(on_scheduler_exit, bool is_switch)
 {

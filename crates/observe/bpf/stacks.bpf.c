@@ -15,16 +15,16 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct sample {
     __u32 process, waits;
-    __u64 switches; // for so many it stands
+    __u64 switches; // number of switches that the sample represents
     __u64 depth;
     char name[16];
-    __u64 frames[DEPTH]; // the innermost first
+    __u64 frames[DEPTH]; // innermost frame first
 };
 
 struct control {
-    __u64 every; // of so many switches one is sampled
-    __u64 all;   // every task is observed
-    __u64 lost;  // switches for whose samples there was no room
+    __u64 every; // number of switches per sample
+    __u64 all;   // nonzero if every task is observed
+    __u64 lost;  // switches that should have been sampled, but found no room in the buffer
 };
 
 _Static_assert(sizeof(struct sample) == 1056 && sizeof(struct control) == 24, "as in src/stacks/layout.rs");
@@ -72,7 +72,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     sample->waits = !preempt && state_of(prev);
     sample->switches = every ? every : 1;
     bpf_probe_read_kernel_str(sample->name, sizeof(sample->name), prev->comm);
-    // A task that has ended has no memory any more, and no stack.
+    // A task that has ended has no memory any more, and therefore no stack.
     long bytes = bpf_get_stack(ctx, sample->frames, sizeof(sample->frames), BPF_F_USER_STACK);
     sample->depth = bytes > 0 ? bytes / sizeof(__u64) : 0;
     // The observer reads the buffer several times per second without being woken.

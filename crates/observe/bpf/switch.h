@@ -15,11 +15,11 @@
 static __always_inline void waited(struct task *t, struct cpu *on, __u32 cpu, struct task_struct *task)
 {
     __u64 delay = run_delay(task), wait = delay - t->delay_seen;
-    // The kernel reads its clock for the wait a little earlier than this program.
+    // The kernel's clock for the wait is read slightly earlier than that of this program.
     if (!counts_only && wait > t->last_off)
         wait = t->last_off;
     t->delay_seen = delay;
-    // The task has left no CPU yet: its wait since before it was observed is known only with a
+    // If the task has left no CPU yet, its wait since before it was observed is known only with a
     // clock.
     bool has_cause = t->cause < CAUSES;
     if (!has_cause && (counts_only || !wait))
@@ -41,7 +41,8 @@ static __always_inline enum reason switched_out(struct task *t, struct task_stru
                                                 struct control *c)
 {
     waited(t, on, cpu, prev);
-    // The kernel's own decision: it has just increased one of the two counters of `prev`.
+    // The kernel has just incremented one of the two counters of `prev`, which tells the kind of
+    // the switch.
     __u64 voluntary = prev->nvcsw;
     bool is_voluntary = voluntary != t->voluntary_seen;
     t->voluntary_seen = voluntary;
@@ -73,7 +74,7 @@ static __always_inline enum reason switched_out(struct task *t, struct task_stru
     return reason;
 }
 
-// The function is not static, so that the verifier checks it only once.
+// Not static, so that the verifier checks the function only once.
 __noinline int switched_in(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
 {
     if (!t || !on)
@@ -101,8 +102,8 @@ __noinline int switched_in(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
     return 0;
 }
 
-// Counts a run for the observed task that had this CPU last, if that task has been off since then,
-// and has had no other CPU.
+// Counts a run for the observed task that had this CPU last, if that task has been off its CPU
+// since then and has had no other CPU.
 static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_struct *prev, __u64 now, __u64 ran,
                                        struct control *c)
 {
@@ -113,7 +114,7 @@ static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_st
     if (!last || last->pid != on->last_pid || last->cpu != cpu)
         return;
     if (!last->off_since) {
-        // The task returned on another CPU, and this run may have begun before.
+        // The task has run on another CPU since, and this run may have begun before.
         __u64 since = now - ran, came = last->on_since;
         if (came <= since || came > now)
             return;
@@ -126,8 +127,8 @@ static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_st
     }
 }
 
-// Releases the slot of a task after its last switch. The observer reads the counts, and frees the
-// slot.
+// Releases the slot of a task after its last switch. The observer then reads the counts and frees
+// the slot.
 static __always_inline void release_slot(__u32 slot, struct task *t, struct task_struct *task)
 {
     __u32 number = task->pid;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Counts the context switches of some tasks, or of all, inside the kernel. For each switch this
-// shows the cause, the task's time off the CPU and its wait for one, the tasks that ran in between,
-// and the tasks that preempted or woke it. Events are streamed only on request; the observer maps
-// `tasks` and `cpus` into its memory and reads sums.
+// Counts the context switches of some tasks, or of all, inside the kernel. For each switch the
+// counts show the cause, the task's time off the CPU, its wait for a CPU, the tasks that ran in
+// between, and the tasks that preempted or woke it. Events are streamed only on request; the
+// observer maps `tasks` and `cpus` into its memory and reads sums.
 //
 // Only BTF tracepoints are used, because they cost least, and exist where probes on functions are
 // not permitted.
@@ -33,9 +33,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
     struct ref *next_ref = next->pid ? ref_of(next, c) : NULL;
     struct task *next_task = task_of(next_ref);
-    // The leaving task arrived through this program, unless it was there before the first switch of
-    // this CPU or was added since. A second lookup of its reference would take a tenth of the
-    // program's time.
+    // The leaving task got this CPU through this program, unless it was there before the first
+    // switch of this CPU or has been added since. Looking its reference up again would take a tenth
+    // of the program's time.
     __u32 slot = on->running_pid == prev->pid ? on->running_slot : 0;
     on->running_pid = next->pid;
     on->running_slot = next_ref ? next_ref->slot : 0;
@@ -49,16 +49,16 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
         }
         struct task *t = slot ? bpf_map_lookup_elem(&tasks, &slot) : NULL;
         enum reason reason = 0;
-        // The kernel did not find the task's reference when the task arrived: it finds none while a
-        // program that it has interrupted does a lookup.
+        // When the task got the CPU, the kernel did not find its reference: while a program that
+        // was interrupted does a lookup, the kernel finds none.
         if (t && t->off_since)
             switched_in(t, on, cpu, greater(now - ran, t->off_since));
         on->busy_ns += ran;
         if (t) {
-            // The kernel's own account, which begins some microseconds earlier than this program's
-            // if an interrupt wakes a task.
+            // The kernel's account of the run. It begins some microseconds earlier than this
+            // program's if an interrupt wakes the task.
             t->run_ns = prev->se.sum_exec_runtime - t->run_began;
-            // The task may have been running since before it, or this CPU, was observed.
+            // The task may have run since before it, or this CPU, was observed.
             if (t->on_since && !counts_only)
                 count_in(t->turns, ran);
             else if (!counts_only && on->switches > 1)
@@ -70,8 +70,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
             reason = switched_out(t, prev, next, next_task, on, cpu, now, c);
             if (reason == REASON_ENDED) {
                 release_slot(slot, t, prev);
-                // A task that runs after this one is no neighbour, and the slot may soon belong to
-                // another task.
+                // Tasks that run here after this one have no effect on it, and its slot may soon
+                // belong to another task.
                 on->last_slot = 0;
             }
         }
@@ -88,8 +88,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     }
     if (next_task && !counts_only) {
         switched_in(next_task, on, cpu, now);
-        // The kernel adds a wait when it is over; a wait that was already added was over when the
-        // task was moved here.
+        // The kernel adds a wait when it ends. A wait that was already added ended when the task
+        // was moved to this CPU.
         next_task->moved_ns = run_delay(next) - next_task->delay_seen;
     }
     if (wants_events && (next_task || slot))
@@ -106,11 +106,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 // --- Other events of a task ---
 
-// Reads all tasks, in three situations. With new targets, a task that runs or waits for a CPU is
-// observed immediately, and not only from its next switch on, which may never come. When counts are
-// read, the start of a woken task's wait is known by the kernel's scheduler clock, of which this
-// program knows one moment: when the task came to its last CPU. And a process's name is that of its
-// first thread, which may have changed since.
+// Examines all tasks, in three situations. With new targets, a task that runs or waits for a CPU is
+// observed from now on, and not only from its next switch, which may never come. When counts are
+// read, the start of a woken task's wait is needed; the kernel has it by the scheduler's clock, of
+// which this program knows one moment: when the task got its last CPU. The name of a process is
+// that of its first thread, which may have changed.
 SEC("iter/task")
 int on_look(struct bpf_iter__task *of)
 {
@@ -142,7 +142,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
     struct task_struct *waker = bpf_get_current_task_btf();
     if (t && wants_events)
         stream(waker, task, bpf_ktime_get_ns(), bpf_get_smp_processor_id(), true, false, c);
-    // A task that has not left its CPU yet needs no switch.
+    // A task that has not left its CPU yet is woken without a switch.
     if (!t || !t->off_since || !waker->pid)
         return 0;
     struct neighbour *by = neighbour(t, of_task(waker), c);
@@ -168,8 +168,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     return 0;
 }
 
-// A task enters a control group. For a process with several threads, the kernel names only one of
-// them; each of the others is observed from its next switch on.
+// A task enters a control group. If a process has several threads, the kernel reports only one of
+// them. Each of the others is observed from its next switch.
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_struct *task, bool is_process)
 {
@@ -186,8 +186,7 @@ int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_stru
     return 0;
 }
 
-// The task calls exec or prctl(PR_SET_NAME). A thread that calls exec gets the number of its
-// process.
+// The task calls exec or prctl(PR_SET_NAME). A thread that calls exec gets the ID of its process.
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The choice of the observed tasks.
+// Decides which tasks are observed.
 
 #pragma once
 
@@ -36,10 +36,10 @@ static __always_inline bool is_of_all(struct task_struct *task, struct control *
     return c->all && !is_own(task);
 }
 
-// Largest depth of nested control groups.
+// Maximum depth of nested control groups that is searched.
 #define DEPTH 32
 
-// Whether a control group is the observed group, or is below it.
+// Whether a control group is the observed group, or a descendant of it.
 static __always_inline bool is_observed(struct cgroup *group, struct control *c)
 {
     if (group->root->hierarchy_id != c->hierarchy)
@@ -53,7 +53,8 @@ static __always_inline bool is_observed(struct cgroup *group, struct control *c)
     return false;
 }
 
-// A child may be born into a group of version 2 other than its parent's.
+// Whether a new task is in the observed group: in version 2, a child may be created in another
+// group than its parent's.
 static __always_inline bool is_born_into_group(struct task_struct *child, struct control *c)
 {
     return bpf_core_field_exists(child->cgroups) && c->group && !is_own(child)
@@ -66,8 +67,7 @@ static __always_inline bool is_target(__u32 number, __u32 kind)
     return kinds && *kinds & kind;
 }
 
-// Makes a process a target from now on, so that the decision about each of its threads is made
-// again.
+// Makes a process a target. The decision about each of its threads is then made again.
 static __always_inline void make_target(__u32 process, struct control *c)
 {
     enum target *before = bpf_map_lookup_elem(&targets, &process), kinds = TARGET_PROCESS | (before ? *before : 0);
@@ -76,15 +76,15 @@ static __always_inline void make_target(__u32 process, struct control *c)
     __sync_fetch_and_add(&c->generation, 1);
 }
 
-// Returns the reference of a task. Whether a task is observed is decided when it is first seen, and
-// again when `targets` has changed.
+// Returns the reference of a task. Whether a task is observed is decided when the task is first
+// seen, and again when `targets` has changed.
 static __always_inline struct ref *ref_of(struct task_struct *task, struct control *c)
 {
     struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     __u32 generation = c->generation, before = ref ? ref->generation : generation;
     if (before == generation)
         return ref;
-    // Another CPU may examine the task at the same time; only one of the CPUs takes a slot.
+    // Another CPU may examine the task at the same time, but only one CPU takes a slot for it.
     if (__sync_val_compare_and_swap(&ref->generation, before, generation) == before && !ref->slot) {
         if (is_of_all(task, c) || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
             allocate_slot(ref, task, c);

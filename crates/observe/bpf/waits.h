@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Processes that kept a task waiting for a CPU, and the longest waits.
+// Attributes the waits of a task to the processes that ran meanwhile, and records the longest
+// waits.
 
 #pragma once
 
@@ -8,8 +9,8 @@
 #include "neighbours.h"
 #include "reasons.h"
 
-// Counts a part of a wait for the process that ran during it, `waits` of that process. None of
-// these functions is static, so that the verifier checks each only once.
+// Adds a part of a wait to the process that ran during it; `waits` is added to that process's
+// number of waits. None of these functions is static, so that the verifier checks each only once.
 __noinline int kept_waiting(struct task *t, struct share *share, __u64 ns, __u64 waits)
 {
     struct control *c = controls();
@@ -23,14 +24,14 @@ __noinline int kept_waiting(struct task *t, struct share *share, __u64 ns, __u64
     return 0;
 }
 
-// The process that had the CPU for most of a wait, and its share.
+// The process that had the CPU for most of a wait, and for how long.
 struct most {
     __u64 ns, process, share;
 };
 
-// Stores a wait in place of the shortest of this CPU's longest waits. The wait is written there
-// directly, because this stack is the third of three, which together may have at most 512 bytes
-// before Linux 6.13.
+// Stores a wait in place of the shortest of this CPU's longest waits. The wait is written directly
+// into the table: this function's stack is the third of three, which before Linux 6.13 may have at
+// most 512 bytes together.
 __noinline int keep_wait(struct cpu *on, struct task *t, struct most *most, __u64 ns)
 {
     if (!on || !t || !most)
@@ -65,9 +66,8 @@ static __always_inline void behind(struct most *most, __u64 process, __u64 ns, _
     most->share += (share - most->share) & is_more;
 }
 
-// Divides a wait between the processes that ran during it on the CPU that the task then got. Their
-// last runs end when the task's own run, which is not over yet, began. Between two runs the CPU was
-// idle.
+// Divides a wait among the last runs on the CPU that the task then got. The last of them ended when
+// the task's own run began. Between two runs the CPU was idle.
 static __always_inline int share_out_by_runs(struct task *t, struct cpu *on, __u64 ns)
 {
     __u64 moved = lesser(t->moved_ns, ns), at = t->on_since, until = at - ns + moved, idle = 0, seen = 0;
@@ -94,8 +94,8 @@ static __always_inline int share_out_by_runs(struct task *t, struct cpu *on, __u
     return ns <= on->long_ns ? 0 : keep_wait(on, t, &most, ns);
 }
 
-// Divides a wait by the time that each process has run on this CPU since a moment, which is this
-// many nanoseconds before the task came.
+// Divides a wait by the time that each process has run on this CPU since a moment. `since_ns` is
+// the time from that moment until the task got the CPU.
 static __always_inline int share_out_by_sums(struct task *t, struct cpu *on, __u64 ns, struct sums *then, __u64 since_ns)
 {
     __u64 moved = lesser(t->moved_ns, ns), left = lesser(since_ns, ns - moved), others = ns - moved - left;
@@ -120,8 +120,8 @@ static __always_inline int share_out_by_sums(struct task *t, struct cpu *on, __u
     return ns <= on->long_ns ? 0 : keep_wait(on, t, &most, ns);
 }
 
-// Whether the task waited only for the previous run, of a process in the task's own table, as is
-// usual.
+// Whether the task waited only for the previous run, and that of a process in the task's own table.
+// This is the usual case.
 static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, __u64 ns)
 {
     struct run *run = &on->runs[on->newest & (RUNS - 1)];
@@ -141,16 +141,16 @@ static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, 
     return false;
 }
 
-// Whether a task that could have continued left a CPU, returned to it and waited there all the
-// time, as far as two clocks agree.
+// Whether a runnable task left a CPU and returned to it, and was in its queue all the time, as far
+// as two clocks agree.
 static __always_inline bool has_sums(struct task *t, __u32 cpu, __u64 ns)
 {
     return t->cpu == cpu && !t->moved_ns && t->cause < CAUSES && is_queued(t->causes[t->cause].reason)
            && t->last_off - ns <= ns >> 4;
 }
 
-// Returns the first mark at or after a moment, among those that reach back to it; if there is none,
-// the oldest; LEVELS * MARKS if there are no marks.
+// Returns the index of the first mark at or after a moment, in the levels that reach back to the
+// moment. If there is none, returns the oldest mark; without marks, LEVELS * MARKS.
 __noinline __u32 find_mark(struct marks *m, __u64 moment)
 {
     __u32 found = LEVELS * MARKS;
@@ -188,8 +188,8 @@ __noinline int share_out(struct task *t, struct cpu *on, __u32 cpu, __u64 ns)
     return share_out_by_sums(t, on, ns, then, since_ns);
 }
 
-// Returns the share of a process that is none of the last two; if it has no share, the one that was
-// used least recently.
+// Returns the index of the share of a process that is neither of the last two. If the process has
+// no share, returns the share that was used least recently.
 __noinline __u32 find_share(struct cpu *on, __u32 process)
 {
     if (!on)
@@ -211,7 +211,7 @@ __noinline __u32 find_share(struct cpu *on, __u32 process)
     return place;
 }
 
-// Remembers a run that is over in the share of its process.
+// Records a run that has ended in the share of its process.
 __noinline __u32 remember(struct cpu *on, __u32 process, __u64 now, __u64 ran)
 {
     if (!on)
@@ -240,8 +240,8 @@ static __always_inline void note_shares(struct sums *sums, struct cpu *on)
         sums->ns[at] = on->shares[at].ns;
 }
 
-// Time from one mark to the next. A wait that is longer than the stored runs is known except for
-// the part between two marks.
+// Time between two marks. Of a wait that is longer than the recorded runs, only the part between
+// two marks is unknown.
 #define MARK_NS 1000000
 
 __noinline int take_mark(struct cpu *on, __u32 cpu, __u64 now)
@@ -260,4 +260,3 @@ __noinline int take_mark(struct cpu *on, __u32 cpu, __u64 now)
     }
     return 0;
 }
-
