@@ -17,7 +17,7 @@ const LEAST_CHANGE: f64 = 0.05;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Switches")]
 pub struct ChangedSwitches {
-    /// Conditions of the case, as in the base records.
+    /// The measured case, as in the base records.
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,

@@ -225,7 +225,7 @@ fn flags_by_name<S: Serializer>(flags: &[Flag], serializer: S) -> Result<S::Ok, 
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Result")]
 pub struct CaseFinding {
-    /// Conditions of the case.
+    /// The measured case: mechanism, tasks, working set, scheduling policy and CPUs.
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,
