@@ -614,8 +614,8 @@ fn run_spread(numbers: &[Number<'_, '_>], assumed: f64, request: Request<'_>) ->
     })
 }
 
-/// Returns the pairs for these numbers with verdicts, the number of verdicts, and the spread
-/// between runs.
+/// Computes the verdicts on numbers of matched cases. Returns the pairs with verdicts, the number
+/// of verdicts, and the spread between runs.
 fn judge_numbers(
     numbers: &[Number<'_, '_>],
     request: Request<'_>,

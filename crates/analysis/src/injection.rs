@@ -130,7 +130,7 @@ pub struct FootprintFinding {
     pub footprint_bytes: Bytes,
     /// Number of runs, or of groups of phases, with this footprint.
     pub runs: usize,
-    /// Number of preemptions in these runs.
+    /// Number of preemptions in all runs with this footprint.
     pub preemptions: u64,
     /// Mean time for which the preempting task had the CPU, in nanoseconds.
     pub away_ns: Option<f64>,

@@ -131,13 +131,15 @@ pub struct CauseFinding {
     pub entry: Entry,
     /// Number of switches with this reason and kernel entry.
     pub switches: u64,
-    /// Number of these switches as a share of all switches.
+    /// Number of switches with this reason and kernel entry, as a share of all switches.
     pub share: f64,
-    /// Mean time off the CPU after these switches, in nanoseconds; `None` if not counted.
+    /// Mean time off the CPU after a switch with this reason and kernel entry, in nanoseconds;
+    /// `None` if not counted.
     pub off_ns: Option<f64>,
-    /// Mean wait for a CPU after these switches, in nanoseconds, which is a part of `off_ns`.
+    /// Part of `off_ns` in which the task was ready and waited for a CPU, in nanoseconds; `None` if
+    /// not counted.
     pub wait_ns: Option<f64>,
-    /// Name of the program that made most of these switches.
+    /// Name of the program that made most switches with this reason and kernel entry.
     pub mostly: String,
 }
 

@@ -53,7 +53,7 @@ pub struct Step {
 /// A cost in each of several states of a program or machine.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
-    /// Conditions of the measured case.
+    /// The measured case: mechanism, tasks, working set, scheduling policy and CPUs.
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,

@@ -119,7 +119,7 @@ impl Quantity {
         matches!(self, Quantity::Cycles | Quantity::Time)
     }
 
-    /// Returns the unit of the quantity.
+    /// Returns the unit in which the quantity is given.
     pub fn unit(self) -> Unit {
         match self {
             Quantity::Total

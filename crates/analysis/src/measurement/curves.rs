@@ -153,8 +153,8 @@ fn has_several_placements(results: &[CaseFinding]) -> bool {
         .any(|pair| pair[0].case.placement != pair[1].case.placement)
 }
 
-/// Returns a text with the conditions that all points of a curve share, without those that have
-/// their default.
+/// Returns a text with the conditions that all points of a curve share. Conditions with their
+/// default value are left out.
 fn title(case: &Case, names_placement: bool) -> String {
     let set = &case.working_set;
     let mut parts = vec![

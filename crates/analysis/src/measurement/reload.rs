@@ -9,14 +9,15 @@ use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 use crate::statistics::order_statistics::trimmed_mean;
 
-/// Number of walks at the end of a visit that count as settled.
+/// Number of walks at the end of a round (visit) that count as settled.
 const SETTLED: usize = 3;
 
 /// Least share of the reload in the last walk before the settled ones which shows that the reload
 /// continues beyond it.
 const NOT_SETTLED: f64 = 0.05;
 
-/// Times of one visit: a switch away and back, and the walks after the return.
+/// Times of one round of a case that measures the reload (a visit): a switch away and back, and the
+/// walks after the return.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Visit {
     /// Time of the hand-off from the other task minus `settled_handoff`, in nanoseconds at the
@@ -32,7 +33,8 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
-    /// Returns the times of a visit; `None` if the batches are not those of a visit.
+    /// Returns the times of a round that measures the reload (a visit); `None` if the batches are
+    /// not those of such a round.
     pub(crate) fn new(batches: &[Batch], speed: &Speed) -> Option<Visit> {
         let (first, rest) = batches.split_first()?;
         let is_visit = first.arm == Arm::SwitchTotal
@@ -78,7 +80,7 @@ pub(crate) struct Reloads {
 }
 
 impl Reloads {
-    /// Adds the trimmed means over the visits of a repetition.
+    /// Adds the trimmed means over the rounds (visits) of a repetition.
     pub(crate) fn add(&mut self, visits: &[Visit]) {
         let reported = visits
             .iter()

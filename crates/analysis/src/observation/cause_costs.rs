@@ -14,8 +14,8 @@ pub struct CauseCost {
     pub why: Option<Why>,
     /// Number of switches with this reason.
     pub switches: u64,
-    /// Direct cost of these switches in nanoseconds; `None` if the cost of a switch on the machine
-    /// is unknown.
+    /// Direct cost of the switches with this reason, in nanoseconds; `None` if the cost of a switch
+    /// on the machine is unknown.
     pub direct_ns: Option<Range>,
 }
 

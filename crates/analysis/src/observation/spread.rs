@@ -20,7 +20,7 @@ pub struct Spread {
 pub struct Bin {
     /// Number of times off the CPU (or of waits) in the bin.
     pub count: u64,
-    /// Number of times in the bin as a share of all times of its kind.
+    /// Number of times in the bin as a share of all times off the CPU (or of all waits).
     pub share: f64,
 }
 

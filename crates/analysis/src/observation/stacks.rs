@@ -16,12 +16,13 @@ pub struct Stack<'a> {
     pub entry: &'a Entry,
     /// Number of switches with this cause.
     pub switches: u64,
-    /// Total time off the CPU after these switches, in nanoseconds.
+    /// Total time off the CPU after the switches with this cause, in nanoseconds.
     pub off_ns: u64,
     /// Part of `off_ns` in which the tasks were ready and waited for a CPU, in nanoseconds.
     pub wait_ns: u64,
-    /// Likely direct cost of these switches in nanoseconds; `None` if the cost of a switch on the
-    /// machine is unknown. The cost of reloading caches is not included, because it has no cause.
+    /// Likely direct cost of the switches with this cause, in nanoseconds; `None` if the cost of a
+    /// switch on the machine is unknown. The cost of reloading caches is not included, because
+    /// reloading has no cause.
     pub direct_ns: Option<f64>,
 }
 

@@ -365,7 +365,7 @@ pub struct ProcessFinding {
     /// Number of segments of the processes. A segment begins with a switch, or with an exec within
     /// another segment.
     pub segments: u64,
-    /// Number of instructions in these segments.
+    /// Number of instructions in the segments of the processes.
     pub instructions: u64,
     /// Cycles per instruction of the processes in the shared hierarchy.
     pub shared_cpi: f64,
@@ -550,7 +550,8 @@ pub struct LossFinding {
     pub returns: u64,
     /// Mean number of lines that a process has in the cache when it leaves the CPU.
     pub resident: f64,
-    /// Mean number of these lines that other processes have evicted before the return.
+    /// Mean number of lines that the process had in the cache when it left the CPU, and that other
+    /// processes evicted before its return.
     pub lost: f64,
     /// Mean number of lost lines that the process brings in again before it next leaves the CPU.
     pub restored: f64,
@@ -652,7 +653,8 @@ pub struct CallFinding {
     pub instructions: f64,
     /// Mean number of cycles per call in the shared hierarchy, including one per instruction.
     pub cycles: f64,
-    /// Cycles of all these calls together as a share of the trace's cycles; `None` without cycles.
+    /// Cycles of all calls of this name together as a share of the trace's cycles; `None` without
+    /// cycles.
     pub share: Option<f64>,
     /// Mean number of misses per call, for each cache and then each TLB.
     pub misses: Vec<OfLevel>,

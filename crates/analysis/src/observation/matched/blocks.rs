@@ -19,10 +19,10 @@ const NEAR: u64 = 2;
 /// Blocks that contain calls, in time order, with groups of several lengths.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    /// For each block, the index of the traced slice and the block's number within that slice.
+    /// Traced slice and number within the slice of each block of time.
     all: Vec<(u32, u64)>,
     groups: Vec<Range<usize>>,
-    /// For each length, the range of its groups in `groups`.
+    /// Range in `groups` of the groups of blocks with one length; one entry per length.
     lengths: Vec<Range<usize>>,
 }
 

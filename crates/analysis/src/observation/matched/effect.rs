@@ -29,11 +29,11 @@ pub struct Effect {
     pub positions_ns: Vec<f64>,
     /// Number of switches in the comparison.
     pub anchors: usize,
-    /// Number of these switches that have controls on the same path.
+    /// Number of switches that have controls on the same path.
     pub treated: usize,
     /// Number of controls in the comparison.
     pub controls: usize,
-    /// Number of blocks of time that contain these calls.
+    /// Number of blocks of time that contain the compared calls.
     pub blocks: usize,
 }
 
