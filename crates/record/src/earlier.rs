@@ -23,9 +23,9 @@ pub struct EarlierCase {
     pub case: u32,
     /// Number of earlier runs that count. Any two of them started at least an hour apart.
     pub runs: u32,
-    /// Start of the first of these runs (RFC 3339, UTC).
+    /// Start of the first run that counts (RFC 3339, UTC).
     pub since: String,
-    /// Start of the last of these runs (RFC 3339, UTC).
+    /// Start of the last run that counts (RFC 3339, UTC).
     pub until: String,
     /// Mean number of repetitions of the case per run.
     pub repetitions: u32,

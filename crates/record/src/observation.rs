@@ -104,7 +104,8 @@ pub struct Observation {
     /// kernel does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
-    /// Costs of cold caches for the observed programs, from sources other than these counts.
+    /// Costs of cold caches for the observed programs, from sources other than the observation's
+    /// own counts.
     pub known: Vec<KnownReload>,
     /// Costs of a switch on this machine; `None` if no measurement of the machine was found.
     pub calibration: Option<Calibration>,

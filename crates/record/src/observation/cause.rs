@@ -11,7 +11,7 @@ pub struct Cause {
     pub entry: Entry,
     /// Number of switches for this reason.
     pub switches: u64,
-    /// Total time off the CPU after these switches, in nanoseconds.
+    /// Total time off the CPU after the switches for this reason, in nanoseconds.
     pub off_ns: Nanos,
     /// Part of `off_ns` in which a task was ready and waited for a CPU, in nanoseconds.
     pub wait_ns: Nanos,
