@@ -204,7 +204,7 @@ impl LevelCounts {
     }
 }
 
-/// Counters of one whole hierarchy.
+/// Counters of a whole hierarchy: total cycles, and the counters of each cache and TLB.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HierarchyCounts {
     /// Total cycles: one per instruction, the cycles of every cache and TLB, and the write stalls.
