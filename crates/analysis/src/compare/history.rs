@@ -104,7 +104,7 @@ impl Step {
 }
 
 impl History {
-    /// Returns each cost with its step in the newest state.
+    /// Returns each compared cost together with its value and comparisons in the newest state.
     pub fn newest(&self) -> impl Iterator<Item = (&Trend, &Step)> {
         self.trends
             .iter()

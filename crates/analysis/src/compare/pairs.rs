@@ -25,7 +25,7 @@ pub(super) struct Matched<'a> {
     alike: usize,
 }
 
-/// Finding for the case in one record.
+/// Finding for a case in one record, with the factor that scales its costs.
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
     finding: &'a CaseFinding,

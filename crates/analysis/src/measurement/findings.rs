@@ -571,7 +571,7 @@ pub enum LosesMore {
     InTurn,
     /// Concurrent use from two CPUs makes the walk slower.
     AtOnce,
-    /// The confidence intervals do not decide.
+    /// The confidence intervals of the two slowdowns do not show which is larger.
     #[serde(rename = "not-told")]
     Undecided,
 }

@@ -1,4 +1,4 @@
-//! Computes a curve over the instructions since the switch, from sums by interval.
+//! Computes a curve of cost against instructions since the switch, from sums by interval.
 
 use super::findings::{Point, Spread};
 use super::sums::{Cell, Cycles, Sum};
