@@ -13,7 +13,8 @@ const WANTED: f64 = 0.1;
 pub struct Power {
     /// Half-width of the interval of the least precise cost, as a share of the estimate.
     pub half_width: f64,
-    /// Factor by which the number of runs must grow to reach the wanted precision (a half-width of 10 %).
+    /// Factor by which the number of runs must grow to reach the wanted precision, a half-width of
+    /// 10 %.
     pub times_as_many: f64,
 }
 

@@ -86,8 +86,8 @@ fn probabilities(n: usize) -> Vec<f64> {
     probabilities
 }
 
-/// Returns the rank by the normal approximation. V has the mean n (n + 1) / 4 and the variance n (n
-/// + 1) (2 n + 1) / 24. One half is added for continuity (Hollander and Wolfe, "Nonparametric
+/// Returns the rank by the normal approximation. The mean of V is `n(n+1)/4`, and its variance is
+/// `n(n+1)(2n+1)/24`. One half is added for continuity (Hollander and Wolfe, "Nonparametric
 /// statistical methods", chapter 3).
 fn approximate(n: usize, tail: f64) -> CriticalRank {
     let n = n as f64;
