@@ -172,8 +172,8 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     ));
 }
 
-/// Returns a sentence on the tested claims, and on the claims with a fitted parameter. Claims
-/// without a verdict are not counted.
+/// Returns sentences on the tested claims, on the claims with fitted parameters, and on
+/// switchcost's own questions. Claims without a verdict are not counted.
 fn counted(verdicts: &Verdicts) -> String {
     let are = |number: usize| format!("{number} {}", if number == 1 { "is" } else { "are" });
     let Verdicts {

@@ -28,7 +28,7 @@ fn pair_of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
 }
 
 /// Returns a sentence on the likely cost of switching, or on the direct cost if no likely cost is
-/// compared.
+/// compared; `None` if neither cost is compared.
 fn cost(comparison: &Comparison) -> Option<String> {
     let likely = pair_of_all(comparison, Quantity::CostShare).map(|pair| (pair, ""));
     let direct = || pair_of_all(comparison, Quantity::DirectShare).map(|pair| (pair, "directly "));

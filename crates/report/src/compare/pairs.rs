@@ -225,7 +225,8 @@ pub(super) fn nothing(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the designs of base and of new; `None` if both sides share a design.
+/// Returns the designs of base and of new; `None` if both sides share a design, or if the pairs are
+/// not of simulations.
 pub(super) fn unshared_designs(comparison: &Comparison) -> Option<(Vec<&str>, Vec<&str>)> {
     let (mut base, mut new) = (Vec::new(), Vec::new());
     for pair in &comparison.pairs {

@@ -131,8 +131,8 @@ pub(super) fn touching(first: &FootprintFinding) -> String {
     }
 }
 
-/// Describes the parts of a cost, such as `8.80 us for the switch and its timer, 1.70 us for cold
-/// caches`; `None` if the parts were not measured.
+/// Describes the parts of a cost, such as `8.80 us is for the switch and its timer, and 1.70 us for
+/// cold caches`; `None` if the parts were not measured.
 fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
     let direct = findings
         .direct()?

@@ -9,7 +9,7 @@ use crate::quantity::{interval, is_below_zero, is_cost, rounded, share, time, wi
 use crate::{Entry, Grid, Page};
 
 /// Returns a sentence that compares the first period with the period that differs most from it;
-/// `None` if only one period was measured.
+/// `None` if only one period was measured, or if the difference of the costs is unknown.
 pub(super) fn answer(findings: &Findings) -> Option<String> {
     let (first, others) = findings.periods.split_first()?;
     let ratio = |other: &&PeriodFinding| {

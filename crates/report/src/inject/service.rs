@@ -142,8 +142,8 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
     notes
 }
 
-/// Returns a sentence on the CPU time per piece of work during the measurement, with the likely
-/// cause of a change; `None` if the CPU time is unknown.
+/// Returns a sentence on the CPU time per piece of work during the measurement, with a remark if
+/// the measurement changed the service; `None` if the CPU time is unknown.
 fn meanwhile_sentence(found: &ServiceFindings) -> Option<String> {
     let took = time(found.cpu_per_work_ns?);
     let change = match found.is_as_before() {

@@ -78,8 +78,8 @@ fn suspicion(finding: &CaseFinding) -> Option<String> {
 }
 
 /// Returns the result that represents the run, with its cost; `None` if no result has a cost. A
-/// switch between two processes over a pipe is preferred, then the first result with the direct
-/// cost of a switch, then the first with the cost of a hand-off.
+/// switch between two processes over a pipe is preferred, then another result with the direct cost
+/// of a switch, if possible without a working set, and then a result with the cost of a hand-off.
 fn headline(results: &[CaseFinding]) -> Option<(&CaseFinding, &Estimate)> {
     let with = |number: fn(&CaseFinding) -> Option<&Estimate>| {
         move |f: &'_ &CaseFinding| {
@@ -268,7 +268,8 @@ fn indirect<'a>(
         .collect()
 }
 
-/// Returns the result at 1 MiB if it was measured, or else at the largest size.
+/// Returns the result with an indirect cost at [`TYPICAL_SIZE`] if it was measured, or else the
+/// result with the largest indirect cost; `None` if there is none.
 fn typical<'a>(
     findings: &'a Findings,
     headline: &CaseFinding,

@@ -175,7 +175,8 @@ pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     words.join(", ")
 }
 
-/// Describes the traversal of a working set by every property that is not the default.
+/// Describes the traversal of a working set by its stride, its access, and every other property
+/// that is not the default.
 pub(crate) fn walk(set: &WorkingSet) -> String {
     let usual = WorkingSet::NONE;
     let mut words = vec![

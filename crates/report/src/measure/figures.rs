@@ -82,7 +82,8 @@ pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Chart> {
         ))
 }
 
-/// Returns the name of a result. The name has as many conditions as it needs to be unique.
+/// Returns the name of a result: the mechanism, and the number of tasks, the CPUs and the policy if
+/// they are not the usual ones. `usual` is the usual policy.
 fn name(finding: &CaseFinding, usual: Policy) -> String {
     let case = &finding.case;
     let mut name = format!("{} {}", case.name(), case.between);

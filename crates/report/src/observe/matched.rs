@@ -53,7 +53,7 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
     }
 }
 
-/// Describes a failed check, such as `the check *work before* failed`.
+/// Describes a failed check, such as `the check "work before" failed`.
 fn failed(matched: &MatchedIntervals) -> String {
     let is = |outcome| {
         let checks = matched.checks.iter();
@@ -157,7 +157,7 @@ fn cells(label: String, effect: &Effect) -> Vec<Entry> {
     ]
 }
 
-/// Returns the label of a row, such as ` others ran 3 to 30 us`.
+/// Returns the label of a row, such as ` others ran 3.00 us to 30.0 us`.
 fn range(from_ns: u32, to_ns: Option<u32>) -> String {
     let from = time(f64::from(from_ns));
     match to_ns {

@@ -168,8 +168,8 @@ fn numbers(claim: &Claim) -> String {
     }
 }
 
-/// Returns the end of each name from its first comma or colon, if at least two names share this
-/// end; `None` otherwise.
+/// Returns the end of the names from the first comma or colon, if there are several names and all
+/// have the same end; `None` otherwise.
 fn shared_end(terms: &[Term]) -> Option<String> {
     let end = |term: &Term| {
         term.name

@@ -51,7 +51,7 @@ fn lines(design: &DesignFinding) -> Vec<(String, String)> {
 }
 
 /// Formats a curve as `▁▂█ 0.42 to 0.01, 10,300 cycles by 400,000 instructions`; `None` for an
-/// empty curve.
+/// empty curve, or if the cost is unknown.
 fn curve(group: &GroupFinding) -> Option<String> {
     let end = group.cut.instructions;
     let shown: Vec<_> = group

@@ -34,8 +34,7 @@ pub(super) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findin
     add_quanta(page, records);
 }
 
-/// Adds all figures of one record to an HTML page, for each design in turn. A terminal gets short
-/// forms of some figures.
+/// Adds all figures of one record to an HTML page; nothing to a report for a terminal.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if !page.has_figures() {
         return;

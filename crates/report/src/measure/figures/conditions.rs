@@ -52,8 +52,8 @@ pub(in crate::measure) fn add(page: &mut Page, findings: &Findings) {
     add_rings(page, findings);
 }
 
-/// Adds a figure of the costs of reads, writes and read-modify-writes, if cases differ in their
-/// access only.
+/// Adds a figure of the costs of reads, writes and read-modify-writes by size, if cases differ only
+/// in their access and their size.
 fn add_accesses(page: &mut Page, findings: &Findings) {
     let groups = alike(findings, |case| {
         let set = WorkingSet {

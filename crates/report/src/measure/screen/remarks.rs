@@ -136,9 +136,9 @@ pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> 
     notes
 }
 
-/// Returns a remark on results without a number: the first reason, and the number of results;
-/// `None` if there are none. Runtimes are left out, because their missing results are listed below
-/// their tables.
+/// Returns a remark on results without a number: the first reason, and the number of results.
+/// Returns `None` if there are none, or if no result has a number. Runtimes are left out, because
+/// their missing results are listed below their tables.
 fn missing_results(results: &[CaseFinding]) -> Option<String> {
     let missing: Vec<(&CaseFinding, &str)> = results
         .iter()
