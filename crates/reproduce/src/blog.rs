@@ -356,8 +356,9 @@ fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the share of the time that is spent in user mode. The note has the time of the same
-/// system calls without a waiting task, all of which counts as user mode.
+/// Returns the ratio of the time in user mode to the time in the kernel. The note has the time of
+/// the same system calls without a waiting task, as a share of a hand-off. All of this time counts
+/// as user mode.
 fn mostly_kernel(records: &Records) -> Result<Found, String> {
     let (_, _, finding) = case(records, STEP, PROGRAM)?;
     let alone = finding.baseline_ns.as_ref().map(|alone| alone.estimate);

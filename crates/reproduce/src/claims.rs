@@ -111,8 +111,8 @@ impl Entry {
             .collect()
     }
 
-    /// Returns the verdict of the claim's rule on `terms`; undecided if a number varies from run to
-    /// run but has no interval.
+    /// Returns the verdict of the claim's rule on `terms`; undecided if the claim is only shown or
+    /// left open, or if a tested number has no interval.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         match self.kind {
             Kind::Shown => Verdict::Undecided,

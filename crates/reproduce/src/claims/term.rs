@@ -97,9 +97,9 @@ impl Term {
     }
 }
 
-/// Returns the standard deviation of one number between results, beyond that given by its
-/// intervals: the root of the variance of its values minus the mean variance of its intervals. If
-/// all intervals lie above 0, logarithms are used. The result is 0 for a single result.
+/// Returns the standard deviation of one number between results that its intervals do not explain:
+/// the root of the variance of the values minus the mean variance of the intervals. If all
+/// intervals lie above 0, logarithms are used. The standard deviation of a single result is 0.
 pub(super) fn spread(results: &[&Term]) -> f64 {
     let is_ratio = results.iter().all(|term| term.low > 0.0);
     let scaled = |number: f64| if is_ratio { number.ln() } else { number };

@@ -166,8 +166,8 @@ fn gap(found: &CounterFinding) -> Interval {
 /// Half-width of a 90 % interval over many batches, in standard errors.
 const NORMAL: f64 = 1.645;
 
-/// Returns the ratio of two differences in L1 misses between two tasks and one: the largest at
-/// array sizes near the first-level cache's size, over the largest at other sizes.
+/// Returns the largest difference in L1 misses per hand-off between two tasks and one at array
+/// sizes near the first-level cache's size, minus the largest difference at other sizes.
 fn first_maximum(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, L1D)?;
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;

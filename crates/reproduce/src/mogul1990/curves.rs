@@ -172,8 +172,8 @@ pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
     exhibit.table = table;
 }
 
-/// Returns the median lengths of segments that end in a system call and of segments that the
-/// scheduler ends, in the first trial.
+/// Returns the ratio of two median lengths of segments in the first trial: of segments that end in
+/// a system call, over segments that the scheduler ends.
 pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
     let (trial, _) = first(records, TIMESHARING, "1a")?;
     let median = |class| {

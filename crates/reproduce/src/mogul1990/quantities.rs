@@ -281,8 +281,8 @@ fn more_on_designs(
     ))
 }
 
-/// Returns the spread of the sets' overheads on 1a, which is the ratio of the largest to the
-/// smallest, divided by the spread of their costs, for each trial.
+/// Returns the ratio of two spreads for each trial: the spread of the sets' overheads on 1a, over
+/// the spread of the sets' costs. A spread is the ratio of the largest to the smallest number.
 fn spread(records: &Records) -> Outcome {
     let extremes = |of: PerDesign| -> Result<Vec<Sample>, String> {
         let sets = (0..SETS.len())

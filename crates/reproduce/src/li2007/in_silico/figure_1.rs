@@ -68,7 +68,7 @@ fn table(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Table {
     table
 }
 
-/// Returns the curves: all kinds of access with the usual bus, reads and writes with the other
+/// Returns the curves: all kinds of access with the usual bus, read-modify-writes with the other
 /// buses, and the ends of the paper's second region.
 fn lines(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Vec<Series> {
     let mut lines: Vec<Series> = curves

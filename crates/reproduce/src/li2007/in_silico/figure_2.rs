@@ -59,8 +59,8 @@ fn table(records: &Records, buses: [usize; 3]) -> Table {
     table
 }
 
-/// Returns the cost of a switch by the stride, for one bus and one array size; `None` if a cost is
-/// missing.
+/// Returns the cost of a switch by the stride, for one bus and one array size; `None` if no cost is
+/// above 0.
 fn series_by_stride(records: &Records, bus: usize, kib: u64) -> Option<Series> {
     let at = |stride: u64| {
         Some((
