@@ -265,8 +265,9 @@ fn names_script(words: &[OsString], place: &Place) -> bool {
     words.iter().skip(1).any(is_script)
 }
 
-/// Returns the number of words that identify the script: up to the first file that is not the value
-/// of an option, or all words if there is no such file.
+/// Returns the number of words that identify the script: up to the script, or all words if no
+/// script is found. The script is the value of one of [`SCRIPT_OPTIONS`], or the first file that is
+/// neither an interpreter nor the possible value of an option.
 fn telling(words: &[OsString], place: &Place) -> usize {
     for at in 1..words.len() {
         let (before, word) = (words[at - 1].to_string_lossy(), &words[at]);
@@ -307,7 +308,8 @@ fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
     format!("{:016x}", digest.digest())
 }
 
-/// Removes `env` and the variables that it sets; `None` if `env` has other options.
+/// Removes `env` and the variables that it sets, and splits the words of `-S`; `None` if `env` has
+/// any other option.
 fn strip_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
     while words
         .first()
@@ -378,7 +380,8 @@ fn interpreter(path: &Path) -> Option<Vec<OsString>> {
     )
 }
 
-/// Returns the executable file of a command, searched for as in execvp(3); `None` if there is none.
+/// Returns the path of a command's file. A name without a slash is searched for in `PATH`; `None`
+/// if no folder of `PATH` has such a file.
 fn program(name: &OsString) -> Option<PathBuf> {
     if name.to_string_lossy().contains('/') {
         return std::path::absolute(name).ok();

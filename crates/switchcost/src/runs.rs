@@ -139,8 +139,8 @@ fn is_empty(path: &Path) -> bool {
         .is_ok_and(|file| file.is_file() && file.len() == 0)
 }
 
-/// Returns true if the process whose PID is in the file name is alive, as in
-/// `2026-11-24T20-45-31-12474-observation.json`.
+/// Returns true if the process whose PID is in the file name is alive, or if the name has no PID.
+/// The PID is 12474 in `2026-11-24T20-45-31-12474-observation.json`.
 fn is_of_living(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let number = name

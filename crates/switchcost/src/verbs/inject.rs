@@ -347,9 +347,9 @@ fn record(
     Ok(Some(()))
 }
 
-/// Makes a run without preemption, in which signals stop and continue the copies. If signals do not
-/// reach all child processes, or if copies are to be moved, control groups freeze and thaw the
-/// copies. Control groups take longer, and the time varies more.
+/// Makes a run without preemption, in which signals stop and continue the copies; `None` if the run
+/// was stopped. If signals do not reach all child processes, or if copies are to be moved, control
+/// groups freeze and thaw the copies. Control groups take longer, and the time varies more.
 fn tried(
     (subject, folder): (Subject, &TemporaryFolder),
     instruments: &Instruments,

@@ -154,7 +154,7 @@ fn simulate(
 }
 
 /// Simulates all chunks of a stream. Returns the reason if the stream ends before the end of the
-/// trace.
+/// trace; `None` after a whole trace.
 fn feed(
     run: &mut Run,
     path: &Path,

@@ -298,7 +298,7 @@ fn described(log: &Path) -> String {
     }
 }
 
-/// Returns the last lines of a run's output, joined to one line.
+/// Returns the last [`QUOTED_BYTES`] bytes of a run's output, with their lines joined to one line.
 fn quoted(log: &Path) -> String {
     let text = fs::read(log)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

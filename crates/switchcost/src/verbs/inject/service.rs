@@ -108,8 +108,8 @@ fn plan(
     })
 }
 
-/// Returns the CPU named by the user, or the service's current CPU. Both the service and this
-/// process must be allowed to use the CPU.
+/// Returns the CPU named by the user, the service's current CPU, or another CPU. Both the service
+/// and this process must be allowed to use the CPU.
 fn cpu(
     arguments: &InjectArguments,
     host: &HostManifest,

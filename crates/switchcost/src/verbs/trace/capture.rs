@@ -158,7 +158,7 @@ pub(crate) trait Live {
     /// Returns the header for a trace of the programs.
     fn header(&self) -> TraceHeader;
 
-    /// Runs until all programs have ended, and passes each chunk to `sink`.
+    /// Runs the programs to the end of the capture, and passes each chunk to `sink`.
     fn run(
         self,
         interrupt: &Interrupt,
@@ -207,7 +207,9 @@ impl Ended {
         }
     }
 
-    /// Returns the exit code for the shell, which is that of the first command that failed.
+    /// Returns the exit code for the shell: the exit code of the first command that failed, or
+    /// [`Exit::Partial`] if there are warnings. A command that ended the capture early gives
+    /// [`Exit::Broken`].
     pub(crate) fn exit(&self) -> Exit {
         if self.summary.ending == Ending::CommandEnded {
             return Exit::Broken;

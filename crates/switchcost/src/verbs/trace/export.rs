@@ -56,7 +56,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
 }
 
 /// Exports every complete chunk. Also returns the error if reading ended before the end of the
-/// trace.
+/// trace; `None` after a whole trace.
 fn hand_on<R: Read>(
     reader: &mut TraceReader<R>,
     mut exporter: impl Exporter,
