@@ -157,7 +157,7 @@ pub(super) fn interrupts(subject: &Subject) -> Check {
     }
 }
 
-/// Describes the interrupts of each CPU, or of the first and last CPUs of a long list.
+/// Describes the interrupts of the first eight CPUs, and the number of further CPUs.
 fn loads(loads: &[InterruptLoad]) -> String {
     let one = |load: &InterruptLoad| {
         format!(
