@@ -41,7 +41,7 @@ pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String>
     }
 }
 
-/// Describes processes by their command lines and the system calls in which they wait.
+/// Describes processes by their command lines and the kernel functions in which they wait.
 pub(crate) fn described(processes: &[i32]) -> String {
     let read = |pid: &i32, file: &str| {
         fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()

@@ -147,8 +147,8 @@ fn check(
     }
 }
 
-/// Checks that a subcommand can read a file. In a file that was cut off, the last piece may be
-/// damaged, which is reported for a trace. All complete lines must be read.
+/// Checks that a subcommand can read a file. A file that was cut off may have a damaged end, which
+/// the subcommand may report.
 fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
     words.push(path.display().to_string());
