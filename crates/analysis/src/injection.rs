@@ -30,7 +30,6 @@ pub use doubt::{Doubt, LEAST_NS, doubt};
 pub use power::{Power, half_width_ns, power};
 pub use service::ServiceFindings;
 
-/// Confidence of all intervals in this module.
 const CONFIDENCE: f64 = 0.9;
 
 /// A typical number of switches between competing tasks on one CPU, per second: one every 4 ms.

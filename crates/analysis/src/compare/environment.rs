@@ -86,7 +86,6 @@ pub(super) fn different<T>(sides: [&[T]; 2], facts: impl Fn(&T) -> Facts) -> Vec
 /// Facts from one record, as pairs of name and value.
 pub(super) type Facts = Vec<(String, String)>;
 
-/// Returns facts with these names and values.
 pub(super) fn named<const N: usize>(facts: [(&str, String); N]) -> Facts {
     Vec::from(facts.map(|(name, value)| (name.to_owned(), value)))
 }

@@ -29,7 +29,6 @@ const HEAVY_TAIL: f64 = 0.05;
 /// by more than its interval.
 const SHARED_USUAL: f64 = 0.05;
 
-/// Whether these flags make a cost suspect.
 pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
     flags.iter().any(|flag| SUSPICIOUS.contains(&flag.name))
 }

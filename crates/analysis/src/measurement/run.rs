@@ -92,7 +92,6 @@ pub(crate) fn group_by_case<'a, T>(
     lists
 }
 
-/// Returns the flags for the whole run.
 fn flags(record: &MeasureRecord) -> Vec<Flag> {
     let mut flags = Vec::new();
     match record.end {

@@ -4,7 +4,6 @@ use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 use crate::statistics::order_statistics::median;
 
-/// Confidence of the intervals of prices.
 const CONFIDENCE: f64 = 0.9;
 
 /// Returns the estimate of a price from arrays at independent addresses. `rounds` has, for each

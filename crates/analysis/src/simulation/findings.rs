@@ -867,7 +867,6 @@ pub(crate) fn class_of(cause: &SwitchCause) -> usize {
     }
 }
 
-/// Names of the classes of switches.
 pub(crate) const CLASSES: [&str; 4] = ["system call", "page fault", "involuntary", "other"];
 
 /// Returns a phrase for a cause: `voluntary syscall read`, `involuntary quantum`, `birth`.

@@ -225,7 +225,6 @@ struct Arm {
     largest: Vec<(f64, usize)>,
 }
 
-/// Number of values, and their sum.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     count: f64,
