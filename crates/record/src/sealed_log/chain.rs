@@ -9,7 +9,6 @@ const FIELD: &[u8] = b",\"check\":\"";
 /// Bytes immediately after the checksum.
 const CLOSE: &[u8] = b"\"}";
 
-/// Number of hexadecimal digits of a checksum.
 const DIGITS: usize = 16;
 
 /// Number of bytes of the field with the checksum, from the comma to the end of the object.
