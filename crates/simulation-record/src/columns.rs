@@ -261,7 +261,6 @@ pub(crate) const COLUMNS: [Column; 25] = [
     },
 ];
 
-/// Returns the Parquet schema of the file.
 pub(crate) fn schema() -> parquet::errors::Result<TypePtr> {
     let fields = COLUMNS
         .iter()
