@@ -1,21 +1,23 @@
-//! The model of a switch compared with measurements of ten programs by other authors.
+//! Compares the model of a switch with measurements of ten existing programs.
 //!
-//! The rule was written before the first run. For each program, the cost of cold caches by the model
-//! is compared with the result of `inject`, at each of three footprints. A footprint is right if the
-//! model's likely value is within 25 % of the result, or within its interval; a program is right if
-//! all three footprints are. Prices come only from arrays and a loop.
+//! The rule was written before the first run. For each program, the cost of cold caches by the
+//! model is compared with the result of `inject`, at each of three footprints. A footprint is right
+//! if the model's likely value is within 25 % of the result, or within its interval. A program is
+//! right if all three footprints are right. The miss costs are measured only with arrays and a
+//! loop.
 //!
-//! Six programs that are not judged showed the faults of earlier models: bzip2, mawk, tclsh, bc,
-//! objdump and troff; 4 of them are right, and 13 of 18 footprints. The rule that prices not
-//! distinguishable from 0 are 0 was made when the results of the ten were known (-12 ns for an array
-//! of 3 MiB). An earlier model was right for 4 of 10 with intervals of `inject` twice as wide; with
-//! the present intervals for 2 of 10, and 17 footprints.
+//! Faults of earlier models were found with six other programs, which are not judged: bzip2, mawk,
+//! tclsh, bc, objdump and troff. Of these, 4 programs and 13 of 18 footprints are right. One rule
+//! was made when the results of the ten programs were known: miss costs not distinguishable from 0
+//! are 0 (the cost was -12 ns for an array of 3 MiB). An earlier model was right for 4 of 10
+//! programs with intervals of `inject` twice as wide, and with the present intervals for 2 of 10
+//! programs and 17 footprints.
 //!
-//! The remaining question is which loads wait. After 4 MiB, if all loads from arbitrary places
-//! overlap, all programs but openssl come out too low; if all wait, all come out too high. Of the
-//! latter cost, beyond the switch path, bzip2 pays a tenth, mawk and tclsh a quarter, xz four
-//! tenths, troff and python half. Chains of loads explain most of this (docs/method/model.md); that
-//! a branch depends on a load is not in a trace.
+//! The open question is which loads wait for each other. After 4 MiB, if all loads from arbitrary
+//! places overlap, the model is too low for all programs but openssl. If all loads wait, the model
+//! is too high for all. Of the latter cost, without the switch path, bzip2 pays a tenth, mawk and
+//! tclsh a quarter, xz four tenths, troff and python half. Chains of loads explain most of this
+//! (docs/method/model.md). A trace does not show that a branch depends on a load.
 
 use serde_json::Value;
 use switchcost_record::profile::{Prices, read_prices, read_profile};
@@ -30,7 +32,8 @@ const WITHIN: f64 = 0.25;
 const MUST_BE_RIGHT: usize = 7;
 const PERIOD_NS: f64 = 250e3;
 
-/// Commands of ten existing programs, each with some 100 ms of work that is always the same.
+/// Command lines of ten existing programs. Each does about 100 ms of work, which is the same in
+/// every run.
 const PROGRAMS: [(&str, &str); 10] = [
     ("xz", "xz -1 -T1 -c short"),
     ("gzip", "gzip -c text"),
@@ -62,7 +65,7 @@ const PROGRAMS: [(&str, &str); 10] = [
     ),
 ];
 
-/// Measures all programs, or only the named ones.
+/// Measures all programs, or only the programs in `named` if there are any.
 pub(crate) fn measure(shell: &Shell, named: &[String]) -> Vec<Row> {
     let prices = match prices(shell) {
         Ok(prices) => prices,
@@ -113,7 +116,7 @@ fn prices(shell: &Shell) -> Result<Prices, String> {
     read_prices(&shell.path("prices.json")).map_err(|error| error.to_string())
 }
 
-/// Makes a file, unless a folder with earlier results already has it.
+/// Runs a command that makes a file, unless the file exists.
 fn make(shell: &Shell, name: &str, command: &str) -> Result<(), String> {
     if shell.path(name).exists() {
         return Ok(());
@@ -121,8 +124,8 @@ fn make(shell: &Shell, name: &str, command: &str) -> Result<(), String> {
     shell.run(command).map(drop)
 }
 
-/// Result of one footprint, in microseconds: low, likely and high by the model, and low, centre and
-/// high by `inject`.
+/// Result for one footprint, in microseconds: low, likely and high value by the model, and low end,
+/// centre and high end by `inject`.
 struct Compared {
     footprint: Bytes,
     model_us: [f64; 3],
