@@ -11,7 +11,8 @@ use crate::form;
 use crate::place::{Place, repository};
 use crate::run::Run;
 
-/// Inputs that are copied from samples: the name in the place, and the path in the repository.
+/// Inputs that are copied from samples: the input's file name, and the path of the sample in the
+/// repository.
 const COPIES: [(&str, &str); 4] = [
     (
         "sparse.jsonl",

@@ -10,7 +10,7 @@ use switchcost_facts::{self as facts, Root};
 pub(super) struct Subject {
     /// Root of the kernel's files, for checks that read further files.
     pub(super) root: Root,
-    /// Facts about the machine.
+    /// CPUs, caches, kernel and settings of the machine.
     pub(super) host: HostManifest,
     /// Outcome of the attempt to count cycles.
     pub(super) cycles: CycleCounter,
