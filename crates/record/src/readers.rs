@@ -8,10 +8,11 @@ use crate::trust::{HeldPath, hand_over};
 /// Which users may read a new record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Readers {
-    /// Every user that the umask allows.
+    /// Every user that the umask allows may read.
     #[default]
     AsUsual,
-    /// Only the owner of the file. Records contain command lines, which may contain secrets.
+    /// Only the owner of the file may read. Records contain command lines, which may contain
+    /// secrets.
     Owner,
 }
 

@@ -232,7 +232,7 @@ pub fn check_programs(folder: &Path) -> io::Result<()> {
 ///
 /// If there is no program of this name, or if root must not execute it.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
-    // The default of execvp(3).
+    // This is the search path that execvp(3) uses if `PATH` is not set.
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let is_program = |file: &PathBuf| {
         file.metadata()

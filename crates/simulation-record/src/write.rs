@@ -326,7 +326,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
             column.content,
             Content::Number(..) | Content::Optional(..) | Content::Looked(_)
         ) {
-            // Used when a column has too many distinct values for a dictionary.
+            // This encoding is used when a column has too many distinct values for a dictionary.
             builder = builder
                 .set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
         }

@@ -109,17 +109,18 @@ pub const RESUMED_CALL: &str = "restart_syscall";
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
-    /// By a system call: its name, or its number if this program does not know the name.
+    /// The task had made a system call: its name, or its number if this program does not know the
+    /// name.
     SystemCall(String),
-    /// By the system call futex, with the purpose of the wait.
+    /// The task had made the system call futex; the purpose of the wait is given.
     Futex(FutexWait),
-    /// By a page fault of its own.
+    /// The task had a page fault.
     PageFault,
-    /// By an interrupt of its own code.
+    /// The task was interrupted while it executed its own code.
     Interrupt,
-    /// Not at all: the task is a kernel thread.
+    /// The task is a kernel thread, which does not enter the kernel.
     Kernel,
-    /// Unknown, because the task had too many causes to record.
+    /// The entry is unknown, because the task had too many causes to record.
     Other,
 }
 
