@@ -1,5 +1,5 @@
-/* Callbacks of the plugin as a whole. From version 7 of QEMU's interface on, these get other arguments, none of
-   which is needed here. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Callbacks of the plugin itself. From version 7 of QEMU's interface on, they get other arguments, none of which is
+   needed here. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include "plugin.h"
 
 static qemu_plugin_id_t plugin;
@@ -66,7 +66,7 @@ void callbacks_at_exit(void (*callback)(void))
     qemu_plugin_register_atexit_cb(plugin, on_exit_of_qemu, NULL);
 }
 
-/* QEMU forgets a request that is made before the previous one has been answered. */
+/* QEMU ignores a request that is made before the previous one has been answered. */
 void callbacks_anew(void (*callback)(void))
 {
     if (anew)

@@ -13,8 +13,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return (hash ^ word) * 0x9e3779b97f4a7c15ULL ^ hash >> 29;
 }
 
-/* Returns the first bytes of an instruction. Bytes on a page after the first are not read, because that page may be
-   elsewhere in memory. */
+/* Returns the first bytes of an instruction. Bytes in a second page are not read, because that page may be elsewhere
+   in physical memory. */
 size_t code_bytes(const struct qemu_plugin_insn *instruction, uint8_t *into, size_t most)
 {
     const uint8_t *host = qemu_plugin_insn_haddr(instruction);
@@ -28,8 +28,8 @@ size_t code_bytes(const struct qemu_plugin_insn *instruction, uint8_t *into, siz
     return bytes;
 }
 
-/* Whether the memory operand has a constant address: relative to the instruction pointer, or absolute, like the
-   kernel's variables of each CPU. The answer only decides what is tried first. */
+/* Whether the memory operand has a constant address: relative to the instruction pointer, or absolute, as per-CPU
+   variables of the kernel have. The answer only decides what is tried first. */
 static bool has_constant_address(const uint8_t *byte, size_t bytes)
 {
     const uint8_t *end = byte + bytes;
@@ -46,7 +46,7 @@ static bool has_constant_address(const uint8_t *byte, size_t bytes)
     return (*byte & 0xc7) == 0x05 || ((*byte & 0xc7) == 0x04 && byte[1] == 0x25);
 }
 
-/* Returns the accesses of an instruction by its opcode, if it is one with which code may end. */
+/* Returns the accesses that an instruction makes by its opcode, if it is one with which code may end. */
 static uint8_t touches(const uint8_t *byte, size_t bytes)
 {
     const uint8_t *end = byte + bytes;
@@ -55,7 +55,7 @@ static uint8_t touches(const uint8_t *byte, size_t bytes)
         byte++;
     if (byte == end)
         return TOUCHES_ANY;
-    /* Jumps by a constant distance, loop; in and out; hlt, cli, sti. A call (0xe8) pushes. */
+    /* Jumps by a constant distance, loop; in and out; hlt, cli, sti. A call (0xe8) pushes, so it is left out. */
     if ((*byte & 0xf0) == 0x70 || (*byte >= 0xe0 && *byte <= 0xef && *byte != 0xe8) || *byte == 0xf4 || *byte == 0xfa
         || *byte == 0xfb)
         return TOUCHES_NOTHING;

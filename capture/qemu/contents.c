@@ -1,6 +1,6 @@
-/* Contents of the pages of the kernel's memory, by /proc/kpageflags
-   (https://docs.kernel.org/admin-guide/mm/pagemap.html) and /proc/vmallocinfo, and for slabs by the name of their
-   cache, which is read from the kernel's memory (/proc/kcore). Pages whose contents cannot be read have no name.
+/* Finds the contents of the kernel's pages, from /proc/kpageflags
+   (https://docs.kernel.org/admin-guide/mm/pagemap.html) and /proc/vmallocinfo. A slab is named after its cache,
+   whose name is read from the kernel's memory (/proc/kcore). Pages whose contents cannot be found have no name.
    GPL-2.0-or-later, see ../valgrind/COPYING. */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -28,7 +28,7 @@ struct cache {
 static struct cache caches[MOST_CACHES];
 static int cache_count;
 
-/* Reads the kernel's memory; returns whether all bytes could be read. */
+/* Reads the kernel's memory. Returns whether all bytes could be read. */
 static int read_kernel(uint64_t address, void *to, size_t bytes)
 {
     static int fd = -1;
@@ -57,7 +57,7 @@ uint64_t kernel_word(uint64_t address)
     return address && read_kernel(address, &word, sizeof word) ? word : 0;
 }
 
-/* Returns the name of the slab's cache, given the page with which the slab begins. */
+/* Returns the name of a slab's cache. `page` is the first page of the slab. */
 static const char *cache_name(const struct layout *layout, uint64_t page)
 {
     uint64_t address = kernel_word(layout->pages + page * layout->page_bytes + layout->slab_cache);
@@ -76,7 +76,7 @@ static const char *cache_name(const struct layout *layout, uint64_t page)
     return caches[index].name;
 }
 
-/* Returns the contents of a page, or "-" if they are unknown. */
+/* Returns the name of a page's contents, or "-" if they are unknown. */
 static const char *contents_of(const struct layout *layout, uint64_t page, uint64_t flags, const char *before)
 {
     if (flags >> NO_PAGE & 1)
@@ -120,8 +120,8 @@ static void list_pages(const struct layout *layout, struct listing *listing)
     }
 }
 
-/* Lists the areas of vmalloc by the function that requested them; stacks of tasks have one function of fork or
-   another. Some areas are free, but not yet returned ("unpurged"). */
+/* Lists the areas of vmalloc, named after the function that requested each. Stacks of tasks are requested by several
+   functions of fork. Some areas are free but not yet returned ("unpurged"). */
 void contents_list_areas(struct listing *listing)
 {
     static const char *const forks[] = { "kernel_clone", "copy_process", "dup_task_struct" };

@@ -1,14 +1,15 @@
-/* How the kernel was entered, and when it is left. QEMU does not report the processor's own accesses at an entry, so
-   the values that the processor has written are read from the guest's memory. GPL-2.0-or-later, see
+/* Finds out how the kernel was entered, and when it is left. QEMU does not report the processor's own accesses at an
+   entry, so the values that the processor has pushed are read from the guest's memory. GPL-2.0-or-later, see
    ../valgrind/COPYING. */
 #include <string.h>
 
 #include "plugin.h"
 
-/* Number of bytes at the start of entry_SYSCALL_64 within which the number of the call is pushed. */
+/* Number of bytes from the start of entry_SYSCALL_64 within which the number of the system call is pushed. */
 #define LONGEST_ENTRY 256
 #define PUSH_RAX 0x50
-/* Number of bytes at the start of an exception's entry within which something is pushed, after endbr64, clac, cld. */
+/* Number of bytes from the start of an exception's entry within which something is pushed, after endbr64, clac and
+   cld. */
 #define FIRST_PUSH 12
 
 static struct sc_guest_entry known[SC_MOST_ENTRIES];
@@ -57,8 +58,8 @@ static void on_entry(unsigned cpu, void *kind)
     enter((uintptr_t)kind, 0);
 }
 
-/* Handles the first access of an exception's entry, which is a push right below the words that the processor has
-   pushed: the address of the faulting instruction, after the error code, if there is one. */
+/* Handles the first access in the entry of an exception. It is a push directly below the words that the processor
+   has pushed: the address of the faulting instruction, after the error code, if there is one. */
 static void on_first_push(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *kind)
 {
     uint64_t physical, instruction;
@@ -85,8 +86,8 @@ static void on_number(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
     }
 }
 
-/* Whether a system call changes mappings: mmap, mprotect, munmap, mremap, shmat, shmdt, remap_file_pages. After an
-   execve the address space is another one. */
+/* Whether a system call changes mappings: mmap, mprotect, munmap, mremap, shmat, shmdt, remap_file_pages. execve is
+   left out, because it makes another address space. */
 static bool changes_mappings(uint16_t number)
 {
     static const uint16_t changing[] = { 9, 10, 11, 25, 30, 67, 216 };
@@ -115,7 +116,7 @@ static void on_return(unsigned cpu, void *data)
     entries->of[0].kind = 0;
 }
 
-/* Returns the kind of the entry whose first bytes contain an address. */
+/* Returns the kind of the entry in whose first bytes an address lies. */
 static uint64_t kind_near(uint64_t address)
 {
     for (uint64_t start = address; address - start < FIRST_PUSH; start--)

@@ -50,7 +50,7 @@ struct command {
 static struct command commands[MOST_COMMANDS];
 static int count;
 static int64_t seconds;
-/* Whether the recording covers only the time from each program's first SIGSTOP to the next, without its start and
+/* Whether the recording covers only the time from each program's first SIGSTOP to its second, without its start and
    end. */
 static int are_stopping;
 
@@ -59,7 +59,8 @@ static int are_stopping;
 
 static void signal_plugin(uint64_t kind)
 {
-    /* Memory shared with forked children is copied when it is written, and the instruction is executed again, alone. */
+    /* The page may be shared with forked children. Then the store copies it, and the store instruction is executed
+       again, alone; so it is done once before. */
     *(volatile uint64_t *)&guest.signal = 0;
     switch (kind) {
     case SC_GUEST_ARM:
@@ -73,14 +74,14 @@ static void signal_plugin(uint64_t kind)
     }
 }
 
-/* Passes `bytes` bytes at the beginning of `said.text` to the plugin. */
+/* Passes the first `bytes` bytes of `said.text` to the plugin. */
 static void say(size_t bytes)
 {
     said.bytes = bytes;
     SIGNAL(SC_GUEST_SAYS, &said.signal);
 }
 
-/* Reports a line, which must fit in a page. */
+/* Reports a line, which must fit into a page. */
 static void __attribute__((format(printf, 1, 2))) report(const char *format, ...)
 {
     va_list arguments;
@@ -198,7 +199,7 @@ static void run(struct command *command, int go)
     _exit(127);
 }
 
-/* Starts all programs, which wait for the end of a pipe. */
+/* Starts all programs. They wait until a pipe is closed. */
 static int start_all(void)
 {
     int ends[2];
@@ -222,7 +223,7 @@ static int start_all(void)
     return ends[1];
 }
 
-/* Reports the preemption modes; nothing if the mode cannot be chosen. */
+/* Reports the kernel's preemption modes; nothing if the mode cannot be chosen. */
 static void report_preemption(void)
 {
     char modes[128] = "";
@@ -234,7 +235,7 @@ static void report_preemption(void)
     close(fd);
 }
 
-/* Reports the place of a list: the number of bytes, their checksum (FNV-1a), and the frames of their pages. */
+/* Reports the place of a list in memory: its number of bytes, its checksum (FNV-1a), and the frames of its pages. */
 static void report_listing(const char *what, const struct listing *listing)
 {
     uint64_t sum = 0xcbf29ce484222325, page = 0;
@@ -277,7 +278,7 @@ static void limit_time(void)
     alarm(seconds);
 }
 
-/* Waits until all programs have ended, including orphans, which are adopted by this process. */
+/* Waits until all programs have ended, including orphans, whose parent this process becomes. */
 static void await_ends(void)
 {
     int status;
@@ -287,7 +288,7 @@ static void await_ends(void)
         note_end(pid, status);
 }
 
-/* Waits until each command has stopped itself; returns whether none has ended instead. */
+/* Waits until each command has stopped itself. Returns 0 if one has ended instead. */
 static int await_stops(void)
 {
     int status, all = 1;
@@ -324,7 +325,8 @@ static long preemptions(void)
     return getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_nivcsw : -1;
 }
 
-/* Returns the number of switches; -1 if another task ran during the count, whose switches cannot be distinguished. */
+/* Returns the number of switches; -1 if another task ran during the count, because its switches cannot be told
+   apart. */
 static int64_t switches_undisturbed(int fd)
 {
     long before = preemptions();
@@ -390,7 +392,7 @@ int main(void)
     contents_list_areas(&contents);
     report("ready\n");
     signal_plugin(SC_GUEST_ARM);
-    /* The remaining work of booting is done first, with a switch away from this process and back. */
+    /* Work that is left from booting is done first, by switching away from this process and back. */
     for (int times = 0; times < 10; times++)
         nanosleep(&moment, NULL);
     do
@@ -404,7 +406,7 @@ int main(void)
     } else {
         close(go);
         limit_time();
-        /* All programs end before the recording does. */
+        /* The recording ends after the end of all programs. */
         await_ends();
         alarm(0);
     }

@@ -1,5 +1,5 @@
-/* Addresses in the kernel that the plugin needs, and what lies at other addresses: from /proc/kallsyms, and for
-   fields of structures from the kernel's BTF (https://docs.kernel.org/bpf/btf.html). GPL-2.0-or-later, see
+/* Finds addresses in the kernel that the plugin needs, and names for other addresses: symbols from /proc/kallsyms,
+   and fields of structures from the kernel's BTF (https://docs.kernel.org/bpf/btf.html). GPL-2.0-or-later, see
    ../valgrind/COPYING. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -127,7 +127,7 @@ static const struct btf_type *structure(const char *name)
     return found;
 }
 
-/* Returns the offset of a member in bytes; -1 if neither the type nor an anonymous part of it has the member. */
+/* Returns the offset of a member in bytes; -1 if neither the type nor an anonymous part of it has this member. */
 static long offset_in(const struct btf_type *type, const char *name)
 {
     const struct btf_member *member = (const void *)(type + 1);
@@ -164,7 +164,7 @@ static void find_fields(struct sc_guest *guest)
     read_btf();
     task = structure("task_struct");
     guest->sp = field("task_struct", "thread") + field("thread_struct", "sp");
-    /* Until Linux 5.13 the state is a long, whose lower half contains all of it. */
+    /* Before Linux 5.14 the state is a long. Its lower half contains all states. */
     guest->state = field("task_struct", offset_in(task, "__state") < 0 ? "state" : "__state");
     guest->pid = field("task_struct", "pid");
     guest->tgid = field("task_struct", "tgid");
@@ -177,7 +177,7 @@ static void find_fields(struct sc_guest *guest)
     guest->pgd = field("mm_struct", "pgd");
 }
 
-/* Returns the offset of an optional field, and records if there is none. */
+/* Returns the offset of an optional field; sets *are_all to 0 if there is none. */
 static uint32_t optional(const char *owner, const char *name, int *are_all)
 {
     const struct btf_type *type = find_structure(owner);
@@ -187,7 +187,7 @@ static uint32_t optional(const char *owner, const char *name, int *are_all)
     return offset;
 }
 
-/* Finds the fields for mappings; without these fields mappings are not reported. */
+/* Finds the fields that lead to mapped files. Without them, mappings are not reported. */
 static void find_mappings(struct sc_mapping_layout *mappings)
 {
     int are_all = 1;
@@ -217,7 +217,7 @@ static int has_error_code(const char *exception)
     return 0;
 }
 
-/* Returns the kind of an entry; 0 if the name is not that of an entry. */
+/* Returns the kind of an entry to the kernel; 0 if the name is not that of an entry. */
 static uint64_t entry_kind(const char *name)
 {
     if (strcmp(name, "entry_SYSCALL_64") == 0)
@@ -245,13 +245,12 @@ static void find_symbol(struct sc_guest *guest, uint64_t address, const char *na
     }
 }
 
-/* Variables of which every CPU has its own: the place of the initial values, and the distance to those of the first
-   CPU. */
+/* Per-CPU variables: the place of their initial values, and the distance to the copies of the first CPU. */
 struct per_cpu {
     uint64_t start, end, offsets, unit_bytes;
 };
 
-/* Address at which the kernel maps memory, unless it randomizes addresses
+/* Address at which the kernel maps all memory, unless it randomizes addresses
    (https://docs.kernel.org/arch/x86/x86_64/mm.html). */
 #define DIRECT_MAP 0xffff888000000000UL
 #define PAGES 0xffffea0000000000UL
@@ -268,14 +267,14 @@ static void find_range(struct per_cpu *per_cpu, struct layout *layout, uint64_t 
         per_cpu->offsets = address;
     else if (strcmp(name, "pcpu_unit_size") == 0)
         per_cpu->unit_bytes = address;
-    /* These symbols are variables, whose values are read later. */
+    /* This symbol and the next ones are variables, whose values are read later. */
     else if (strcmp(name, "page_offset_base") == 0)
         layout->direct_map = address;
     else if (strcmp(name, "vmemmap_base") == 0)
         layout->pages = address;
 }
 
-/* Reads the next line that belongs to no module. */
+/* Reads the next line of /proc/kallsyms that belongs to no module. */
 static int next_symbol(FILE *symbols, uint64_t *address, char *type, char *name)
 {
     char line[512];
@@ -286,7 +285,8 @@ static int next_symbol(FILE *symbols, uint64_t *address, char *type, char *name)
     return 0;
 }
 
-/* Lists the variables of each CPU. After the named variables there is room for unnamed ones, whose end is returned. */
+/* Lists the per-CPU variables. After the named variables there is room for unnamed ones; returns the end of that
+   room. */
 static uint64_t list_per_cpu(FILE *symbols, const struct per_cpu *per_cpu, struct listing *listing)
 {
     uint64_t address, end, first_cpu = kernel_word(per_cpu->offsets);
@@ -329,7 +329,7 @@ static void find_symbols(struct sc_guest *guest, struct layout *layout, struct l
         fail("a kernel whose /proc/kallsyms has no __switch_to_asm");
 }
 
-/* Finds the fields for slabs; if any is missing, slabs have no names. */
+/* Finds the fields by which slabs are named. If one is missing, slabs have no names. */
 static void find_slabs(struct layout *layout)
 {
     const struct btf_type *page = find_structure("page"), *slab = find_structure("slab"),
@@ -361,13 +361,13 @@ static int put_number(const char *path, long number)
     return is_put;
 }
 
-/* Makes /proc/vmallocinfo show real addresses; otherwise it shows invented ones, which are not in the kernel's half. */
+/* Makes /proc/vmallocinfo show real addresses. Otherwise it shows invented ones, which are not in the kernel's half. */
 void layout_show_addresses(void)
 {
     put_number("/proc/sys/kernel/kptr_restrict", 1);
 }
 
-/* Sets base_slice_ns, from Linux 6.6 on. A task that wakes up may still preempt as early as by default. */
+/* Sets base_slice_ns (Linux 6.6 and later). A task that wakes up may still preempt as early as by default. */
 int layout_set_slice(long nanoseconds)
 {
     if (put_number("/sys/kernel/debug/sched/base_slice_ns", nanoseconds))

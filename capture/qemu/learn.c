@@ -1,14 +1,14 @@
-/* The references of a piece of code. QEMU does not report these at translation, so they are learnt as they occur,
-   each as an extension of those before it. The address of a reference is derived if it follows from theirs or is
-   always the same; otherwise it is explicit. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Learns the references of a piece of code. QEMU does not report them at translation, so they are learnt as they
+   occur, each as an extension of the path before it. The address of a reference is derived if it is always the same,
+   or follows from an earlier one; otherwise it is explicit. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "path.h"
 
-/* Largest distance from an explicit address at which a derived address is tried. */
+/* Largest distance from an explicit address, in bytes, at which an address is tried as derived. */
 #define NEAR 2048
-/* Largest access of an instruction whose parts are joined again, because QEMU accesses at most 8 bytes at a time. */
+/* Largest access, in bytes, whose parts are joined again. QEMU accesses at most 8 bytes at a time. */
 #define LONGEST_JOINED 32
 
 static struct path *new_path(void)
@@ -52,7 +52,7 @@ static uint64_t last_address(const struct path *path, const ULong *head)
     return path->how == SC_EXPLICIT ? head[path->explicit] : derived(path, head);
 }
 
-/* Tries to join a part of an access that QEMU has divided. */
+/* Tries to join a part of an access that QEMU has divided to the part before. */
 static bool try_joined(struct path *path, uint64_t address, const ULong *head)
 {
     struct path *up = path->up;
@@ -90,7 +90,7 @@ static bool try_relative(struct path *path, uint64_t address, const ULong *head)
     return false;
 }
 
-/* Whether a path has so many references that another segment should begin. */
+/* Whether a path has so many references that a new segment should begin. */
 static bool is_long(const struct path *path)
 {
     return path->references >= MOST_REFERENCES / 2;
@@ -110,13 +110,13 @@ static void make_explicit(struct path *path)
     path->explicit++;
 }
 
-/* Learns a reference that has not occurred at this point before. */
+/* Learns a reference that has not occurred at this point of the path before. */
 struct path *learn(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address,
                    const ULong *head, bool is_other)
 {
     struct path *path = extended(up, instruction, info);
 
-    /* The earlier guess was wrong. */
+    /* The address had wrongly been taken for a derived one. */
     if (is_other || (is_long(up) && up->instruction != instruction))
         make_explicit(path);
     else if (!try_joined(path, address, head) && !try_fixed(path, address) && !try_relative(path, address, head))

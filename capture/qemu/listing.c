@@ -8,7 +8,7 @@
 
 #include "layout.h"
 
-/* Makes room that neither copying on write nor the kernel's compaction moves. */
+/* Makes room that does not move: neither copy-on-write nor the kernel's compaction applies to it. */
 void listing_open(struct listing *listing, size_t most)
 {
     int fd = open("/proc/sys/vm/compact_unevictable_allowed", O_WRONLY | O_CLOEXEC);

@@ -10,8 +10,8 @@
 
 #include "plugin.h"
 
-/* Version of the interface for which the plugin is built. QEMU refuses a version that is older than it supports, or
-   newer than its own. */
+/* Version of QEMU's plugin interface for which this plugin is built. QEMU refuses a version older than it supports,
+   or newer than its own. */
 EXPORTED int qemu_plugin_version = PLUGIN_VERSION;
 
 static uint64_t stage;
@@ -19,7 +19,7 @@ static bool has_pages;
 
 static void on_translation_booting(struct qemu_plugin_tb *tb);
 
-/* Returns the signal that begins with this instruction; 0 if there is none. */
+/* Returns the kind of the signal that this instruction begins; 0 if it begins none. */
 static uint64_t signal_in(const struct qemu_plugin_insn *insn)
 {
     uint8_t bytes[16];
@@ -64,7 +64,7 @@ static void on_translation_recording(struct qemu_plugin_tb *tb)
                                              QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, &code->instructions[index]);
 }
 
-/* Translates all code again, with the same callbacks. */
+/* Makes QEMU translate all code again, with the same callbacks. */
 static void on_flush(void)
 {
     callbacks_at_exit(on_exit_of_qemu);
@@ -77,7 +77,7 @@ void flush_translations(void)
         callbacks_anew(on_flush);
 }
 
-/* QEMU has discarded all code by now; code that is translated from here on is observed as the stage requires. */
+/* Called when QEMU has discarded all code. Code that is translated from here on is observed as the stage requires. */
 static void on_reset(void)
 {
     callbacks_at_exit(on_exit_of_qemu);
@@ -131,7 +131,7 @@ static void on_signal(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
         mappings_know(&guest);
     }
     stage = (uintptr_t)kind;
-    /* No reset at the end, because QEMU 7.2 may use callbacks that it has discarded. */
+    /* There is no reset at the end, because QEMU 7.2 may call callbacks that it has discarded. */
     if (stage == SC_GUEST_END)
         paths_stop();
     else
@@ -150,7 +150,7 @@ static void on_translation_booting(struct qemu_plugin_tb *tb)
     }
 }
 
-/* Returns the value of an argument NAME=VALUE; NULL for another argument. */
+/* Returns the value of an argument NAME=VALUE; NULL if the argument has another name. */
 static const char *value_of(const char *argument, const char *name)
 {
     size_t length = strlen(name);

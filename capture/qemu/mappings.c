@@ -1,5 +1,5 @@
-/* Files that a process has mapped. They are reported when the process first enters its own code, and after system
-   calls that change mappings. The source is the guest's list of areas (struct vm_area_struct), which is a maple tree
+/* Reports the files that a process has mapped, when the process first enters its own code, and after system calls
+   that change mappings. They are read from the guest's list of areas (struct vm_area_struct), which is a maple tree
    (https://docs.kernel.org/core-api/maple_tree.html; since Linux 6.1). GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define LONGEST_PATH 1024
 #define DEEPEST 32
 
-/* Size of a node of the tree (include/linux/maple_tree.h, 64 bits), whose address encodes its kind. */
+/* Size in bytes of a node of the tree (include/linux/maple_tree.h, 64 bits). The address of a node encodes its kind. */
 #define NODE_BYTES 256
 #define KIND(node) ((node) >> 3 & 15)
 #define IS_ROOT_NODE(entry) (((entry) & 3) == 2 && (entry) > 4096)
@@ -21,7 +21,7 @@ enum { LEAF_64 = 1, RANGE_64, ARANGE_64 };
 #define DEEPEST_TREE 8
 
 struct mapping {
-    uint64_t start, bytes, offset, entry; /* the last: of its file in a folder */
+    uint64_t start, bytes, offset, entry; /* entry: address of the file's directory entry */
     bool is_executable;
 };
 
@@ -31,17 +31,17 @@ struct list {
     struct mapping *all;
 };
 
-/* The mappings that were reported last, by address space. */
+/* Mappings of one address space as they were last reported. */
 struct reported {
     uint32_t space;
-    bool is_checked; /* against the guest's own list */
+    bool is_checked; /* the mappings were compared with the guest's own list */
     struct list list;
 };
 
 static struct sc_mapping_layout layout;
 static struct reported *all_reported;
 static size_t reported_count, reported_room;
-/* The address space that was checked last, which is asked for each time the kernel is left. */
+/* Number of the address space that was compared last. It is asked for each time the kernel is left. */
 static uint32_t checked;
 
 void mappings_know(const struct sc_guest *guest)
@@ -57,7 +57,7 @@ static uint64_t word_at(uint64_t address)
     return word;
 }
 
-/* Whether one mapping continues where the other ends, in the same file. */
+/* Whether a mapping continues the one before it, in addresses and in the same file. */
 static bool goes_on(const struct mapping *before, const struct mapping *mapping)
 {
     return mapping->start == before->start + before->bytes && mapping->offset == before->offset + before->bytes
@@ -92,8 +92,8 @@ static void add_area(struct list *list, uint64_t area)
     list->all[list->count++] = mapping;
 }
 
-/* Walks through a node. Pivots give the ends of the slots' ranges; the last pivot is the end of the whole node, or
-   0. */
+/* Adds the areas in a node of the tree. Pivots are the ends of the slots' ranges; the last pivot is the end of the
+   whole node, or 0. */
 static void walk(struct list *list, uint64_t node, uint64_t last, int depth)
 {
     uint64_t words[NODE_BYTES / 8], address = node & ~(NODE_BYTES - 1ULL);
@@ -114,14 +114,14 @@ static void walk(struct list *list, uint64_t node, uint64_t last, int depth)
     }
 }
 
-/* Whether two mappings have the same bytes of a file at the same addresses, where they overlap. */
+/* Whether two mappings have the same bytes of the same file where they overlap. */
 static bool agree(const struct mapping *one, const struct mapping *other)
 {
     return one->entry == other->entry && one->offset - one->start == other->offset - other->start
            && one->is_executable == other->is_executable;
 }
 
-/* Reports the parts of a mapping that the others do not cover, because splitting an area changes nothing. */
+/* Reports the parts of a mapping that the others do not cover. So splitting an area changes nothing. */
 static void report_rest(const struct mapping *mapping, const struct list *others,
                         void (*report)(const struct mapping *))
 {
@@ -144,7 +144,7 @@ static void report_rest(const struct mapping *mapping, const struct list *others
     }
 }
 
-/* Writes the path from the file up to the root of its file system to the end of the room; returns its start. */
+/* Writes the path of a file, from the root of its file system, to the end of `room`. Returns the start of the path. */
 static char *path_of(uint64_t entry, char *room)
 {
     char *path = room + LONGEST_PATH, name[256];
@@ -192,7 +192,7 @@ static struct reported *reported_of(uint32_t space)
     return NULL;
 }
 
-/* Adds an entry; entries of address spaces that no longer exist are removed. */
+/* Adds an address space, and removes those that no longer exist. */
 static struct reported *add_reported(uint32_t space)
 {
     size_t kept = 0;
@@ -226,7 +226,7 @@ static void copy_list(struct list *to, const struct list *from)
 
 void mappings_fork(uint32_t parent, uint32_t child)
 {
-    /* This call may remove other entries. */
+    /* This call may move or remove other entries. */
     struct reported *of_child = add_reported(child);
     const struct reported *of_parent = reported_of(parent);
 
@@ -243,7 +243,7 @@ void mappings_changed(void)
         reported->is_checked = false;
 }
 
-/* Reports unmappings before mappings, which may use the same addresses. */
+/* Reports what has changed: unmappings before mappings, which may use the same addresses. */
 void mappings_look(void)
 {
     static struct list now;

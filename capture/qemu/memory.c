@@ -1,4 +1,4 @@
-/* The guest's memory, which the guest shares with the plugin as a file. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* The guest's memory, which QEMU shares with the plugin as a file. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 
 #include "plugin.h"
 
-/* Addresses of the direct map and the kernel's image, without address randomization (nokaslr) and with page tables
-   of four levels (Documentation/arch/x86/x86_64/mm.rst). */
+/* Addresses of the direct map and of the kernel's image, without address randomization (nokaslr) and with page
+   tables of four levels (Documentation/arch/x86/x86_64/mm.rst). */
 #define DIRECT_MAP 0xffff888000000000ULL
 #define IMAGE 0xffffffff80000000ULL
 
-/* QEMU's pc reserves the last addresses below 4 GiB for devices: of a memory of 3.5 GiB or more, the part beyond 3
-   GiB begins at 4 GiB (hw/i386/pc_piix.c). The file has no such gap. */
+/* QEMU's pc reserves the last addresses below 4 GiB for devices: with 3.5 GiB or more, memory beyond 3 GiB begins at
+   address 4 GiB (hw/i386/pc_piix.c). The file has no such gap. */
 #define GIBIBYTE (1ULL << 30)
 #define GAP_END (4 * GIBIBYTE)
 
@@ -68,8 +68,8 @@ bool physical_of(qemu_plugin_meminfo_t info, uint64_t address, uint64_t *physica
     *physical = qemu_plugin_hwaddr_phys_addr(found);
     if (PLUGIN_VERSION > 1)
         return true;
-    /* QEMU 7.2 returns the position in the file. For other memory, such as that of its firmware, the position is
-       after the end of the file. */
+    /* QEMU 7.2 returns the position in the file. For other memory, such as the firmware's, the position is beyond
+       the end of the file. */
     if (*physical >= size)
         return false;
     if (*physical >= gap_start)

@@ -1,4 +1,4 @@
-/* Physical addresses of touched pages, which are reported before the first use in an address space, and again after a
+/* Reports the physical address of each touched page, before its first use in an address space, and again after a
    change. GPL-2.0-or-later, see ../valgrind/COPYING.
 
    A processor may use cached translations until they are invalidated (Intel's manual, volume 3A, section 4.10.4), so
@@ -11,7 +11,7 @@
 
 #define PAGE_BITS 12
 #define PAGE (1ULL << PAGE_BITS)
-/* Largest part of an access in bytes; longer accesses come in several parts. */
+/* Largest part of an access in bytes. Longer accesses come in several parts. */
 #define LONGEST_ACCESS 16
 #define KERNEL_SPACE 0
 /* Bits of an entry of a page table. */
@@ -19,22 +19,22 @@
 #define IS_LARGE 0x80ULL
 #define WHERE 0x000ffffffffff000ULL
 
-/* Number of pages of 4 KiB whose report is up to date, by the lower bits of their numbers. */
+/* Number of 4 KiB pages in a cache of pages whose report is up to date, indexed by the lower bits of their numbers. */
 #define NEAR 512
 static uint64_t near[NEAR];
 
 struct page {
-    uint64_t physical; /* of the address that was asked for */
-    uint8_t bits;      /* of its size */
+    uint64_t physical; /* physical address of the requested address */
+    uint8_t bits;      /* size of the page, as a power of two */
 };
 
 /* A page as it was last reported. */
 struct reported {
-    uint64_t number; /* of the page, in pages of its size */
+    uint64_t number; /* number of the page, counted in pages of its size */
     uint64_t physical;
-    uint64_t order; /* which mark it was: the latest that covers an address counts */
+    uint64_t order; /* number of the report; if several cover an address, the latest counts */
     uint32_t space;
-    uint8_t bits; /* 0: no page */
+    uint8_t bits; /* size of the page, as a power of two; 0 if the entry is free */
 };
 
 static const uint8_t sizes[] = { 12, 21, 30 };
@@ -54,7 +54,8 @@ static bool is_near(uint64_t address)
     return near[address / PAGE % NEAR] == address / PAGE;
 }
 
-/* Walks the page tables of the running task, which also map the kernel's half. */
+/* Walks the page tables of the running task, which also map the kernel's half. Returns false if the address is not
+   mapped. */
 static bool walk(uint64_t address, struct page *page)
 {
     uint64_t table = switches_page_tables(), entry;
@@ -101,8 +102,8 @@ static bool is_kept(const struct reported *reported)
     return reported->bits && (reported->space == KERNEL_SPACE || switches_has_space(reported->space));
 }
 
-/* Makes a new table when this one is half full. With only the address spaces that still exist, the new table is at
-   most a quarter full. */
+/* Makes a new table when this one is half full. Only pages of address spaces that still exist are copied, so the new
+   table is at most a quarter full. */
 static void make_room(void)
 {
     size_t kept = 0, slots = room ? room : FIRST_ROOM;
@@ -159,8 +160,9 @@ static void note(uint64_t address, const struct page *page)
     near[address / PAGE % NEAR] = address / PAGE;
 }
 
-/* Reports the page of an access. QEMU knows the physical address, which overrides the tables (the kernel borrows
-   others to write to its own code), but not the size of the page. */
+/* Reports the page of an access. The physical address comes from QEMU, and overrides that in the page tables: the
+   kernel uses other tables to write to its own code. QEMU does not know the size of the page, which comes from the
+   tables. */
 static void look_for_data(qemu_plugin_meminfo_t info, uint64_t address)
 {
     struct page page = { 0 };
@@ -199,7 +201,7 @@ void pages_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, voi
     paths_touch(cpu, info, address, instruction);
 }
 
-/* Reports pages before a piece of code runs; marks of the code come after those of earlier events. */
+/* Reports pages before a piece of code runs. Marks of this code come after those of earlier events. */
 void pages_run(unsigned cpu, void *data)
 {
     const struct code *code = data;
@@ -219,7 +221,7 @@ static void on_forgetting(unsigned cpu, void *data)
     pages_forget();
 }
 
-/* Whether an instruction invalidates translations: a move to a control register, invlpg, invpcid. */
+/* Whether an instruction invalidates cached translations: a move to a control register, invlpg, invpcid. */
 static bool is_forgetting(const uint8_t *bytes, size_t length)
 {
     while (length > 0 && (*bytes == 0x66 || (*bytes & 0xf0) == 0x40))

@@ -1,5 +1,5 @@
-/* Writes what runs. Each piece of code is followed along its known paths (learn.c), most often along the path of the
-   last time; then only the explicit addresses are written.
+/* Writes the code that runs. Each piece of code is followed along its known paths (learn.c), most often along the same
+   path as the last time. Then only the explicit addresses are written.
 
    A path is divided into segments, which have no more explicit addresses than the reader takes at a time. A segment
    becomes a shape of the stream when its end is known. GPL-2.0-or-later, see ../valgrind/COPYING. */
@@ -10,7 +10,7 @@
 
 #define MOST_WORDS 255
 
-/* A run: the code, the path so far, and the place at which the head of its segment will be written. */
+/* A run of a piece of code: the path so far, and the place of the head of its current segment. */
 struct run {
     struct code *code;
     struct path *path;
@@ -21,7 +21,7 @@ static struct run now;
 /* A run that was left before its end, at an address that is not known yet. */
 static struct run interrupted;
 bool paths_is_interrupted;
-/* Number of pieces of code that the exception's entry has run so far, within which it pushes the address. */
+/* Number of pieces of code that the entry of the exception has run so far. One of them pushes the address. */
 static UInt interrupted_since;
 #define LONGEST_INTERRUPTION 3
 bool paths_has_pending;
@@ -33,7 +33,7 @@ static bool is_first(const struct path *path)
     return !path->instruction || path->starts_segment;
 }
 
-/* Makes room for words before a segment. */
+/* Moves the words of a segment, and writes other words before them. */
 static void insert(ULong *before, const ULong *words, UInt count)
 {
     memmove(before + count, before, (stream_cursor - before) * sizeof *before);
@@ -71,7 +71,7 @@ static uint8_t number_of_explicit(const struct shape_reference *references, UInt
             return index;
 }
 
-/* Collects the references of the segment that ends at `path`. */
+/* Collects the references of the segment that ends with `path`. Returns their number. */
 static UInt collect(const struct path *path, struct shape_reference *references)
 {
     const struct path *way[MOST_REFERENCES + 1];
@@ -102,8 +102,8 @@ static UInt collect(const struct path *path, struct shape_reference *references)
     return count;
 }
 
-/* Defines the shape that ran from the start of a segment up to `path` and the instruction before `end`; returns its
-   head. */
+/* Defines the shape that ran from the start of a segment up to `path` and to the instruction before `end`. Returns
+   its head. */
 static ULong define(struct run *run, const struct path *path, UInt end)
 {
     struct shape_reference references[MOST_REFERENCES + 1];
@@ -145,8 +145,8 @@ static ULong cut_word(struct run *run, struct path *path, UInt end)
     return cut->word;
 }
 
-/* Ends the run before instruction number `end`, which faulted and will be executed again: its references are left
-   out. */
+/* Ends the run before instruction number `end`, which faulted and will be executed again, so its references are
+   removed. */
 static void end_before(struct run *run, UInt end)
 {
     struct path *path = run->path;
@@ -159,12 +159,12 @@ static void end_before(struct run *run, UInt end)
         return;
     }
     remove_words(run->head + 1 + path->explicit, run->path->explicit - path->explicit);
-    /* A definition moves the head. */
+    /* A definition is written before the segment, and so moves its head. */
     word = cut_word(run, path, end);
     *run->head = word;
 }
 
-/* Returns the index of the instruction at an address; the number of instructions if there is none. */
+/* Returns the index of the instruction at an address; the number of instructions if no instruction is there. */
 static UInt index_at(const struct code *code, uint64_t address)
 {
     UInt index = 0;
@@ -186,9 +186,9 @@ void paths_cut_before(uint64_t address)
     interrupted.head = NULL;
 }
 
-/* Whether the next instruction is one of the code that has just run, alone. An instruction that writes to code is
-   executed again alone; one that crosses the end of a page is announced as the last of the code before it, but is
-   not translated with it. */
+/* Whether the next piece of code is a single instruction of the code that has just run. An instruction that writes
+   to code is executed again, alone. One that crosses the end of a page is announced as the last of the code before
+   it, but is not translated with it. */
 static bool is_repeated(const struct code *code)
 {
     UInt index;
@@ -206,7 +206,7 @@ static void begin(struct code *code)
     now.code = code;
 }
 
-/* An exception interrupts the code; its entry will show the address. */
+/* Handles an exception that interrupts the code. The entry of the exception will show the address. */
 static void interrupt(void)
 {
     interrupted = now;
@@ -258,7 +258,8 @@ void paths_run(unsigned cpu, void *data)
     begin(code);
 }
 
-/* Whether an access is too long; such accesses belong to instructions that save or load all registers. */
+/* Whether an access is too long to be a reference. Such accesses belong to instructions that save or load all
+   registers. */
 static bool is_too_long(const struct instruction *instruction)
 {
     return now.path->references >= MOST_REFERENCES && now.path->instruction == instruction;
@@ -277,7 +278,7 @@ static void take(struct path *path, uint64_t address)
     now.path = path;
 }
 
-/* Follows an instruction that accesses a device and is executed again, alone, without being announced. */
+/* Follows an instruction that accesses a device. QEMU executes it again, alone, without announcing it. */
 static bool follow_alone(struct code *code)
 {
     UInt index = now.head && code->count == 1 ? index_at(now.code, code->address) : 0;
@@ -290,7 +291,7 @@ static bool follow_alone(struct code *code)
     return true;
 }
 
-/* Kept out of line, so that the fast path saves no registers. */
+/* Not inlined, so that the fast path saves no registers. */
 __attribute__((noinline, cold)) static void touch_slowly(struct instruction *instruction, qemu_plugin_meminfo_t info,
                                                          uint64_t address)
 {

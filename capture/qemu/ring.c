@@ -1,4 +1,4 @@
-/* The shared memory: mapping it, and handing over full buffers. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* The shared memory: maps it, and submits full buffers. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,7 +19,7 @@ static struct sc_info *infos;
 static char *buffers;
 static ULong current = NO_BUFFER;
 
-/* Ends the guest, which cannot continue without the reader. */
+/* Ends the guest, because it cannot continue without the reader. */
 void ring_fail(const char *found)
 {
     fprintf(stderr, "switchcost: found %s, need QEMU started by `switchcost trace --system`\n", found);

@@ -1,13 +1,13 @@
-/* The part of a path's segment that is the same each time, as the record of its definition. GPL-2.0-or-later, see
+/* Definitions of shapes: what is the same each time that a segment of a path runs. GPL-2.0-or-later, see
    ../valgrind/COPYING. */
 #include "plugin.h"
 
-/* Largest number of bytes in a block of the reader. */
+/* Maximum number of bytes of a block. */
 #define LONGEST_BLOCK 1024
 #define KERNEL 0x8000000000000000ULL
 
 struct part {
-    UInt first, end; /* instructions */
+    UInt first, end; /* range of instructions, `end` excluded */
     UInt bytes;
 };
 

@@ -1,29 +1,29 @@
-/* Switches between tasks by the guest's kernel, with both tasks and the cause; task creation, exec, exit.
-   __switch_to_asm stores the stack pointer of the task that leaves and loads that of the task that arrives: the two
-   addresses give their task_structs. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Records the switches that the guest's kernel makes, with both tasks and the cause, and the births, execs and exits
+   of tasks. __switch_to_asm stores the stack pointer of the task that leaves and loads that of the task that
+   arrives: the two addresses give their task_structs. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <string.h>
 
 #include "plugin.h"
 
-#define MOST_TASKS 2048 /* as the reader has slots */
+#define MOST_TASKS 2048 /* as many as the reader has slots */
 #define NO_SLOT ((UInt) - 1)
 #define NAME_BYTES 16
 #define NAME_WORDS (NAME_BYTES / 8)
-/* Room for the mappings of some two thousand files, for a process that has so many when it is first seen; they fit
-   in SLACK_WORDS. */
+/* Room for the mappings of about two thousand files, which a process may have when it is first seen. They fit into
+   SLACK_WORDS. */
 #define MOST_PENDING 24576
-/* Largest length of __switch_to_asm. */
+/* Maximum length of __switch_to_asm in bytes. */
 #define LONGEST_FUNCTION 256
 #define NO_MEMORY ((uint64_t)-1)
 #define STATE_DEAD 0x80
 
-/* Causes for which a task left the CPU, with the numbers of protocol.h. */
+/* Causes for which a task left the CPU, numbered as in protocol.h. */
 enum { CAUSE_SYSCALL, CAUSE_PAGE_FAULT, CAUSE_QUANTUM, CAUSE_WAKE_UP, CAUSE_INTERRUPT, CAUSE_EXIT, CAUSE_UNKNOWN };
 
 struct task {
-    uint64_t pointer; /* 0: the slot is free */
+    uint64_t pointer; /* address of the task_struct; 0 if the slot is free */
     UInt pid;
-    uint64_t memory; /* of user space; 0 for a thread of the kernel */
+    uint64_t memory; /* struct mm_struct of the task; 0 for a kernel thread */
     uint32_t space;  /* number of the address space */
     uint64_t voluntary;
     struct entries entries;
@@ -110,7 +110,7 @@ static UInt free_slot(void)
     return tasks_used++;
 }
 
-/* Returns a living task in the same address space; all kernel threads share one. */
+/* Returns the slot of a living task in the same address space. All kernel threads share one. */
 static UInt neighbour_of(UInt slot)
 {
     for (UInt other = 0; other < tasks_used; other++)
@@ -142,14 +142,14 @@ static UInt task_create(uint64_t pointer)
 }
 
 /* Records the exit of a task. Its slot is kept until the switch away from it has been recorded, because that switch
-   may be to a task that has no slot yet. Its memory is no longer shared. */
+   may be to a task that has no slot yet. Its memory no longer counts as shared. */
 static void task_exit(UInt slot)
 {
     switches_note(SC_EXIT, slot, NULL, 0);
     tasks[slot].memory = NO_MEMORY;
 }
 
-/* Returns the slot of a task; none for the idle task. The memory of a task that was last seen after its exit may
+/* Returns the slot of a task; NO_SLOT for the idle task. If the task was last seen after its exit, its memory may
    already belong to another task. */
 static UInt slot_of(uint64_t pointer)
 {
@@ -175,9 +175,9 @@ static void look_for_exec(UInt slot)
     switches_note(SC_EXEC, slot, words, read_name(task->pointer, words));
 }
 
-/* Discards translations for other address spaces. From QEMU 8 on, a page of code is translated once, whatever its
-   addresses in different tasks, and the plugin gets only the first address; therefore translations are kept for one
-   address space only. */
+/* Discards translations of other address spaces. From QEMU 8 on, a page of code is translated once, whatever its
+   addresses in different tasks, and the plugin gets only the first address. So translations are kept for a single
+   address space. */
 static void translate_for(const struct task *task)
 {
     static uint64_t translated;
@@ -249,7 +249,7 @@ static ULong cause_of(const struct entries *entries, bool is_dead, bool is_volun
     }
 }
 
-/* Returns the second word of the mark, with the cause as the kernel counts it. */
+/* Returns the second word of the mark of a switch: its kind and its cause, as the kernel counts them. */
 static ULong reason_of(struct task *task, bool is_dead)
 {
     uint64_t voluntary = read_u64(task->pointer, guest.nvcsw);
@@ -313,7 +313,7 @@ static void on_current(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t addres
         running = address - guest.sp;
 }
 
-/* Whether an instruction is mov %rsp, sp(%rdi) or mov sp(%rsi), %rsp, where sp is the offset in the kernel's BTF. */
+/* Whether an instruction is mov %rsp, sp(%rdi) or mov sp(%rsi), %rsp. sp is the offset in the kernel's BTF. */
 static bool is_at_sp(const struct qemu_plugin_insn *insn, uint8_t opcode, uint8_t operands)
 {
     uint8_t bytes[16];

@@ -1,7 +1,7 @@
-/* The current buffer: taking an empty one, moving its cursor, handing it over. GPL-2.0-or-later, see COPYING.
+/* The current buffer: claims an empty buffer, moves the cursor in it, and submits it. GPL-2.0-or-later, see COPYING.
 
-   Generated code moves the cursor itself; the cursor in this file is that between two runs of generated code. Only
-   the task that holds the virtual CPU may call these functions, with Valgrind's big lock. */
+   Generated code moves the cursor itself. The cursor in this file is up to date between two runs of generated code.
+   Only the task that holds the virtual CPU may call these functions, with Valgrind's big lock. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
@@ -14,8 +14,8 @@ struct live live;
 static ULong current = NO_BUFFER;
 static ULong *limit; /* SLACK_WORDS before the end of the current buffer */
 static UInt writer;  /* slot of the task that writes */
-static ULong stamp;  /* as run: of its run */
-/* Place at which generated code began to write; NULL if more than its words has been written since. */
+static ULong stamp;  /* as run: time stamp of the present run */
+/* Place at which generated code began to write; NULL if other words were written since. */
 static const ULong *run_start;
 
 static Bool claim_buffer(ULong index)
@@ -26,7 +26,7 @@ static Bool claim_buffer(ULong index)
                                        __ATOMIC_SEQ_CST);
 }
 
-/* Returns an empty buffer; NO_BUFFER if all are in use. */
+/* Returns the number of an empty buffer; NO_BUFFER if all are in use. */
 static ULong empty_buffer(ULong after)
 {
     UInt tries;
@@ -50,8 +50,8 @@ static ULong next_buffer(ULong after)
     }
 }
 
-/* As run: returns an empty buffer without sleeping, because in a sleep other tasks would get the CPU, which the
-   program did not want. */
+/* As run: waits for an empty buffer without sleeping, and returns its number. In a sleep, other tasks would get the
+   CPU, which would be a switch that the program did not make. */
 static ULong buffer_without_sleep(ULong after)
 {
     UInt tries;
@@ -83,7 +83,7 @@ void buffers_hand_over(void)
 {
     struct sc_info *info = &ring_infos[current];
 
-    /* A task that is killed from here on must not leave a current buffer that is also submitted, because the
+    /* If the task is killed from here on, the current buffer must not also be a submitted one, because the
        controller would write into it. */
     if (!is_as_run())
         __atomic_store_n(&ring->current_buffer, NO_BUFFER, __ATOMIC_SEQ_CST);
@@ -105,7 +105,7 @@ void buffers_next(void)
     use_buffer(next_buffer(current), 0);
 }
 
-/* Hands the current buffer over if that needs no sleep; returns False otherwise. */
+/* Submits the current buffer and continues in an empty one, if that needs no sleep; returns False otherwise. */
 Bool buffers_next_at_once(void)
 {
     ULong next = buffer_without_sleep(current);
@@ -117,13 +117,13 @@ Bool buffers_next_at_once(void)
     return True;
 }
 
-/* Returns the free words before the last SLACK_WORDS of the buffer. */
+/* Returns the number of free words before the last SLACK_WORDS of the buffer. */
 Long buffers_free_words(void)
 {
     return limit - live.cursor;
 }
 
-/* Writes a record for which there is room. */
+/* Writes a record. The buffer must have room for it. */
 void buffers_put(ULong tag, ULong immediate, const ULong *words, UInt count)
 {
     UInt word;
@@ -141,14 +141,13 @@ void buffers_begin_run(void)
     run_start = live.cursor;
 }
 
-/* Returns the place at which generated code began to write; NULL if there are other words between that place and the
-   cursor. */
+/* Returns the place at which generated code began to write; NULL if other words were written since. */
 const ULong *buffers_run_start(void)
 {
     return run_start;
 }
 
-/* Continues where the last task stopped. */
+/* Takes over the buffer where the last task stopped. */
 void buffers_resume(UInt slot)
 {
     writer = slot;
@@ -158,14 +157,14 @@ void buffers_resume(UInt slot)
         use_buffer(ring->current_buffer, ring->current_words);
 }
 
-/* Leaves the cursor for the next task. */
+/* Stores the cursor for the next task. */
 void buffers_leave(void)
 {
     ring->current_words = live.cursor - ring_buffer(current);
     ring->current_buffer = current;
 }
 
-/* As run: takes a buffer for a run that is about to begin. Returns True if this needed a sleep. */
+/* As run: claims a buffer for the next run. Returns True if this took a sleep. */
 Bool buffers_claim(UInt slot)
 {
     ULong after = current == NO_BUFFER ? slot : current;
@@ -177,7 +176,7 @@ Bool buffers_claim(UInt slot)
     return has_slept;
 }
 
-/* As run: begins a run in the claimed buffer. */
+/* As run: begins a run in the claimed buffer, with this time stamp. */
 void buffers_stamp(ULong run_stamp)
 {
     stamp = run_stamp;

@@ -40,8 +40,8 @@ void builder_begin(struct builder *builder, Bool is_counting)
 
 static IRExpr *place(struct builder *builder, UInt word)
 {
-    /* All addresses are relative to one base: the machine's stores have room for the distance, so that this addition
-       needs no instruction. */
+    /* All addresses are relative to the cursor: a store has room for the distance, so the addition takes no
+       instruction. */
     if (word == 0)
         return IRExpr_RdTmp(builder->cursor);
     return builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(builder->cursor), constant(word * 8)));
@@ -52,7 +52,7 @@ static void write_word(struct builder *builder, UInt word, IRExpr *value)
     addStmtToIRSB(builder->out, IRStmt_Store(Iend_LE, place(builder, word), value));
 }
 
-/* Returns the head of the shape that the present blocks form. */
+/* Returns the head of the shape that the blocks so far form. */
 static ULong head_of(const struct shape *shape)
 {
     return SC_BLOCK << 56 | (ULong)(shape->references - shape->derived) << 32 | shapes_define(shape);
@@ -74,7 +74,7 @@ static void count(struct builder *builder)
     addStmtToIRSB(builder->out, IRStmt_Put(BUDGET_OFFSET, left));
 }
 
-/* Counts everything that has happened so far. */
+/* Writes the head and moves the cursor, so that everything so far counts. */
 void builder_commit(struct builder *builder)
 {
     builder->last_load = NULL;
@@ -89,8 +89,8 @@ void builder_commit(struct builder *builder)
     builder->committed_instructions = builder->instructions;
 }
 
-/* Counts everything that has happened so far, if the next exit, to `target`, is taken. Returns the address that the
-   exit must have for this; 0 if it is impossible. */
+/* Makes everything so far count if the next exit, to `target`, is taken. Returns the address that the exit must have
+   for this; 0 if it is impossible. */
 Addr builder_commit_at(struct builder *builder, Addr target)
 {
     struct departure departure = {
@@ -118,15 +118,15 @@ static void begin_shape(struct builder *builder)
     builder->explicit_count = 0;
 }
 
-/* Whether the shape has room for another instruction; half of the room is reserved for the references of one
+/* Whether the shape has room for another instruction. Half of the room is reserved for the references of one
    instruction. */
 static Bool has_room(const struct shape *shape)
 {
     return shape->references + shape->derived <= MOST_REFERENCES / 2;
 }
 
-/* Whether the shape has at most SC_LANES explicit addresses, which the reader takes at a time; a shape with more
-   takes several times as long. A single instruction with more is a shape of its own. */
+/* Whether the shape has at most SC_LANES explicit addresses, as many as the reader takes at a time. A shape with
+   more takes the reader several times as long. A single instruction with more is a shape by itself. */
 static Bool has_lanes(const struct builder *builder, UInt more)
 {
     return builder->explicit_count == 0 || builder->explicit_count + more <= SC_LANES;
@@ -172,8 +172,8 @@ void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, 
     builder->is_committed = False;
 }
 
-/* Bit 33 of a reference: a store to the address from which the same instruction has just loaded. Cachegrind counts
-   both as one. */
+/* Bit 33 of a reference: the store goes to the address from which the same instruction has just loaded. Cachegrind
+   counts both as one. */
 static Bool is_update(const struct builder *builder, IRExpr *address, UInt bytes, Bool is_store)
 {
     return is_store && builder->last_load && builder->last_load_bytes == bytes && eqIRAtom(builder->last_load, address);
@@ -199,7 +199,7 @@ static void write_piece(struct builder *builder, IRExpr *address, UInt bytes, Bo
     builder->words += 1;
 }
 
-/* Returns the explicit reference of the shape whose distance from one of this origin is constant; NULL for none. */
+/* Returns the explicit reference of the shape that is at a constant distance from an origin; NULL if there is none. */
 static const struct explicit_reference *relative_of(const struct builder *builder, struct origin origin)
 {
     Int index = builder->explicit_count - 1;
@@ -209,8 +209,8 @@ static const struct explicit_reference *relative_of(const struct builder *builde
     return index < 0 ? NULL : &builder->explicit[index];
 }
 
-/* Whether an address is derived, and not written, because it is constant or at a constant distance from an explicit
-   one. */
+/* Whether the address of a reference is derived instead of written: it is constant, or at a constant distance from
+   an explicit address. */
 static Bool is_derived(struct builder *builder, struct origin origin, UInt bytes, Bool is_store, Bool is_updated)
 {
     struct shape *shape = &builder->shape;
@@ -261,7 +261,7 @@ void builder_add_reference(struct builder *builder, IRExpr *address, UInt bytes,
     builder->last_load_bytes = bytes;
 }
 
-/* Adds a guarded reference, which always takes its word, so that a shape has a fixed length. */
+/* Adds a guarded reference. Its word is always written, so that a shape has a fixed length. */
 void builder_add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address, UInt bytes, Bool is_store)
 {
     UInt done;

@@ -4,7 +4,7 @@
 
 #include "switchcost.h"
 
-/* The origin of a reference whose address is explicit, which means written. */
+/* The origin of a reference whose address is explicit (written to the stream). */
 struct explicit_reference {
     struct origin origin;
     UInt reference;
@@ -13,20 +13,21 @@ struct explicit_reference {
 struct builder {
     IRSB *out;
     IRTemp cursor;
-    IRTemp budget;        /* IRTemp_INVALID where instructions are not counted */
-    UInt head_word;       /* where the shape's head goes, in words from the cursor */
-    UInt words;           /* written so far, the head included */
-    UInt instructions;    /* so far, of the whole superblock */
-    Bool is_written;      /* the head stands in the buffer as the shape is now */
-    Bool is_committed;    /* and the cursor is behind it */
-    UInt committed_words; /* that the cursor in memory has moved, and instructions taken from the budget there */
+    IRTemp budget;     /* instructions left in the time slice; IRTemp_INVALID if they are not counted */
+    UInt head_word;    /* place of the shape's head, in words from the cursor */
+    UInt words;        /* words written so far, the head included */
+    UInt instructions; /* instructions of the whole superblock so far */
+    Bool is_written;   /* the head of the present shape is in the buffer */
+    Bool is_committed; /* the head is in the buffer, and the cursor is after it */
+    /* words by which the cursor in memory has moved; instructions taken from the budget by then */
+    UInt committed_words;
     UInt committed_instructions;
-    Bool is_branch;   /* the last instruction may jump: its block ends with it */
-    Addr instruction; /* address of the last one */
+    Bool is_branch;   /* the last instruction may jump, so its block ends with it */
+    Addr instruction; /* address of the last instruction */
     struct shape shape;
     UInt explicit_count;
     struct explicit_reference explicit[MOST_REFERENCES];
-    IRExpr *last_load; /* address of the load just before, if a store may belong to it */
+    IRExpr *last_load; /* address of the preceding load, if a store may belong to it */
     UInt last_load_bytes;
 };
 

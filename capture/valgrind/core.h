@@ -1,4 +1,4 @@
-/* Functions of Valgrind's core that several files of the tool call, and that are in no header for tools.
+/* Functions of Valgrind's core that several files of the tool call, and that its headers for tools do not declare.
    SPDX-License-Identifier: GPL-2.0-or-later
 
    All functions that the tool calls or wraps outside of Valgrind's interface for tools, by the header that declares them. They are the same

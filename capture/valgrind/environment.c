@@ -1,8 +1,8 @@
 /* The environment of a program, as the program sees it. GPL-2.0-or-later, see COPYING.
 
    Valgrind passes the place of its files to itself in VALGRIND_LIB, and makes the loader load one of them into the
-   program with LD_PRELOAD. The program, and programs that it starts, would see both. That file has no effect here.
-   An exec sets VALGRIND_LIB again for the next program. */
+   program with LD_PRELOAD. The program, and programs that it starts, would see both variables. The preloaded file
+   has no effect here. An exec sets VALGRIND_LIB again for the next program. */
 #include "switchcost.h"
 
 #include "pub_tool_clientstate.h"
@@ -20,8 +20,8 @@ static Bool begins_with(const HChar *text, const HChar *start)
     return VG_(strncmp)(text, start, VG_(strlen)(start)) == 0;
 }
 
-/* Removes a variable. The words after it move up, to the last word of the auxiliary vector, which the loader expects
-   right after the environment. */
+/* Removes a variable. The words after it move up, to the end of the auxiliary vector, which the loader expects right
+   after the environment. */
 static void remove_variable(HChar **place)
 {
     UWord *end = VG_(client_auxv);
@@ -32,7 +32,7 @@ static void remove_variable(HChar **place)
     VG_(client_auxv)--;
 }
 
-/* Restores the program's own list: Valgrind's files come first, and the program's follow a colon. */
+/* Restores the program's own value of LD_PRELOAD: Valgrind puts its files first, and the program's after a colon. */
 static void restore_preloaded(HChar **place)
 {
     HChar *given = VG_(strchr)(*place, ':');

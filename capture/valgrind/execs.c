@@ -1,8 +1,9 @@
 /* Programs that are executed: the file, and the name with which it is called. GPL-2.0-or-later, see COPYING.
 
    Valgrind starts its launcher with the path from an exec, in place of the program's own name (argv[0]). For the
-   kernel, the program of a traced process is the tool; a path to that program (/proc/self/exe) must lead to the
-   traced program instead. The name replaces the path on the new program's stack, and is as long. */
+   kernel, the program of a traced process is the tool, so a path to the process's program (/proc/self/exe) must lead
+   to the traced program instead. On the new program's stack, the name replaces the path, which has been given the
+   same length. */
 #include "switchcost.h"
 #include "core.h"
 #include "kernel.h"
@@ -34,7 +35,7 @@ Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path);
 #define OPEN_CLOEXEC 02000000
 #define NAME "--argv0="
 #define SHUT "--shut="
-/* Length of the longest task name that the kernel stores, including its end. */
+/* Size of the longest task name that the kernel stores, its terminating zero included. */
 #define TASK_NAME 16
 
 static Bool is_same(const struct vg_stat *one, const struct vg_stat *other)
@@ -42,7 +43,7 @@ static Bool is_same(const struct vg_stat *one, const struct vg_stat *other)
     return one->dev == other->dev && one->ino == other->ino;
 }
 
-/* Whether the path leads to the program of this process as the kernel sees it, which is the tool. */
+/* Whether the path leads to this process's program as the kernel sees it, which is the tool. */
 static Bool is_tool(const HChar *path)
 {
     struct vg_stat named, tool;
@@ -51,7 +52,7 @@ static Bool is_tool(const HChar *path)
            && is_same(&named, &tool);
 }
 
-/* Whether a path is that of this process's own program, by one of its names in /proc. */
+/* Whether a path is one of the names in /proc of this process's own program. */
 static Bool is_own_program(UWord path)
 {
     static const HChar *const names[] = { "/proc/self/exe", "/proc/thread-self/exe" };
@@ -64,13 +65,13 @@ static Bool is_own_program(UWord path)
            || VG_(strcmp)((const HChar *)path, by_number) == 0;
 }
 
-/* Returns the index of the argument with the path of a link to be read; -1 for none. */
+/* Returns the index of the argument with the path of the link that a system call reads; -1 for other calls. */
 static Int link_at(UWord number)
 {
     return number == __NR_readlink ? 0 : number == __NR_readlinkat ? 1 : -1;
 }
 
-/* Returns the path of the program's open file, valid while the kernel looks. */
+/* Returns a path of the program's open file in /proc. */
 static const HChar *own_file(void)
 {
     static HChar by_number[sizeof OWN_FILE + 12];
@@ -79,8 +80,8 @@ static const HChar *own_file(void)
     return by_number;
 }
 
-/* Handles an open of the program's path, with which Valgrind 3.27 opens the program, and which may lead nowhere any
-   more. */
+/* Handles an open of the program's path. Valgrind 3.27 opens the program by this path, which may no longer lead
+   anywhere. */
 static void before_open(UInt number, const UWord *arguments)
 {
     static const HChar *by_path;
@@ -94,8 +95,8 @@ static void before_open(UInt number, const UWord *arguments)
     VG_(resolved_exename) = is_own ? own_file() : by_path;
 }
 
-/* Prepares an exec. Other threads also make system calls until the exec has ended them. If it has ended the first
-   thread, /proc/self is empty. */
+/* Prepares an exec. Other threads make system calls until the exec has ended them. If the first thread has ended,
+   /proc/self is empty. */
 void execs_before(ThreadId tid, UInt number, const UWord *arguments)
 {
     struct task *task = &tasks[tid];
@@ -118,8 +119,8 @@ static Bool is_executing(void)
 }
 
 /* Reads the link to the program. Valgrind 3.24 lets the kernel write the tool's path, and then writes the program's
-   path over it, so that the end of a longer path would remain. Therefore the kernel is asked for the link of the
-   program's open file. */
+   path over it, so the end of a longer path would remain. Therefore the kernel is asked for the link of the
+   program's open file instead. */
 UWord execs_link(ThreadId tid, UWord number, Int place, UWord path)
 {
     if (place != link_at(number) || tid == VG_INVALID_THREADID || !tasks[tid].is_in_syscall || !tasks[tid].reads_own_link)
@@ -127,7 +128,7 @@ UWord execs_link(ThreadId tid, UWord number, Int place, UWord path)
     return (UWord)own_file();
 }
 
-/* Whether a path leads to an open file. */
+/* Whether a path leads to the file that is open as `descriptor`. */
 static Bool leads_to(const HChar *path, Int descriptor)
 {
     struct vg_stat named, open;
@@ -135,7 +136,7 @@ static Bool leads_to(const HChar *path, Int descriptor)
     return !sr_isError(VG_(stat)(path, &named)) && VG_(fstat)(descriptor, &open) >= 0 && is_same(&named, &open);
 }
 
-/* Returns the path of an open file; empty if there is none. */
+/* Writes the path of an open file; an empty one if it has none. */
 static void path_of(Int descriptor, HChar *path)
 {
     HChar link[sizeof THREADS_FILE + 12];
@@ -146,8 +147,8 @@ static void path_of(Int descriptor, HChar *path)
     path[length > 0 ? length : 0] = '\0';
 }
 
-/* Resolves the name of a file. A file to which no path leads any more, or never did (memfd_create), is executed by
-   its descriptor. */
+/* Resolves the name of a file. A file that has no path, or has none any more (memfd_create), is executed by its
+   descriptor. */
 Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path)
 {
     static HChar by_number[sizeof OWN_FILE + 12];
@@ -160,8 +161,8 @@ Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path)
     return True;
 }
 
-/* Finds the path for an exec, with room for `least` bytes of a name, and the descriptor of a file that the next
-   program must not have, or -1. */
+/* Finds the path for an exec, with room for a name of `least` bytes. Also finds the descriptor of a file that the
+   next program must not inherit; -1 for none. */
 static Int find_program(const HChar *path, Bool is_own, SizeT least, HChar *found)
 {
     HChar program[LONGEST_PATH];
@@ -183,7 +184,7 @@ static Int find_program(const HChar *path, Bool is_own, SizeT least, HChar *foun
             shut = number;
         }
     }
-    /* A name without a slash would be searched in PATH. */
+    /* A name without a slash would be searched for in PATH. */
     length = VG_(strlen)(program);
     pad = program[0] == '/' ? 0 : 2;
     for (; length + pad < least; pad += 2)
@@ -197,7 +198,7 @@ static Int find_program(const HChar *path, Bool is_own, SizeT least, HChar *foun
     return shut;
 }
 
-/* Whether the program is a script, whose own name is never the name with which it is called. */
+/* Whether the program is a script. The kernel replaces a script's argv[0], so its name does not matter. */
 static Bool is_script(const HChar *path)
 {
     SysRes opened = VG_(open)(path, VKI_O_RDONLY, 0);
@@ -223,8 +224,7 @@ static HChar *option(const HChar *start, const HChar *value)
     return text;
 }
 
-/* Returns the arguments of the launcher in place of those that Valgrind has made: its own options, the path, and the
-   words after it. */
+/* Returns the launcher's arguments: Valgrind's own options, the path, and the words after the program's name. */
 UWord execs_arguments(ThreadId tid, UWord made)
 {
     const HChar *const *wanted = tid == VG_INVALID_THREADID ? NULL : tasks[tid].executed;
@@ -257,7 +257,7 @@ UWord execs_arguments(ThreadId tid, UWord made)
 }
 
 /* Returns the client's words on its stack; NULL if they are not found. The words of a script begin with its
-   interpreter, and perhaps an argument of the interpreter. */
+   interpreter, and perhaps an argument for it. */
 static HChar **find_words(void)
 {
     HChar **end = VG_(client_envp) - 1;
@@ -274,7 +274,7 @@ static Bool is_of_script(HChar **words)
     return (Word)words[-1] != 1 + VG_(sizeXA)(VG_(args_for_client));
 }
 
-/* Writes the name right before the words that follow it, as the kernel does, because programs that show their state
+/* Writes the name directly before the words that follow it, as the kernel does. Programs that show their state
    overwrite both. */
 static void put_name(HChar **place, const HChar *name)
 {
@@ -286,7 +286,7 @@ static void put_name(HChar **place, const HChar *name)
     VG_(strcpy)(*place, name);
 }
 
-/* Writes the command line that the program reads in /proc. */
+/* Writes the command line that the program reads in /proc/self/cmdline. */
 static void put_command_line(HChar **words)
 {
     Int file = VG_(cl_cmdline_fd);
@@ -299,7 +299,7 @@ static void put_command_line(HChar **words)
     VG_(lseek)(file, 0, VKI_SEEK_SET);
 }
 
-/* Finds the interpreter of a script, which is the program of the script's process. */
+/* Finds the interpreter of a script, which is what the process executes. */
 static void find_interpreter(const HChar *path)
 {
     SysRes opened = VG_(open)(path, VKI_O_RDONLY, 0);
@@ -332,8 +332,8 @@ const HChar *execs_name(void)
     return named;
 }
 
-/* Called after a program has opened its own file in /proc, of which Valgrind copies a file of its own, forgetting
-   that no other program may have it. */
+/* Called after a program has opened its own file in /proc. For this, Valgrind copies the descriptor of a file of its
+   own, and loses the flag that closes the copy at an exec. */
 void execs_after_open(UInt number, const UWord *arguments, Int descriptor)
 {
     UInt first = number == __NR_openat ? 1 : 0;
@@ -343,7 +343,8 @@ void execs_after_open(UInt number, const UWord *arguments, Int descriptor)
         kernel_call(KERNEL_FCNTL, descriptor, KERNEL_F_SETFD, KERNEL_CLOEXEC, 0);
 }
 
-/* Undoes that Valgrind 3.27 shows a program the path with which it was executed, including the room for a name. */
+/* Restores the path of the program. Valgrind 3.27 shows a program the path with which it was executed, which here
+   includes the room for a name. */
 static void resolve_program(void)
 {
     static HChar path[LONGEST_PATH];
@@ -353,7 +354,7 @@ static void resolve_program(void)
         VG_(resolved_exename) = path;
 }
 
-/* Called when the program has been loaded: makes the program see what the kernel would show. */
+/* Called when the program has been loaded. Shows the program the same as the kernel would. */
 void execs_start(const HChar *name, const HChar *shut)
 {
     HChar task[TASK_NAME];

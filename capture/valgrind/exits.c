@@ -1,9 +1,9 @@
 /* Work that is done only if a superblock is left before its end. GPL-2.0-or-later, see COPYING.
 
-   In Valgrind's intermediate language, everything that an exit must leave behind is done before the exit, whether or
-   not it is taken, and usually it is not. Therefore the last step of a translation, from registers to bytes, is
-   wrapped: code for the exit is put between its jump and its way out. The upper bits of the exit's address, which a
-   program's addresses do not use, identify the exit. */
+   In Valgrind's intermediate language, everything that an exit must leave in memory is done before the exit, whether
+   or not it is taken, and usually it is not taken. Therefore the last step of a translation, from registers to
+   bytes, is wrapped: code for the exit is put between the exit's jump and its way out. The upper bits of the exit's
+   address, which a program's addresses do not use, identify the exit. */
 #include "switchcost.h"
 
 #include "libvex.h"
@@ -13,7 +13,8 @@
 #define MOST_EXITS 64
 /* Number of bits of an address. */
 #define ADDRESS_BITS 48
-/* Largest number of bytes of an exit. Valgrind's own exit usually has 32 bytes, and the jump over both reaches 127. */
+/* Maximum number of bytes of an exit. Valgrind's own exit usually has 32 bytes, and the jump over both has a range
+   of 127. */
 #define MOST_BYTES 64
 #define SHORT_JUMP 0x70
 #define IS_SHORT_JUMP(byte) (((byte) & 0xf0) == SHORT_JUMP)
@@ -39,7 +40,7 @@ struct exit {
 
 static struct exit exits[MOST_EXITS];
 static UInt count;
-/* Whether exits are possible in the superblock that is being translated. */
+/* Whether the superblock that is being translated can have such exits. */
 static Bool is_possible;
 
 void exits_forget(void)
@@ -47,7 +48,7 @@ void exits_forget(void)
     count = 0;
 }
 
-/* Returns the address that an exit must have for the departure to be executed before the target; 0 if this is
+/* Returns the address that an exit must have so that the departure is executed when the exit is taken; 0 if this is
    impossible. */
 Addr exits_add(Addr target, const struct departure *departure)
 {
@@ -84,10 +85,9 @@ static UChar *put_number(UChar *at, Int number)
     return put_bytes(at, (const UChar *)&number, sizeof number);
 }
 
-/* Writes the code of a departure. Generated code has the guest's registers at %rbp, and no value in %r11, which
-   Valgrind reserves for such ends. The machine's flags may be changed, because the jump has used them, and the
-   guest's flags are in memory. A head is stored in halves, because no instruction stores an immediate value of eight
-   bytes. */
+/* Writes the code of a departure. Generated code has the guest's registers at %rbp. %r11 has no value, because
+   Valgrind reserves it for exits. The flags may be changed: the jump has used them, and the guest's flags are in
+   memory. A head is stored in halves, because no instruction stores an immediate value of eight bytes. */
 static UChar *put_departure(UChar *at, const struct departure *departure)
 {
     static const UChar load[] = { 0x4c, 0x8b, 0x9d };  /* movq offset(%rbp), %r11 */
@@ -114,7 +114,7 @@ static struct exit *exit_of(const Instruction *instruction)
     return NULL;
 }
 
-/* Turns an instruction into bytes; returns their number. */
+/* Encodes an instruction. Returns the number of bytes. */
 Int __wrap_emit_AMD64Instr(Bool *is_counter, UChar *code, Int room, const Instruction *instruction, Bool is_64,
                            VexEndness endness, const void *slow, const void *fast, const void *indirect,
                            const void *assisted)
@@ -146,7 +146,7 @@ VexTranslateResult __wrap_LibVEX_Translate(VexTranslateArgs *arguments)
     VexTranslateResult result;
     UInt index;
 
-    /* Jumps that are not linked are different from those that are wrapped here. */
+    /* A jump that Valgrind does not link is encoded differently, and is not wrapped here. */
     is_possible = arguments->disp_cp_chain_me_to_slowEP != NULL;
     exits_forget();
     result = __real_LibVEX_Translate(arguments);

@@ -1,12 +1,13 @@
-/* Gathers of AVX2, whose loads occur only in lanes that are on. GPL-2.0-or-later, see COPYING.
+/* Gathers of AVX2, which load only in lanes that their mask selects. GPL-2.0-or-later, see COPYING.
 
-   For a lane that is off, Valgrind loads from the top of the stack, and discards the value. The program makes no
-   such reference. */
+   For a lane that is not selected, Valgrind loads from the top of the stack, and discards the value. The program
+   makes no such reference. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
 
-/* Largest number of choices in a gather of eight lanes: the address of each lane, its value, and copies of both. */
+/* Maximum number of conditional expressions in a gather of eight lanes: the address and the value of each lane, and
+   copies of both. */
 #define MOST_CHOICES 64
 
 static struct lane lanes[MOST_CHOICES];
@@ -30,8 +31,8 @@ static Bool is_prefix(UChar byte)
     }
 }
 
-/* Whether the instruction is VEX.66.0F38 90 to 93 (Intel's manual, volume 2: VGATHER, VPGATHER), also with a segment
-   or short addresses. */
+/* Whether the instruction is VEX.66.0F38 90 to 93 (Intel's manual, volume 2: VGATHER, VPGATHER), with or without
+   prefixes for a segment or short addresses. */
 static Bool is_gather_at(const UChar *code, UInt bytes)
 {
     for (; bytes > 0 && is_prefix(*code); bytes--)
@@ -39,14 +40,14 @@ static Bool is_gather_at(const UChar *code, UInt bytes)
     return bytes > 3 && code[0] == 0xc4 && (code[1] & 0x1f) == 2 && (code[3] & 0xfc) == 0x90;
 }
 
-/* Begins an instruction of this number of bytes. */
+/* Begins an instruction of `bytes` bytes. */
 void gathers_begin(Addr address, UInt bytes)
 {
     count = 0;
     is_gather = is_gather_at((const UChar *)address, bytes);
 }
 
-/* Returns the lane that is loaded from an address; NULL if the address is that of no lane. */
+/* Returns the lane that is loaded from an address; NULL if no lane is. */
 const struct lane *gathers_lane(const IRExpr *address)
 {
     UInt index;
@@ -64,7 +65,7 @@ static void add(IRTemp temp, struct lane lane)
     lanes[count++] = lane;
 }
 
-/* Records the value of a temporary, which may be a copy if a loop was unrolled. */
+/* Records the value of a temporary, which may be a copy of another one in an unrolled loop. */
 void gathers_learn(IRTemp temp, const IRExpr *value)
 {
     if (!is_gather)

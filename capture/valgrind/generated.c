@@ -8,7 +8,7 @@
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcbase.h"
 
-/* The core's function that decides which extents are checked, and how exact registers are in them. */
+/* Valgrind's own function for this: which extents are checked for changes, and how exact registers are in them. */
 static check_function *of_core;
 
 static Bool ends_with(const HChar *text, const HChar *end)
@@ -18,7 +18,7 @@ static Bool ends_with(const HChar *text, const HChar *end)
     return length >= rest && VG_(strcmp)(text + length - rest, end) == 0;
 }
 
-/* Whether the address is in a file that can be written to. */
+/* Whether the address is in a mapping of a file that can be written to. */
 static Bool is_generated(Addr address)
 {
     const NSegment *segment = VG_(am_find_nsegment)(address);

@@ -1,34 +1,34 @@
 /* Superblocks that run so often that it pays to translate them again, as longer ones. GPL-2.0-or-later, see COPYING.
 
    The number of runs is estimated from the written words, whenever twice as much has run as at the last estimate.
-   Therefore the result is the same each time that a program runs. */
+   The result is therefore the same in each run of a program. */
 #include "switchcost.h"
 
 #include "pub_tool_hashtable.h"
 #include "pub_tool_mallocfree.h"
 
-/* Number of superblocks before the first estimate. */
+/* Number of superblocks that run before the first estimate. */
 #define FIRST_LOOK 4000000
 /* Number of shapes in an estimate. */
 #define SAMPLE 20000
-/* Number of runs that save as much time as the translation of a superblock takes, roughly: 0.1 ms, and 1 ns per run. */
+/* Number of runs that save as much time as a translation takes: about 0.1 ms, at 1 ns per run. */
 #define WORTH 100000
 
 /* coregrind/pub_core_transtab.h */
 extern void VG_(discard_translations)(Addr start, ULong bytes, const HChar *who);
 extern Bool VG_(search_transtab)(Addr *code, UInt *section, UInt *entry, Addr address, Bool is_remembered);
 
-/* A place at which superblocks begin. The first two fields are those of a VgHashNode. */
+/* An address at which superblocks begin. The first two fields are those of a VgHashNode. */
 struct place {
     struct place *next;
     UWord address;
-    ULong hits;     /* in the sample */
-    ULong repeats;  /* of these directly behind themselves */
-    UWord follower; /* where mostly the program goes on */
-    ULong lead;     /* of that over all others together, at least */
+    ULong hits;     /* runs in the sample */
+    ULong repeats;  /* runs in the sample that directly follow a run of the same superblock */
+    UWord follower; /* address at which the program mostly continues */
+    ULong lead;     /* lower limit for the lead of `follower` over all other addresses together */
     Bool is_hot;
-    Bool is_loop;  /* mostly it runs behind itself */
-    Bool is_fresh; /* hot, and not translated again yet */
+    Bool is_loop;  /* mostly runs directly after itself */
+    Bool is_fresh; /* hot, but not translated again yet */
 };
 
 static VgHashTable *places;
@@ -57,7 +57,8 @@ static Bool is_translated(Addr address)
     return VG_(search_transtab)(&code, &section, &entry, address, False);
 }
 
-/* Decides which superblocks are hot. Shapes that a superblock has besides its first begin at no superblock. */
+/* Decides which superblocks are hot. A superblock may have several shapes. Those after its first begin at no
+   superblock's address, so they do not count. */
 static void decide(void)
 {
     struct place *place;
@@ -86,8 +87,8 @@ static void vote(struct place *place, Addr next)
         place->lead -= 1;
 }
 
-/* Records that this number of superblocks have run, large ones counted as several, and have written these words,
-   which are only shapes. */
+/* Records that `runs` superblocks have run, large ones counted as several. They have written these words, all of
+   which are shapes. */
 void hot_ran(UInt count, const ULong *word, const ULong *end)
 {
     struct place *before = NULL;
@@ -101,7 +102,7 @@ void hot_ran(UInt count, const ULong *word, const ULong *end)
         struct place *place = place_at(shapes_address((UInt)*word));
         place->hits += 1;
         place->repeats += place == before;
-        /* The superblock of a place that is hot ends elsewhere. */
+        /* If the superblock at this place is hot, it ends elsewhere. */
         if (before && !before->is_hot)
             vote(before, place->address);
         before = place;
@@ -114,7 +115,8 @@ void hot_ran(UInt count, const ULong *word, const ULong *end)
     next_look = 2 * ran;
 }
 
-/* Discards superblocks that are to be translated again, at a moment when Valgrind holds no address of a translation. */
+/* Discards superblocks that are to be translated again. Must be called when Valgrind holds no address of a
+   translation. */
 void hot_translate_again(void)
 {
     struct place *place;
@@ -139,8 +141,7 @@ enum heat hot_at(Addr address)
     return place->is_loop ? HOT_LOOP : HOT;
 }
 
-/* Returns the address at which the program usually continued after the shape that begins at an address; 0 if
-   unknown. */
+/* Returns the address at which the program usually continued after the shape at an address; 0 if unknown. */
 Addr hot_next(Addr address)
 {
     const struct place *place = places ? VG_(HT_lookup)(places, address) : NULL;

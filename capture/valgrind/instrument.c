@@ -12,12 +12,12 @@
 #include "pub_tool_tooliface.h"
 #include "pub_tool_vki.h"
 
-/* coregrind/pub_core_transtab.h: allowed when Valgrind holds no address of a translation, as in a system call and at
-   the start of a turn. */
+/* coregrind/pub_core_transtab.h: may be called when Valgrind holds no address of a translation, as in a system call
+   and at the start of a time slice. */
 extern void VG_(discard_translations)(Addr start, ULong bytes, const HChar *who);
 
-/* Whether superblocks count their instructions. For a single task this is not necessary, because no task waits for
-   the end of its turn. */
+/* Whether superblocks count their instructions. Not necessary for a single task, because no other task waits for the
+   end of its time slice. */
 static Bool is_counting;
 static Bool is_any_translated;
 
@@ -26,7 +26,7 @@ static UInt bytes_of(const struct builder *builder, IRExpr *value)
     return sizeofIRType(typeOfIRExpr(builder->out->tyenv, value));
 }
 
-/* Adds a load, or the lane of a gather. */
+/* Adds the reference of a load, or of a lane of a gather. */
 static void add_load(struct builder *builder, IRExpr *address, UInt bytes)
 {
     const struct lane *lane = gathers_lane(address);
@@ -90,8 +90,7 @@ static Bool is_mark(const IRStmt *statement)
     return statement && statement->tag == Ist_IMark;
 }
 
-/* Returns the approximate number of explicit addresses of the instruction at an address; a repeated address counts
-   twice. */
+/* Returns about how many explicit addresses the instruction at an address has. A repeated address counts twice. */
 static UInt count_explicit(const struct builder *builder, const IRSB *in, Int index)
 {
     UInt explicit = 0;
@@ -127,8 +126,8 @@ static UInt count_explicit(const struct builder *builder, const IRSB *in, Int in
     return explicit;
 }
 
-/* Reports an instruction that Valgrind does not know. The program gets a signal, which some raise on purpose (UD2
-   and similar instructions). */
+/* Reports an instruction that Valgrind does not know. The program gets a signal for it. Some programs raise this
+   signal on purpose (UD2 and similar instructions), which is not reported. */
 static void tell_undecoded(Addr address)
 {
     const UChar *code = (const UChar *)address;
@@ -140,7 +139,7 @@ static void tell_undecoded(Addr address)
         ring_note_undecoded(VG_(getpid)(), bytes);
 }
 
-/* Returns an exit before which everything that has happened so far is written to the stream. */
+/* Returns an exit. Before the exit, everything that has happened so far is written to the stream. */
 static IRStmt *leave(struct builder *builder, IRStmt *exit)
 {
     const Addr target = exit->Ist.Exit.dst->Ico.U64;
@@ -150,7 +149,7 @@ static IRStmt *leave(struct builder *builder, IRStmt *exit)
         marked = builder_commit_at(builder, target);
     if (marked == 0)
         builder_commit(builder);
-    /* Exits that repeat the same instruction are excluded. */
+    /* Exits that repeat the same instruction do not count. */
     if (exit->Ist.Exit.jk == Ijk_Boring && target != builder->instruction)
         builder->is_branch = True;
     return marked == 0
@@ -158,8 +157,8 @@ static IRStmt *leave(struct builder *builder, IRStmt *exit)
                : IRStmt_Exit(exit->Ist.Exit.guard, exit->Ist.Exit.jk, IRConst_U64(marked), exit->Ist.Exit.offsIP);
 }
 
-/* Writes to the stream what a statement does, before the statement itself. Returns the statement, or its
-   replacement. */
+/* Writes to the stream what a statement does, before the statement itself. Returns the statement, or one that
+   replaces it. */
 static IRStmt *observe(struct builder *builder, const IRSB *in, Int index)
 {
     IRStmt *statement = in->stmts[index];
@@ -213,7 +212,8 @@ struct live *live_of(VexGuestAMD64State *guest)
     return (struct live *)((UChar *)guest + LIVE_OFFSET);
 }
 
-/* Called by generated code at the start of a superblock if the kernel has taken the CPU away since the last one. */
+/* Called by generated code at the start of a superblock if the kernel has taken the CPU away since the last
+   superblock. */
 static void at_preemption(VexGuestAMD64State *guest)
 {
     live = *live_of(guest);
@@ -230,8 +230,8 @@ static void add_watch(struct builder *builder)
         unsafeIRDirty_0_N(0, "at_preemption", VG_(fnptr_to_fnentry)(at_preemption), mkIRExprVec_1(IRExpr_GSPTR()));
 
     call->guard = builder_assign(builder, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, section, IRExpr_Const(IRConst_U64(0))));
-    /* A call that gets the guest state must declare which part it changes. The changed part lies after the guest
-       state, but something must be named. */
+    /* A helper that gets the guest state must declare which part it changes. The changed part is after the guest
+       state, but Valgrind requires a name. */
     call->nFxState = 1;
     call->fxState[0].fx = Ifx_Modify;
     call->fxState[0].offset = offsetof(VexGuestAMD64State, host_EvC_COUNTER);
@@ -241,8 +241,8 @@ static void add_watch(struct builder *builder)
     addStmtToIRSB(builder->out, IRStmt_Dirty(call));
 }
 
-/* Counts a superblock that takes the room of several as several, so that fewer superblocks run before the next
-   check. The counter never falls below 0, which would mean that it was stopped. */
+/* Makes a large superblock count as several, so that fewer superblocks run before the next check. The counter must
+   not fall below 0, which would mean that Valgrind has stopped the run. */
 static void add_weight(struct builder *builder, UInt others)
 {
     const Int offset = offsetof(VexGuestAMD64State, host_EvC_COUNTER);
@@ -254,7 +254,7 @@ static void add_weight(struct builder *builder, UInt others)
     addStmtToIRSB(builder->out, IRStmt_Put(offset, builder_assign(builder, Ity_I32, IRExpr_ITE(is_less, zero, less))));
 }
 
-/* Copies a superblock, and adds what it writes. */
+/* Copies a superblock, and adds the code that writes to the stream. */
 static void copy(struct builder *builder, const IRSB *in, UInt others)
 {
     Int index = 0;
@@ -311,8 +311,9 @@ void instrument_counting(void)
     translate_again("switchcost: turns may end");
 }
 
-/* Makes all registers exact at each access to memory from now on, for a program that examines registers at a fault
-   and continues. Otherwise registers are exact only between superblocks, which is a fifth faster (as in Cachegrind). */
+/* Makes all registers exact at each access to memory from now on. Programs that examine registers at a fault and
+   continue need this. Otherwise registers are exact only between superblocks, which is a fifth faster (as in
+   Cachegrind). */
 void instrument_exactly(void)
 {
     if (VG_(clo_px_file_backed) == VexRegUpdAllregsAtMemAccess)
@@ -328,7 +329,7 @@ static void finish(Int exit_code)
 
 void instrument_register(void (*start)(void))
 {
-    /* Code that is in no file was generated by the program itself, and such programs usually handle faults. */
+    /* Code that is in no file was generated by the program. Such programs usually handle faults. */
     VG_(clo_vex_control).iropt_register_updates_default = VexRegUpdAllregsAtMemAccess;
     VG_(clo_px_file_backed) = VexRegUpdSpAtMemAccess;
     VG_(basic_tool_funcs)(start, instrument, finish);

@@ -1,10 +1,10 @@
-/* System calls that the tool makes itself, and not for the client. SPDX-License-Identifier: GPL-2.0-or-later */
+/* System calls that the tool makes for itself, not for the client. SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef SWITCHCOST_KERNEL_H
 #define SWITCHCOST_KERNEL_H
 
 #include "pub_tool_basics.h"
 
-/* Returns the kernel's result, which is a negative error number on failure. */
+/* Makes a system call. Returns the kernel's result; on failure, a negative error number. */
 static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
 {
     Long result;

@@ -1,10 +1,10 @@
 /* Starts the tool in place of Valgrind's own launcher. GPL-2.0-or-later, see COPYING.
 
-   The tool contains Valgrind's core, which needs a launcher only to know what to start for each program that is
-   executed later. Therefore files that were built together run together, whichever Valgrind is installed, or none.
-   The launcher also gives the core a limit on open files under which the core has room for its own files next to the
-   program's, and passes the program's own limit (limits.c). For a first thread's stack the core would permit at most
-   16 MiB, whatever the program's limit is. */
+   The tool contains Valgrind's core. The core needs a launcher only to start each program that is executed later.
+   With this launcher, the tool runs with the files with which it was built, whatever Valgrind is installed. The
+   launcher also raises the limit on open files, so that the core has room for its own files beside the program's,
+   and passes the program's limit on (limits.c). It sets the size of the first thread's stack, for which the core
+   would permit at most 16 MiB, whatever the program's limit is. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>
@@ -14,17 +14,17 @@
 #include <unistd.h>
 
 #define TOOL "switchcost-amd64-linux"
-/* Option of constant length, so that nothing in the process depends on the limit. */
+/* Option of constant length, so that no address in the process depends on the limit. */
 #define FILES "--files="
 #define STACK "--main-stacksize="
 #define DIGITS 20
-/* Address space that is reserved if the limit is larger, or there is none. */
+/* Address space that is reserved for the stack if the limit is larger, or there is none. */
 #define LARGEST_STACK (1ULL << 30)
-/* Limit that exceeds the open files of any traced program. Valgrind checks all descriptors when a program closes
-   them. */
+/* Limit that is higher than the number of open files of any traced program. When a program closes all files,
+   Valgrind checks every descriptor below the limit. */
 #define MANY_FILES 65536
 
-/* Raises the limit on open files, and records the previous limit. */
+/* Raises the limit on open files. Writes the previous limit into `option`. */
 static void note_files(char *option, size_t room)
 {
     struct rlimit limit = { 0, 0 };
@@ -49,7 +49,7 @@ static void note_stack(char *option, size_t room)
     snprintf(option, room, STACK "%0*llu", DIGITS, bytes);
 }
 
-/* Returns the arguments with the options first, in place of those for the previous program. */
+/* Returns the arguments, with the options first. They replace the options for the previous program. */
 static char **with_options(int count, char **arguments, char *files, char *stack)
 {
     int old = count > 2 && strncmp(arguments[1], FILES, strlen(FILES)) == 0 ? 2 : 0;

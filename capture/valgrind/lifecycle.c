@@ -1,4 +1,4 @@
-/* Begin, exec and end of tasks, in their slots and in the stream. GPL-2.0-or-later, see COPYING. */
+/* Births, execs and ends of tasks, in their slots and in the stream. GPL-2.0-or-later, see COPYING. */
 #include "switchcost.h"
 
 #include "pub_tool_libcbase.h"
@@ -16,7 +16,7 @@ static UInt pack_name(ULong *words)
     return 1 + stream_pack(words + 1, name, length);
 }
 
-/* Writes the first record of a new task, when the task first has the CPU. */
+/* Writes the birth of a task, when the task first has the CPU. */
 void lifecycle_write_birth(ThreadId tid)
 {
     struct sc_slot *slot = &ring_slots[tasks[tid].slot];
@@ -28,7 +28,7 @@ void lifecycle_write_birth(ThreadId tid)
     tasks[tid].owes_birth = False;
 }
 
-/* Writes an exec, after which the task has another image. */
+/* Writes an exec. The task has a new image from here on. */
 void lifecycle_write_exec(ThreadId tid)
 {
     ULong words[1 + LONGEST_NAME / 8];
@@ -36,7 +36,7 @@ void lifecycle_write_exec(ThreadId tid)
     stream_record(SC_EXEC, tasks[tid].slot, words, pack_name(words));
 }
 
-/* Claims a slot for a new thread, which is not yet visible to others and runs without the big lock. */
+/* Claims a slot for a new thread. The thread is not yet visible to others, and does not have the big lock. */
 void lifecycle_claim_slot(ThreadId tid)
 {
     struct task *task = &tasks[tid];
@@ -51,8 +51,8 @@ void lifecycle_claim_slot(ThreadId tid)
     task->owes_birth = True;
 }
 
-/* As run: records a task that is being created. Its creator may continue, and execute another program, before the
-   new task first runs; therefore the initial state of the new task gets its place in the stream now. */
+/* As run: records a task that is being created. Its creator may continue and even execute another program before the
+   new task runs, so the state that it inherits gets its place in the stream now. */
 UInt lifecycle_expect(ThreadId maker, UInt process_slot)
 {
     UInt slot = ring_claim_slot(tasks[maker].slot, process_slot);
@@ -69,7 +69,7 @@ static void write_end(struct task *task)
     task->slot = NO_SLOT;
 }
 
-/* As run: records that an expected task could not be created. */
+/* As run: records that a task which was announced could not be created. */
 void lifecycle_bury_promised(ThreadId tid)
 {
     struct task *task = &tasks[tid];
@@ -80,8 +80,8 @@ void lifecycle_bury_promised(ThreadId tid)
     task->has_lost_birth = False;
 }
 
-/* Called at the end of an image: the thread that has the CPU records the ends of the other threads, which end
-   without getting the CPU again. */
+/* Called at the end of an image by the thread that has the CPU. Records the ends of all other threads, which do not
+   get the CPU again. */
 void lifecycle_end_others(ThreadId tid)
 {
     ThreadId other;

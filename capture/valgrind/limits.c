@@ -24,18 +24,18 @@ extern Int VG_(fd_soft_limit);
 extern struct vki_rlimit VG_(client_rlimit_stack);
 
 #define MOST 0x7fffffff
-/* Largest heap. The free space between a heap and the tool's own code is little more than twice as large, and
-   libraries come after the heap. */
+/* Maximum size of a heap. The free space between a heap and the tool's own code is little more than twice as large,
+   and libraries are mapped after the heap. */
 #define LARGEST_HEAP (512UL << 20)
 
-/* Limits of the program on open files. */
+/* The program's limits on open files. */
 static Int soft, hard;
-/* First of Valgrind's own descriptors. */
+/* Number of the first descriptor that belongs to Valgrind. */
 static Int own;
-/* Hard limit before the call that sets another. */
+/* Hard limit before the system call that sets another one. */
 static Int hard_before;
 
-/* Extends the only reservation that shrinks from below, which is that for the heap, to all the free space. */
+/* Enlarges the reservation for the heap, the only one that shrinks from below, to all of the free space. */
 Bool __wrap_vgPlain_am_create_reservation(Addr start, SizeT bytes, ShrinkMode mode, SSizeT extra)
 {
     SizeT more;
@@ -57,7 +57,7 @@ static void hide(void)
     VG_(fd_hard_limit) = own;
 }
 
-/* Starts with the program's soft limit, which the launcher found. */
+/* Starts with the soft limit of the program, as the launcher found it. */
 void limits_start(ULong files)
 {
     struct vki_rlimit real = { 0, 0 };
@@ -82,7 +82,7 @@ static Bool is_about_files(UInt number, const UWord *arguments)
     }
 }
 
-/* Returns the limit to be set; NULL if there is none, or it cannot be read. */
+/* Returns the limit that a system call sets; NULL if it sets none, or it cannot be read. */
 static const struct vki_rlimit *wanted(UInt number, const UWord *arguments)
 {
     UWord at = number == __NR_setrlimit ? arguments[1] : number == __NR_prlimit64 ? arguments[2] : 0;
@@ -91,7 +91,7 @@ static const struct vki_rlimit *wanted(UInt number, const UWord *arguments)
                                                                                      : NULL;
 }
 
-/* Called before a system call, because Valgrind accepts a new hard limit only if it equals the old one. */
+/* Called before a system call. Valgrind accepts a new hard limit only if it equals the old one. */
 void limits_before(UInt number, const UWord *arguments)
 {
     const struct vki_rlimit *limit;
@@ -122,8 +122,8 @@ void limits_after(UInt number, const UWord *arguments, Bool is_done)
     hide();
 }
 
-/* Hands the limits on to the next program of the process through the kernel. The result is for limits_keep, if there
-   is no next program after all. */
+/* Sets the program's limits in the kernel for the next program of the process. The result is for limits_keep, which
+   is called if there is no next program after all. */
 ULong limits_hand_on(void)
 {
     struct vki_rlimit real = { 0, 0 }, own_limits;

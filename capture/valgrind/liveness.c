@@ -1,7 +1,7 @@
 /* Writes to registers that are never read. GPL-2.0-or-later, see COPYING.
 
    At each exit of a superblock, Valgrind brings all registers up to date, including flags and program counter. If the
-   next code writes a register before it reads it, this is not necessary, as for most flags.
+   code that follows writes a register before it reads it, this is not necessary. That is so for most flags.
 
    This module applies to code in which registers need not be exact at each access to memory. */
 #include "switchcost.h"
@@ -15,7 +15,7 @@
 /* Address at which there is no code. */
 #define NOWHERE (~0UL)
 
-/* A bit for each byte of the guest's registers: whether the byte may be read before it is written again. */
+/* One bit for each byte of the guest's registers: whether the byte may be read before it is written again. */
 struct registers {
     ULong word[BYTES / WORD_BITS];
 };
@@ -80,8 +80,8 @@ static const struct target *target_at(Addr address)
     return NULL;
 }
 
-/* Returns the registers that are read if a superblock is left for an address. The exit itself writes the program
-   counter. */
+/* Returns the registers that may be read after a superblock is left for an address. The exit itself writes the
+   program counter. */
 static struct registers read_at(Addr address)
 {
     struct registers needed;
@@ -102,7 +102,7 @@ static struct registers read_behind(const IRSB *block)
     return read_at(is_known ? block->next->Iex.Const.con->Ico.U64 : NOWHERE);
 }
 
-/* Marks the stack pointer as needed at an access, because Valgrind extends stacks by it. */
+/* Marks the stack pointer as needed at an access to memory, because Valgrind extends stacks by its value. */
 static void access_memory(struct registers *needed)
 {
     read_bytes(needed, offsetof(VexGuestAMD64State, guest_RSP), sizeof(Addr));
@@ -165,7 +165,7 @@ static Int bytes_of_put(const IRTypeEnv *types, const IRStmt *put)
     return sizeofIRType(typeOfIRExpr(types, put->Ist.Put.data));
 }
 
-/* Computes the registers needed before a statement from those needed after it. */
+/* Computes the registers that are needed before a statement from those that are needed after it. */
 static void step_back(struct registers *needed, const IRTypeEnv *types, const IRStmt *statement)
 {
     struct registers left;
@@ -203,19 +203,19 @@ static void step_back(struct registers *needed, const IRTypeEnv *types, const IR
     }
 }
 
-/* Forgets what is known of other superblocks. */
+/* Forgets what is known about other superblocks. */
 void liveness_forget(void)
 {
     target_count = 0;
 }
 
-/* Whether there is room for the code after an exit. */
+/* Whether there is room to store the needs of the code after an exit. */
 Bool liveness_wants(Addr address)
 {
     return target_count < MOST_TARGETS && !target_at(address);
 }
 
-/* Learns the code that comes when a superblock is left for an address. What follows this code is unknown. */
+/* Learns which registers the code at an address needs. What follows this code is unknown. */
 void liveness_learn(Addr address, const IRSB *code)
 {
     struct registers needed;
@@ -229,7 +229,7 @@ void liveness_learn(Addr address, const IRSB *code)
     target_count += 1;
 }
 
-/* Removes writes that are never read. */
+/* Removes writes to registers that are never read. */
 void liveness_clean(IRSB *block)
 {
     struct registers needed = read_behind(block);

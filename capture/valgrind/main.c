@@ -17,7 +17,7 @@
 /* In libcoregrind, not in the tool headers: the folder from which the core loads its files. */
 extern const HChar *VG_(libdir);
 
-/* File in that folder, written by the Makefile. */
+/* Name of a file in this folder, which the Makefile writes. */
 #define NOTE "built-with"
 
 static const HChar *ring_path;
@@ -52,7 +52,7 @@ static void print_debug_usage(void)
     VG_(printf)("    (none)\n");
 }
 
-/* Returns the version with which the files next to the tool were built; empty if it cannot be read. */
+/* Returns the version with which the files beside the tool were built; empty if it cannot be read. */
 static const HChar *built_with(void)
 {
     static HChar text[512];
@@ -73,8 +73,8 @@ static const HChar *built_with(void)
     return text;
 }
 
-/* Checks that the tool, which contains the core, fits the files that the core loads into each process; these lie
-   next to the tool, and may belong to another build. */
+/* Checks that the tool, which contains the core, fits the files that the core loads into each process. These files
+   are beside the tool, and may be from another build. */
 static void check_version(void)
 {
     if (VG_(strcmp)(built_with(), BUILT_WITH) == 0)

@@ -1,14 +1,15 @@
-/* Mapped files, with which addresses are later resolved to functions and lines. GPL-2.0-or-later, see COPYING.
+/* Reports mapped files, by which addresses are later resolved to functions and lines. GPL-2.0-or-later, see COPYING.
 
-   The reader of the trace finds the build ID, because its segment is not the one with the code. The reader also
-   finds symbols: Valgrind would read those of each mapped file, which takes as long as running a short program. */
+   The reader of the trace finds the build ID itself, because the segment that contains it is not the one with the
+   code. The reader also finds the symbols. Valgrind would read the symbols of each mapped file, which takes as long
+   as running a short program. */
 #include "switchcost.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_tooliface.h"
 
-/* Longest path that a record has room for; a longer path is left out, and not cut off. */
+/* Longest path for which a record has room, in bytes. A longer path is left out, not cut. */
 #define LONGEST_PATH 1600
 
 static Bool is_running(void)
@@ -50,7 +51,7 @@ static void is_unmapped(Addr start, SizeT bytes)
         stream_record(SC_UNMAP, 0, words, 2);
 }
 
-/* coregrind/pub_core_debuginfo.h. Wrapped at link time: nothing is read, and no handle is returned. */
+/* coregrind/pub_core_debuginfo.h. Replaced at link time by a function that reads nothing and returns no handle. */
 ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_any, Int descriptor);
 ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_any, Int descriptor)
 {

@@ -1,8 +1,8 @@
-/* Namespaces of processes. GPL-2.0-or-later, see COPYING.
+/* Refuses new PID namespaces. GPL-2.0-or-later, see COPYING.
 
-   In its own PID namespace, a process has numbers other than those that the capture knows, and cannot find the task
-   that gives it the CPU. Therefore such namespaces are refused in the kernel's way, as if they were forbidden, and
-   the trace records this. All other namespaces are left to the kernel. */
+   In its own PID namespace, a process has IDs other than those that the capture knows, and cannot find the task that
+   gives it the CPU. Therefore these namespaces are refused with the kernel's error for a lack of rights, and the
+   trace records this. All other namespaces are left to the kernel. */
 #include "switchcost.h"
 
 #include "pub_tool_libcproc.h"
@@ -30,7 +30,7 @@ static Bool is_wanted(UWord number, UWord a, UWord b)
     }
 }
 
-/* Whether the tool answers a system call in place of the kernel; if so, with which result. */
+/* Whether the tool answers a system call in place of the kernel; `result` is the answer then. */
 Bool namespaces_answer(UWord number, UWord a, UWord b, SysRes *result)
 {
     if (!is_wanted(number, a, b))

@@ -1,10 +1,10 @@
-/* Origins of the addresses of a superblock: which are always the same, and which are always at the same distance
-   from another. GPL-2.0-or-later, see COPYING. */
+/* Finds out which addresses of a superblock are always the same, and which are always at the same distance from
+   another one. GPL-2.0-or-later, see COPYING. */
 #include "switchcost.h"
 
 #include "pub_tool_mallocfree.h"
 
-/* Origins of the superblock's temporaries, as far as they are known. */
+/* Origin of each temporary of the superblock, as far as it is known. */
 static struct origin *origins;
 static UInt origins_size;
 
@@ -21,7 +21,7 @@ struct origin origins_of(const IRExpr *atom)
     return origin;
 }
 
-/* Returns the origin of a sum with a constant, a copy or a constant; anything else is its own origin. */
+/* Returns the origin of a copy, a constant, or a sum with a constant. Any other value is its own origin. */
 static struct origin origin_of_value(IRTemp temp, const IRExpr *value)
 {
     struct origin own = { temp, 0 };
@@ -45,7 +45,7 @@ static struct origin origin_of_value(IRTemp temp, const IRExpr *value)
     return own;
 }
 
-/* Begins a superblock with this number of temporaries. */
+/* Begins a superblock with `temps` temporaries. */
 void origins_forget(UInt temps)
 {
     UInt temp;

@@ -1,4 +1,4 @@
-/* Files of Valgrind itself. GPL-2.0-or-later, see COPYING.
+/* Keeps Valgrind's own files in memory. GPL-2.0-or-later, see COPYING.
 
    Valgrind writes the contents of /proc/self/cmdline and /proc/self/auxv for the program into files of a temporary
    folder, and ends if the folder is missing, full or read-only, as in many containers. Here these files are in

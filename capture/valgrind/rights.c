@@ -1,9 +1,9 @@
-/* Programs that run with other rights than their caller's: set-user-ID, set-group-ID, and those with file capabilities.
-   GPL-2.0-or-later, see COPYING.
+/* Programs with other rights than their caller's: set-user-ID, set-group-ID, and file capabilities. GPL-2.0-or-later,
+   see COPYING.
 
-   Because the kernel executes Valgrind, these programs would not get their rights, and Valgrind refuses them all.
-   Here, a caller that already has the rights may execute them (root its mount and su). A refusal counts only if the
-   rights would change something; the trace records it. */
+   The kernel executes Valgrind, so such a program would not get its rights, and Valgrind refuses them all. Here, a
+   caller that already has the rights may execute the program (as root may mount and su). A refusal counts only if
+   the rights would change something; the trace records it. */
 #include "switchcost.h"
 
 #include "pub_tool_libcfile.h"
@@ -14,7 +14,7 @@
 
 #define CAPABILITIES "security.capability"
 
-/* coregrind/pub_core_libcfile.h: returns 0 or an error number, and whether the reason is that the program has
+/* coregrind/pub_core_libcfile.h: returns 0 or an error number. Also tells whether the reason is that the program has
    rights, about which Valgrind then warns. */
 Int __real_vgPlain_check_executable(Bool *has_rights, const HChar *path, Bool may_have_rights);
 Int __wrap_vgPlain_check_executable(Bool *has_rights, const HChar *path, Bool may_have_rights);

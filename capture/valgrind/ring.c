@@ -1,4 +1,4 @@
-/* The shared memory: mapping it, claiming a slot, waking and sleeping. SPDX-License-Identifier: GPL-2.0-or-later
+/* The shared memory: maps it, claims slots, wakes and sleeps. SPDX-License-Identifier: GPL-2.0-or-later
 
    All functions except ring_open may be called without Valgrind's big lock. */
 #include "switchcost.h"
@@ -27,16 +27,16 @@ struct sc_slot *ring_slots;
 struct sc_info *ring_infos;
 static HChar *buffers;
 
-/* Wakes all sleepers: the controller may have a thread for grants and one for buffers. */
+/* Wakes all waiters: the controller may have one thread for grants and one for buffers. */
 #define ALL_SLEEPERS 0x7fffffff
-/* Longest sleep per task. Of very many tasks, some would always be awake to look around, and the controller waits
-   until none is; therefore the sleep is longer with more tasks. */
+/* Longest sleep of a waiting task. It is longer if there are more than MANY_TASKS tasks: otherwise some of them
+   would always be awake to look around, and the controller waits until none is. */
 #define SLEEP_NANOSECONDS (50 * 1000 * 1000)
 #define MANY_TASKS 64
 #define SECOND 1000000000ULL
 #define SYSCALL_EXECVE 59
 #define SYSCALL_EXECVEAT 322
-/* Size below which a buffer would consist only of slack. */
+/* Least size in words: a smaller buffer would consist only of slack. */
 #define LEAST_BUFFER_WORDS 16384
 
 static void refuse(const HChar *found, const HChar *path)
@@ -73,7 +73,7 @@ static void check_header(const HChar *path, ULong file_bytes)
         refuse("buffers of fewer than 16384 words", path);
 }
 
-/* Opens the file by its path, or by the descriptor that it has from the previous program. */
+/* Opens the file by its path, or takes the descriptor that the previous program has passed on. */
 static Int open_file(const HChar *path)
 {
     SysRes opened;
@@ -90,9 +90,9 @@ static Int open_file(const HChar *path)
     return sr_Res(opened);
 }
 
-/* Hands the open file on. A program that is executed later may have neither the right to open the path nor the
-   folder in which it begins. It gets the open file, in which only Valgrind reads, and its number in place of the
-   path, with the same length. */
+/* Passes the open file on to the next program. A program that is executed later may have neither the right to open
+   the path nor access to the folder. It gets the descriptor, and the descriptor's number in place of the path, with
+   the same length. */
 static void hand_on(Int fd, SizeT length)
 {
     HChar *option = VG_(malloc)("switchcost.ring", sizeof OPTION + length);
@@ -140,7 +140,7 @@ void ring_doorbell(void)
         kernel_call(KERNEL_FUTEX, (Addr)&ring->doorbell, KERNEL_FUTEX_WAKE, ALL_SLEEPERS, 0);
 }
 
-/* Wakes the consumer through its own futex; the controller need not know of buffers. */
+/* Wakes the consumer by its own futex, because the controller need not know of buffers. */
 void ring_notify_submission(void)
 {
     __atomic_add_fetch(&ring->submissions, 1, __ATOMIC_SEQ_CST);
@@ -148,7 +148,7 @@ void ring_notify_submission(void)
         kernel_call(KERNEL_FUTEX, (Addr)&ring->submissions, KERNEL_FUTEX_WAKE, ALL_SLEEPERS, 0);
 }
 
-/* Whether a process has ended but still has its number, because its parent has not waited for it. */
+/* Whether a process has ended but still has its ID, because its parent has not waited for it. */
 static Bool is_zombie(UInt pid)
 {
     HChar text[512];
@@ -174,15 +174,15 @@ static Bool is_orphan(void)
     return controller != 0 && (kernel_call(KERNEL_KILL, controller, 0, 0, 0) == -KERNEL_ESRCH || is_zombie(controller));
 }
 
-/* Ends this process if the controller has ended, which would never grant it anything; the process's own handlers do
-   not run. */
+/* Ends this process if the controller has ended and will grant it nothing more. The process's own handlers do not
+   run. */
 void ring_check_alive(void)
 {
     if (is_orphan() || __atomic_load_n(&ring->is_closing, __ATOMIC_SEQ_CST))
         kernel_call(KERNEL_EXIT_GROUP, 1, 0, 0, 0);
 }
 
-/* Sleeps while *futex is value, but no longer than 50 ms if there are few tasks, so that the caller can look around. */
+/* Sleeps while *futex is `value`, at most 50 ms if there are few tasks. The caller then looks around. */
 void ring_sleep(UInt *futex, UInt value)
 {
     ULong limit_nanoseconds = (1 + (ULong)ring->slots_used / MANY_TASKS) * SLEEP_NANOSECONDS;
@@ -194,7 +194,7 @@ void ring_sleep(UInt *futex, UInt value)
     ring_check_alive();
 }
 
-/* Reports a fault to the controller, which ends everything. */
+/* Reports a fault to the controller, which then ends everything. */
 void ring_fault(UInt fault, ULong detail)
 {
     ring->fault_detail = detail;
@@ -202,7 +202,7 @@ void ring_fault(UInt fault, ULong detail)
     ring_doorbell();
 }
 
-/* Scheduled: whether there is only one task, whose turn cannot end. */
+/* Scheduled: whether there is a single task, whose time slice cannot end. */
 Bool ring_is_alone(void)
 {
     return __atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST);
@@ -222,7 +222,7 @@ static Bool claim(struct sc_slot *slot)
                                           __ATOMIC_SEQ_CST);
 }
 
-/* Makes the calling thread the owner of a slot that was claimed for it. */
+/* Makes the calling thread the owner of a slot that another thread has claimed for it. */
 void ring_adopt_slot(UInt index)
 {
     struct sc_slot *slot = &ring_slots[index];
@@ -261,7 +261,8 @@ static void fill_in(UInt index, UInt parent, UInt process_slot)
     slot->is_making = 0;
 }
 
-/* Claims a slot for the calling thread; process_slot is NO_SLOT for the first thread of a process. */
+/* Claims a slot for the calling thread, and returns its number. process_slot is NO_SLOT for the first thread of a
+   process. */
 UInt ring_claim_slot(UInt parent, UInt process_slot)
 {
     UInt index;
@@ -278,7 +279,8 @@ UInt ring_claim_slot(UInt parent, UInt process_slot)
     return NO_SLOT;
 }
 
-/* Records that a thread executes another program and gets the number of its process, whose previous owner has ended. */
+/* Records that a thread has executed another program, and so has the ID of its process, whose previous owner has
+   ended. */
 static void take_number(UInt taker, UInt pid)
 {
     UInt number = kernel_call(KERNEL_GETTID, 0, 0, 0, 0);
@@ -291,7 +293,7 @@ static void take_number(UInt taker, UInt pid)
     ring_slots[taker].process_slot = taker;
 }
 
-/* Returns the slot that this process had before its exec; NO_SLOT if there was no exec. */
+/* Returns the slot that this process had before an exec; NO_SLOT if there was no exec. */
 UInt ring_find_execed(void)
 {
     UInt pid = VG_(getpid)();
@@ -320,7 +322,7 @@ void ring_queue(UInt slot, UInt why)
     ring_set_state(slot, SC_QUEUED);
 }
 
-/* Records a restriction, for the reader of the trace. */
+/* Records a process whose seccomp filter is not enforced, for the reader of the trace. */
 void ring_note_restricted(UInt pid)
 {
     __atomic_store_n(&ring->restricted_pid, pid, __ATOMIC_SEQ_CST);
@@ -347,8 +349,8 @@ void ring_note_undecoded(UInt pid, ULong code)
     __atomic_store_n(&ring->undecoded_pid, pid, __ATOMIC_SEQ_CST);
 }
 
-/* Records that a slot's task is creating another, for which the controller waits. By the slot the controller knows
-   when the creator is dead. */
+/* Records whether a slot's task is creating another one, for which the controller waits. By the slot the controller
+   finds out if the creator has died. */
 void ring_set_making(UInt slot, Bool is_making)
 {
     if (slot == NO_SLOT)

@@ -1,8 +1,8 @@
 /* Programs that restrict their own system calls. GPL-2.0-or-later, see COPYING.
 
-   Valgrind makes system calls in the program's process that filters do not expect, and strict mode permits none: the
-   process would be killed, or end with a message about Valgrind. Therefore a restriction is accepted but not
-   enforced, which the trace records. */
+   In the program's process, Valgrind makes system calls that filters do not expect, and that strict mode forbids.
+   The process would be killed, or end with a message about Valgrind. Therefore a restriction is accepted but not
+   enforced, and the trace records this. */
 #include "switchcost.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -21,7 +21,7 @@
 #define SYSCALL_SECCOMP 317
 #define SET_STRICT 0
 #define SET_FILTER 1
-/* Flag for a file that notifies another process of the calls, of which there will be none. */
+/* Flag for a file by which another process is notified of system calls. There will be no notifications. */
 #define NEW_LISTENER 8
 #define LONGEST_FILTER 4096
 
@@ -73,15 +73,15 @@ static Bool control(UWord option, UWord wanted, UWord filter, SysRes *result)
     else if (option == SET_MODE && wanted == MODE_FILTER)
         *result = take_filter(filter, 0);
     else if (option == SET_TIME_STAMPS && is_as_run())
-        /* The tool needs these calls (stamps.c). The answer is that of the kernel on a machine that cannot forbid
-           them. */
+        /* The tool itself needs to read the time stamp counter (stamps.c). The answer is that of the kernel on a
+           machine that cannot forbid this. */
         *result = VG_(mk_SysRes_Error)(VKI_EINVAL);
     else
         return False;
     return True;
 }
 
-/* Whether the tool answers a system call in place of the kernel; if so, with which result. */
+/* Whether the tool answers a system call in place of the kernel; `result` is the answer then. */
 Bool seccomp_answers(UWord number, UWord a, UWord b, UWord c, SysRes *result)
 {
     if (number == __NR_prctl)
@@ -100,14 +100,14 @@ static void hand_to_kernel(ThreadId tid, const void *layout, void *arguments, vo
     (void)tid, (void)layout, (void)arguments, (void)status, (void)flags;
 }
 
-/* Handles a call that does not block, so the core makes it directly, and with its lock. */
+/* Handles prctl. The call does not block, so the core makes it directly and keeps its lock. */
 static void control_before(ThreadId tid, const void *layout, void *arguments, void *status, UWord *flags)
 {
     real_control.before(tid, layout, arguments, status, flags);
     *flags &= ~(UWord)MAY_BLOCK;
 }
 
-/* Returns Valgrind's entry for a system call; Valgrind has none for seccomp. */
+/* Returns Valgrind's entry for a system call. Valgrind has none for seccomp. */
 struct entry *__wrap_vgModuleLocal_get_linux_syscall_entry(UInt number)
 {
     static struct entry own_control, seccomp = { hand_to_kernel, NULL };

@@ -1,10 +1,9 @@
-/* Shapes: the part that is the same each time some blocks of code run one after the other. GPL-2.0-or-later, see
-   COPYING.
+/* Shapes: what is the same each time that some blocks of code run one after the other. GPL-2.0-or-later, see COPYING.
 
    Usually a task translates code while it holds the virtual CPU. A thread that returns from an interrupted system
-   call does not hold it yet; nor, as run, does a thread that has got Valgrind's lock back from another thread and
-   continues where nothing is translated, as in a handler of a signal. The shapes of these threads are stored here
-   until they have the CPU. */
+   call does not hold the CPU yet. In as-run captures, a thread that gets Valgrind's lock from another thread does
+   not either, if it continues in code that is not translated, such as a signal handler. The shapes of these threads
+   are stored here until they have the CPU. */
 #include "switchcost.h"
 
 #include "pub_tool_hashtable.h"
@@ -12,7 +11,7 @@
 #include "pub_tool_libcbase.h"
 #include "pub_tool_mallocfree.h"
 
-/* A shape with its definition, without the head of the record. The first two fields are those of a VgHashNode. */
+/* A defined shape with its definition, which has no record head. The first two fields are those of a VgHashNode. */
 struct known {
     struct known *next;
     UWord hash;
@@ -38,7 +37,7 @@ static Bool can_write(void)
     return tid != VG_INVALID_THREADID && tasks[tid].has_cpu;
 }
 
-/* Of a record. */
+/* Maximum number of words in a record. */
 #define MOST_WORDS 255
 _Static_assert(2 * MOST_BLOCKS + MOST_REFERENCES <= MOST_WORDS, "a definition is one record");
 
@@ -51,7 +50,7 @@ static UInt code_words(const struct shape *shape)
     return words;
 }
 
-/* Writes the words of consecutive blocks, of references, of derived addresses, and of code. */
+/* Writes the definition of a shape: the words of its blocks, references, derived addresses and code. */
 static UInt definition(const struct shape *shape, ULong *words)
 {
     ULong *word = words;
@@ -87,7 +86,7 @@ static UWord hash_of(const ULong *words, UInt count)
     return hash;
 }
 
-/* Compares two shapes with equal hashes; returns 0 if they are the same. */
+/* Compares two shapes that have the same hash; returns 0 if they are equal. */
 static Word differ(const void *left, const void *right)
 {
     const struct known *one = left, *other = right;
@@ -139,8 +138,8 @@ static UInt define(struct known *known)
     return known->id;
 }
 
-/* Defines a shape, unless an equal one was defined; returns its ID. Shapes reached in several ways (through an
-   unrolled loop, or a superblock that begins elsewhere) have one ID, with which the reader remembers their
+/* Defines a shape unless an equal one is defined, and returns its ID. A shape that is reached in several ways
+   (through an unrolled loop, or a superblock that begins elsewhere) has one ID, by which the reader remembers its
    successors. */
 UInt shapes_define(const struct shape *shape)
 {
@@ -165,7 +164,7 @@ Addr shapes_address(UInt id)
     return by_id[id]->words[0];
 }
 
-/* Writes the stored shapes, when a task has got the CPU. */
+/* Writes the stored definitions, when a task has got the CPU. */
 void shapes_publish(void)
 {
     while (first_waiting) {

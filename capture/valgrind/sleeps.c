@@ -1,7 +1,7 @@
-/* Whether a task has slept in a system call. GPL-2.0-or-later, see COPYING.
+/* Finds out whether a task has slept in a system call. GPL-2.0-or-later, see COPYING.
 
-   A task that sleeps for a short time, as for some microseconds of a timer, is awake again before the controller
-   looks, and would seem not to have slept. The kernel has counted the sleep. */
+   A task that sleeps for some microseconds only, as for a timer, is awake again before the controller looks, and
+   would seem not to have slept. The kernel has counted the sleep. */
 #include "switchcost.h"
 #include "kernel.h"
 
@@ -10,7 +10,7 @@
 #define SYSCALL_IO_URING_ENTER 426
 #define SYSCALL_EPOLL_PWAIT2 441
 
-/* Size of struct stat, which gives the kind of file. */
+/* Size in bytes of struct stat, which has the kind of a file. */
 #define STAT_BYTES 144
 #define STAT_MODE 24
 #define KIND 0170000
@@ -18,7 +18,7 @@
 #define BLOCKS 0060000
 #define REGULAR 0100000
 
-/* Whether a descriptor is a file on a disk, whose duration varies. */
+/* Whether a descriptor is that of a file on a disk, for which reads take varying times. */
 static Bool is_on_disk(UWord descriptor)
 {
     UChar facts[STAT_BYTES];
@@ -30,8 +30,8 @@ static Bool is_on_disk(UWord descriptor)
     return kind == REGULAR || kind == BLOCKS || kind == DIRECTORY;
 }
 
-/* Whether a task that sleeps in a call waits for a timer, another task or a device. If it may also wait for a disk,
-   a sleep is no switch, because it is not reproducible. */
+/* Whether a task that sleeps in a system call waits for a timer, another task or a device. If it may also wait for a
+   disk, a sleep does not count as a switch, because it is not reproducible. */
 static Bool waits_for_events(UInt number, const UWord *arguments)
 {
     switch (number) {
@@ -96,7 +96,8 @@ void sleeps_begin(ThreadId tid, UInt number, const UWord *arguments)
     tasks[tid].is_for_events = !is_as_run() && waits_for_events(number, arguments);
 }
 
-/* Whether the task has slept, called when it is back and has waited for nothing else. */
+/* Whether the task has slept in the system call. Must be called when the task has returned and before it waits for
+   anything else. */
 Bool sleeps_has_slept(ThreadId tid)
 {
     struct task *task = &tasks[tid];

@@ -1,4 +1,5 @@
-/* The as-run mode: no turns are granted, and time stamps show which task ran when. GPL-2.0-or-later, see COPYING.
+/* The as-run mode: the kernel schedules the tasks, and time stamps show which task ran when. GPL-2.0-or-later, see
+   COPYING.
 
    A run is what a thread executes until it blocks, is preempted, or loses Valgrind's big lock to another thread. Each
    run begins a new buffer with an SC_STAMP, so that buffers can be sorted by their stamps.
@@ -37,8 +38,8 @@ static ThreadId writer = VG_INVALID_THREADID;
 
 #define IS_BACK 1
 
-/* Returns a time stamp, which need not be ordered with the instructions around it: stamps order the runs of one CPU,
-   and between two runs either the kernel has switched, or another thread has got Valgrind's lock. */
+/* Returns a time stamp. It need not be ordered with the instructions around it: stamps order the runs of one CPU,
+   and between two runs either the kernel has switched, or another thread has taken Valgrind's lock. */
 static ULong time_stamp(void)
 {
     UInt low, high;
@@ -47,8 +48,8 @@ static ULong time_stamp(void)
     return (ULong)high << 32 | low;
 }
 
-/* Returns the switches of the calling thread that the kernel has counted since the last call. The counts continue
-   through an exec. */
+/* Returns the switches of the calling thread that the kernel has counted since the last call of this function. The
+   counts continue after an exec. */
 static ULong new_switches(struct sc_slot *slot)
 {
     struct counts now = kernel_counts();
@@ -77,7 +78,7 @@ static void make_areas(void)
     is_registered = VG_(calloc)("switchcost.stamps", VG_N_THREADS, sizeof *is_registered);
 }
 
-/* Reports a fault after which the order of this task's blocks would be wrong; the controller then ends everything. */
+/* Reports a fault after which the order of this task's blocks would be wrong. The controller then ends everything. */
 static void give_up(UInt fault, ULong detail)
 {
     ring_fault(fault, detail);
@@ -85,7 +86,7 @@ static void give_up(UInt fault, ULong detail)
         ring_sleep(&ring->freed, __atomic_load_n(&ring->freed, __ATOMIC_SEQ_CST));
 }
 
-/* Starts to watch for preemption; called by the thread itself. */
+/* Starts to watch for preemptions of the calling thread. */
 static void watch(ThreadId tid)
 {
     if (!is_registered[tid]) {
@@ -107,7 +108,7 @@ static void sleep_to_the_end(void)
         ring_sleep(&ring->freed, __atomic_load_n(&ring->freed, __ATOMIC_SEQ_CST));
 }
 
-/* Opens a run. A run counts as open before it has its stamp, so that no later stamp of another run is taken for an
+/* Opens a run. A run counts as open before it has its stamp, so that a run with a later stamp is not taken for an
    earlier one. From the watch on, each loss of the CPU is detected, and ends the run. */
 static void open_run(ThreadId tid, ULong counts)
 {
@@ -136,7 +137,7 @@ static void close_run(ThreadId tid, ULong why, ULong counts)
     ring_doorbell();
 }
 
-/* Called, with the big lock, when the thread continues, runs for the first time, or runs after another thread of its
+/* Called with the big lock, when the thread continues, runs for the first time, or runs after another thread of its
    process. */
 void stamps_enter(ThreadId tid)
 {
@@ -161,7 +162,7 @@ void stamps_leave(ThreadId tid, ULong why)
     writer = VG_INVALID_THREADID;
 }
 
-/* Called when the thread has returned from the kernel, before it requests any lock. */
+/* Called when the thread has returned from the kernel, before it takes any lock. */
 void stamps_back(ThreadId tid)
 {
     struct sc_slot *slot = slot_of(tid);
@@ -169,41 +170,41 @@ void stamps_back(ThreadId tid)
     __atomic_store_n(&slot->back, new_switches(slot) | IS_BACK, __ATOMIC_SEQ_CST);
 }
 
-/* Resets the state in a forked child, which has its parent's memory but none of its runs. */
+/* Resets the state in a forked child, which has a copy of its parent's memory but none of its runs. */
 void stamps_forked(void)
 {
     writer = VG_INVALID_THREADID;
 }
 
-/* Resets the state of a new thread, which may have the number of one that has ended. */
+/* Resets the state for a new thread, which may have the number of a thread that has ended. */
 void stamps_new_thread(ThreadId tid)
 {
     if (is_registered)
         is_registered[tid] = False;
 }
 
-/* Called by generated code when the kernel has cleared rseq_cs. */
+/* Called by generated code if the kernel has cleared rseq_cs, which means that the thread lost the CPU. */
 void stamps_preempted(void)
 {
     close_run(writer, SC_LEFT_PREEMPTED, new_switches(slot_of(writer)));
     open_run(writer, 0);
 }
 
-/* Checks outside of generated code whether the kernel has cleared rseq_cs. */
+/* Checks, outside of generated code, whether the kernel has cleared rseq_cs. */
 void stamps_look(ThreadId tid)
 {
     if (is_as_run() && writer == tid && __atomic_load_n(&areas[tid].section, __ATOMIC_SEQ_CST) == 0)
         stamps_preempted();
 }
 
-/* Waits for an empty buffer, while other tasks may run. */
+/* Waits for an empty buffer. Other tasks may run in the meantime. */
 void stamps_wait(void)
 {
     close_run(writer, SC_LEFT_WAITING, new_switches(slot_of(writer)));
     open_run(writer, 0);
 }
 
-/* Ends the last run of a task that has to stop. */
+/* Ends the last run of a task that is asked to stop. */
 void stamps_stop(ThreadId tid)
 {
     stamps_leave(tid, SC_LEFT_WAITING);

@@ -1,20 +1,20 @@
-/* Writing the event stream: records, and how far generated code may run. GPL-2.0-or-later, see COPYING.
+/* Writes the event stream: records, and the limit for how far generated code may run. GPL-2.0-or-later, see COPYING.
 
-   At a time, as many superblocks run as surely fit in the buffer and begin within the turn, so nothing is checked in
-   between. Only the task that holds the virtual CPU may call these functions, with Valgrind's big lock. */
+   As many superblocks run at a time as surely fit into the buffer and begin within the time slice, so nothing is
+   checked in between. Only the task that holds the virtual CPU may call these functions, with Valgrind's big lock. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 
-/* Smallest number of superblocks for which the rest of a buffer is used, if that is less than a quarter. */
+/* Least number of superblocks for which the rest of a buffer is used, if that rest is less than a quarter. */
 #define LEAST_RUN 1024
-/* Limits on words and instructions up to which a superblock counts as one. Valgrind puts at most 60 instructions
-   into a superblock, and most write few words, so nearly all count as one. */
+/* Limits on the words and instructions of a superblock that counts as one. Valgrind puts at most 60 instructions
+   into a superblock, and most superblocks write few words, so nearly all count as one. */
 #define SHARE_WORDS 16
 #define SHARE_INSTRUCTIONS 64
 
-static Long budget; /* instructions left in the turn */
+static Long budget; /* instructions left in the time slice */
 static Bool is_run_counted;
 
 /* Hands the current buffer to the consumer and continues in an empty one. */
@@ -33,14 +33,15 @@ static Bool is_buffer_worn(void)
     return left < LEAST_RUN * (Long)SHARE_WORDS && left < ring->buffer_words / 4;
 }
 
-/* Returns the number of superblocks that surely begin within the turn, which ends with the superblock that uses its
-   last instruction. */
+/* Returns the number of superblocks that surely begin within the time slice, which ends with the superblock that
+   uses its last instruction. */
 static Long superblocks_of_turn(void)
 {
     return budget <= 0 ? 0 : (budget + SHARE_INSTRUCTIONS - 1) / SHARE_INSTRUCTIONS;
 }
 
-/* Called before generated code runs. Returns how many superblocks, out of `most`, may run; 0 if the turn is over. */
+/* Called before generated code runs. Returns how many superblocks may run, at most `most`; 0 if the time slice is
+   over. */
 Int stream_begin_run(Int most)
 {
     Long fit;
@@ -58,8 +59,8 @@ Int stream_begin_run(Int most)
     return fit < most ? (Int)fit : most;
 }
 
-/* Called after generated code has run. Returns the place at which it began to write; NULL if there are other words
-   between that place and the cursor. */
+/* Called after generated code has run. Returns the place at which it began to write; NULL if other words were
+   written since. */
 const ULong *stream_end_run(void)
 {
     if (is_run_counted)
@@ -72,8 +73,7 @@ static UInt shares_of(UInt amount, UInt share)
     return (amount + share - 1) / share;
 }
 
-/* Returns as how many superblocks a translated superblock counts that writes at most these words and has at most
-   these instructions. */
+/* Returns as how many superblocks one counts that writes at most these words and has at most these instructions. */
 UInt stream_shares(UInt words, UInt instructions)
 {
     UInt of_words = shares_of(words, SHARE_WORDS);
@@ -83,14 +83,14 @@ UInt stream_shares(UInt words, UInt instructions)
     return of_words > of_instructions ? of_words : of_instructions;
 }
 
-/* Continues where the last task stopped. */
+/* Takes over the buffer where the last task stopped. */
 void stream_load(UInt slot, Long instructions)
 {
     buffers_resume(slot);
     budget = instructions;
 }
 
-/* Leaves the cursor for the next task; returns the remaining budget. */
+/* Stores the cursor for the next task. Returns the instructions left in the time slice. */
 Long stream_save(void)
 {
     buffers_leave();
@@ -104,7 +104,7 @@ void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count)
     buffers_put(tag, immediate, words, count);
 }
 
-/* Puts bytes into words, padded with 0; returns the number of words. */
+/* Packs bytes into words, padded with 0. Returns the number of words. */
 UInt stream_pack(ULong *words, const HChar *bytes, UInt length)
 {
     UInt count = (length + 7) / 8;

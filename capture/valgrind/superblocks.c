@@ -2,7 +2,8 @@
 
    Valgrind ends a superblock at a conditional branch. Most of the cost of tracing is per superblock, so frequent
    superblocks continue after their branches, in the direction that was usually taken; if a branch goes the other
-   way, the superblock is left. The code there is examined, too, so that work which it does not need is avoided. */
+   way, the superblock is left. The code after such an exit is examined, too, so that work for registers that it does
+   not need is avoided. */
 #include "switchcost.h"
 
 #include "libvex.h"
@@ -11,14 +12,14 @@
 #include "pub_tool_libcassert.h"
 #include "pub_tool_vki.h"
 
-/* Number of remaining instructions, out of Valgrind's limit of 60, below which a superblock does not continue. */
+/* Number of instructions left, of Valgrind's limit of 60, below which a superblock is not extended. */
 #define LEAST_INSTRUCTIONS 10
-/* Number of statements above which a superblock does not continue, because Valgrind allocates memory by the number
-   of instructions, and takes fewer of large ones. */
+/* Number of statements above which a superblock is not extended: Valgrind allocates memory by the number of
+   instructions, and has room for fewer large ones. */
 #define MOST_STATEMENTS 500
 /* Number of instructions that are examined after an exit of a superblock. */
 #define LOOK_AHEAD 12
-/* Largest number of shapes of a part. */
+/* Maximum number of shapes of a part. */
 #define MOST_SHAPES 4
 /* Longest instruction in bytes. */
 #define LONGEST_INSTRUCTION 15
@@ -44,7 +45,7 @@ static Addr end_of_code(const IRSB *block)
     return index < 0 ? 0 : block->stmts[index]->Ist.IMark.addr + block->stmts[index]->Ist.IMark.len;
 }
 
-/* Inverts the branch at the end, so that the superblock is left where it would have continued. */
+/* Inverts the branch at the end of a superblock: it leaves the superblock where it would have continued. */
 static void turn_round(IRSB *block)
 {
     const IRStmt *exit = block->stmts[block->stmts_used - 1];
@@ -70,8 +71,8 @@ static Addr usual(Addr part, Addr one, Addr other)
     return 0;
 }
 
-/* Whether the superblock continues after its last part, either with the usual successor or with the next code in
-   memory. A loop that usually leads back to its start does not continue, because Valgrind unrolls it. */
+/* Whether the superblock is extended after its last part, by the usual successor or by the next code in memory. A
+   loop that usually leads back to its start is not extended, because Valgrind unrolls it. */
 static Bool goes_on(IRSB *block, Addr start, Addr part, Bool is_loop)
 {
     Addr end = end_of_code(block);
@@ -107,7 +108,7 @@ static Bool is_covered(const VexGuestExtents *extents, Addr base, UInt bytes)
     return False;
 }
 
-/* Adds extents; returns False if there are too many. */
+/* Adds extents to a list. Returns False if there are too many. */
 static Bool add_extents(VexGuestExtents *to, const VexGuestExtents *more)
 {
     VexGuestExtents sum = *to;
@@ -131,13 +132,13 @@ static Bool add_extents(VexGuestExtents *to, const VexGuestExtents *more)
     return True;
 }
 
-/* The parameters of a translation, except for its start. */
+/* The parameters of a translation except for its start. */
 struct request {
     VexRegisterUpdates registers;
     void *closure;
     void *disassemble;
     const UChar *code;
-    Addr address; /* of the code */
+    Addr address; /* address of the code */
     Bool (*may_chase)(void *, Addr);
     VexEndness endness;
     Bool is_sigill_told;
@@ -161,8 +162,8 @@ struct part {
     UShort conditions;
 };
 
-/* Translates more code, of at most this number of instructions. Returns False if the code may not be examined in
-   advance, or might end in the middle, because the program need never get there. */
+/* Translates further code of at most `most` instructions. Returns False if the code must not be examined in advance,
+   or might end in the middle, because the program need never get there. */
 static Bool translate_part(struct request *request, Addr address, Int most, struct part *part)
 {
     const Int most_of_all = vex_control.guest_max_insns;
@@ -227,7 +228,7 @@ TRANSLATE(__wrap_bb_to_IR)
     struct part more;
     Addr part = address;
 
-    /* If these offsets are right, the others are, too. */
+    /* If these two offsets are right, all others are. */
     tl_assert(ip_offset == offsetof(VexGuestAMD64State, guest_RIP) && ip_bytes == sizeof(Addr));
     is_lean = False;
     if (!block || preamble || *checked_extents != 0 || heat == COLD)
@@ -235,7 +236,7 @@ TRANSLATE(__wrap_bb_to_IR)
     while ((Int)*instructions <= most - LEAST_INSTRUCTIONS && block->stmts_used <= MOST_STATEMENTS
            && goes_on(block, address, part, heat == HOT_LOOP)) {
         part = block->next->Iex.Const.con->Ico.U64;
-        /* Duplicated code runs no faster, and the output of its copies is harder to predict. */
+        /* Duplicated code runs no faster, and which copy runs next is harder to predict. */
         if (is_covered(extents, part, 1))
             break;
         if (!translate_part(&request, part, most - *instructions, &more) || !add_extents(extents, &more.extents))

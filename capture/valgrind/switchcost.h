@@ -1,13 +1,15 @@
 /* What the files of the tool share: types and the functions of each file. No two files need each other (`make order`).
    SPDX-License-Identifier: GPL-2.0-or-later
 
-   From below: ring.c maps the shared memory and sleeps on it. buffers.c has the current buffer and its cursor. tasks.c is the table
-   of tasks. stamps.c is the as-run mode. stream.c writes records. shapes.c, origins.c, builder.c and instrument.c turn superblocks
-   into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
-   is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU, and sleeps.c says
-   whether a task has slept meanwhile. syscalls.c and mappings.c report what the kernel does, threads.c what becomes of threads.
-   gathers.c, generated.c, limits.c, execs.c, seccomp.c, tracers.c, namespaces.c, rights.c, forks.c, own_files.c and environment.c mend what Valgrind does otherwise than the
-   machine. main.c registers the tool. */
+   The files, each using only those before it: ring.c maps the shared memory and sleeps on it. buffers.c has the
+   current buffer and its cursor. tasks.c is the table of tasks. stamps.c is the as-run mode. stream.c writes
+   records. shapes.c, origins.c, builder.c and instrument.c turn superblocks into inline writes; hot.c finds the
+   superblocks that run most, superblocks.c makes them longer, and liveness.c and exits.c remove work that is mostly
+   not needed. lifecycle.c writes how tasks begin and end. turns.c takes and releases the virtual CPU, and sleeps.c
+   finds out whether a task has slept in between. syscalls.c and mappings.c report what the kernel does, threads.c
+   the births and ends of threads. gathers.c, generated.c, limits.c, execs.c, seccomp.c, tracers.c, namespaces.c,
+   rights.c, forks.c, own_files.c and environment.c correct differences between Valgrind and the machine. main.c
+   registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -26,35 +28,36 @@
 
 /* A client thread of this process, by Valgrind's thread ID. */
 struct task {
-    UInt slot;          /* NO_SLOT: not (or no longer) a task of the controller */
-    UInt parent;        /* slot of the thread or process that made it */
+    UInt slot;          /* NO_SLOT: the thread is not, or is no longer, a task of the controller */
+    UInt parent;        /* slot of the thread or process that created this task */
     UInt process_slot;  /* slot of the process's first task */
-    Bool has_cpu;       /* it holds the virtual CPU: only then may it write to the stream */
-    Bool owes_birth;    /* its SC_BIRTH is to be written when it first has the CPU */
-    Bool is_forked;     /* first task of a forked process that has not yet had the CPU */
-    Bool is_turn_over;  /* gives the CPU up at the next event check */
+    Bool has_cpu;       /* holds the virtual CPU; only then may it write to the stream */
+    Bool owes_birth;    /* its SC_BIRTH must be written when it first has the CPU */
+    Bool is_forked;     /* first task of a forked process, which has not had the CPU yet */
+    Bool is_turn_over;  /* must give up the CPU at the next event check */
     Bool is_in_syscall; /* between SC_SYSCALL_ENTER and SC_SYSCALL_EXIT */
-    Bool may_wake;      /* that system call is a place where another task may go on */
-    Bool has_left;      /* it gave the CPU up for that system call */
-    Bool has_ended;     /* without the CPU: the task that has it must record it */
-    Bool is_for_events; /* who sleeps in it has switched, however short */
-    ULong sleeps;       /* that the kernel had counted when it was entered */
+    Bool may_wake;      /* another task may continue at this system call */
+    Bool has_left;      /* gave up the CPU for this system call */
+    Bool has_ended;     /* has ended without the CPU: the task that has the CPU must record it */
+    Bool is_for_events; /* a sleep in this system call counts as a switch, however short */
+    ULong sleeps;       /* sleeps that the kernel had counted at the entry to the system call */
     UInt syscall;
-    UInt promised_slot;   /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
-    Bool has_lost_birth;  /* as run: the task of that slot could not be made */
-    Bool reads_own_link; /* the link that it reads is that of its own program */
-    Bool executes_itself; /* the program that it executes is its own */
-    const HChar *const *executed; /* the words of the program that it executes; NULL where it executes none */
+    /* as run: slot of the process that it is creating, or its own slot before its birth; NO_SLOT for none */
+    UInt promised_slot;
+    Bool has_lost_birth;          /* as run: the task in `promised_slot` could not be created */
+    Bool reads_own_link;          /* is reading the link to its own program in /proc */
+    Bool executes_itself;         /* is executing its own program */
+    const HChar *const *executed; /* words of the program that it is executing; NULL for none */
 };
 
 /* State of generated code in the thread's first shadow register area, which only this tool uses. */
 struct live {
-    ULong *cursor; /* where the next head goes */
-    Long budget;   /* instructions left in the turn, where they are counted */
-    ULong *watch;  /* as run: 0 here means that the kernel has taken the CPU away */
+    ULong *cursor; /* place of the next head */
+    Long budget;   /* instructions left in the time slice, if they are counted */
+    ULong *watch;  /* as run: *watch is 0 if the kernel has taken the CPU away */
 };
 
-/* Offset of the state from the start of the guest's registers, which it follows. */
+/* Offset of the state from the start of the guest's registers. The state follows them. */
 #define LIVE_OFFSET ((Int)sizeof(VexGuestAMD64State))
 #define CURSOR_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, cursor))
 #define BUDGET_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, budget))
@@ -131,8 +134,7 @@ UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
 
 /* shapes.c */
 #define LONGEST_BLOCK 1024
-/* Largest number of blocks of a shape, and of references and derived addresses: the definition of a shape is one
-   record. */
+/* Maximum number of blocks, of references, and of derived addresses of a shape: its definition is a single record. */
 #define MOST_BLOCKS 12
 #define MOST_REFERENCES 230
 struct block {
@@ -145,8 +147,8 @@ struct block {
 struct shape {
     UInt blocks;
     struct block block[MOST_BLOCKS];
-    UInt references; /* of all blocks */
-    UInt derived;    /* of these, whose addresses are derived */
+    UInt references; /* references of all blocks */
+    UInt derived;    /* references whose addresses are derived */
     ULong reference[MOST_REFERENCES];
     ULong derived_address[MOST_REFERENCES];
 };
@@ -155,7 +157,7 @@ void shapes_publish(void);
 Addr shapes_address(UInt id);
 
 /* origins.c */
-/* Origin of a temporary: its constant distance from another; a constant has no other. */
+/* Origin of a temporary: its constant distance from another temporary. A constant has no other temporary. */
 struct origin {
     IRTemp base;
     ULong offset;
@@ -173,12 +175,12 @@ void gathers_begin(Addr address, UInt bytes);
 void gathers_learn(IRTemp temp, const IRExpr *value);
 const struct lane *gathers_lane(const IRExpr *address);
 
-/* What is done at an exit: the head of a shape is written, and the cursor moved. */
+/* Work at an exit of a superblock: the head of a shape is written, and the cursor is moved. */
 struct departure {
     ULong head;
-    Int head_offset;  /* from the cursor, in bytes */
-    Int bytes;        /* that the cursor moves */
-    Int instructions; /* that are taken from the budget; 0 where they are not counted */
+    Int head_offset;  /* place of the head, in bytes from the cursor */
+    Int bytes;        /* number of bytes by which the cursor moves */
+    Int instructions; /* instructions taken from the budget; 0 if they are not counted */
 };
 #ifdef FAST_EXITS
 /* exits.c */
@@ -191,7 +193,7 @@ Bool liveness_wants(Addr address);
 void liveness_learn(Addr address, const IRSB *code);
 void liveness_clean(IRSB *block);
 #else
-/* Without exits.c, everything that an exit must leave behind is done before it, whether or not it is taken. */
+/* Without exits.c, everything that an exit must leave in memory is done before the exit, whether or not it is taken. */
 static inline void exits_forget(void)
 {
 }

@@ -1,5 +1,5 @@
-/* System calls: their marks, the user memory that they touch, and the points at which another task may continue.
-   GPL-2.0-or-later. */
+/* System calls: writes their marks and the user memory that they touch, and defines at which of them another task
+   may continue. GPL-2.0-or-later. */
 #include "switchcost.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -14,7 +14,7 @@ extern void VG_(poll_signals)(ThreadId tid);
 #define PAGE_BYTES 4096
 #define SYSCALL_PIDFD_SEND_SIGNAL 424
 
-/* Whether a call neither blocks nor wakes a task, so that the caller keeps the CPU throughout. */
+/* Whether a system call neither blocks nor wakes a task, so that its caller keeps the CPU. */
 static Bool is_quick(UInt number)
 {
     switch (number) {
@@ -90,7 +90,7 @@ static Bool is_stop(UWord signal)
     return signal == VKI_SIGSTOP || signal == VKI_SIGTSTP || signal == VKI_SIGTTIN || signal == VKI_SIGTTOU;
 }
 
-/* Whether a task may stop itself, before which it must have released the CPU. */
+/* Whether a task may stop itself by this system call. It must have released the CPU before. */
 static Bool may_stop(UInt number, const UWord *arguments)
 {
     switch (number) {
@@ -107,8 +107,8 @@ static Bool may_stop(UInt number, const UWord *arguments)
     }
 }
 
-/* Whether the program will handle faults, after which it may continue as if nothing had happened. The kernel may
-   write the previous action to the place of this one. */
+/* Whether the program will handle faults, and may then continue as if nothing had happened. The kernel may write the
+   previous action over this one. */
 static Bool will_handle_faults(const UWord *arguments)
 {
     /* The structure is the kernel's struct sigaction, whose first word is the handler. */
@@ -186,9 +186,9 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
     if (!task->has_cpu || (task->may_wake && !task->has_left))
         turns_pass(tid, SC_WHY_SYSCALL);
     turns_end_syscall(tid);
-    /* A child that ends first closes its pipes, and then its parent gets a signal: either while the parent is still
-       in the read that the pipe's end has ended, or when Valgrind next checks for signals. By the parent's turn the
-       signal has come, and is always delivered here. */
+    /* A child that ends first closes its pipes, then its parent gets a signal. The signal comes while the parent is
+       still in the read that the end of the pipe has ended, or when Valgrind next checks for signals. At the
+       parent's time slice the signal has come, so it is always delivered here. */
     if (!is_as_run() && task->may_wake)
         VG_(poll_signals)(tid);
 }
@@ -207,7 +207,7 @@ static void kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr ad
     touch(part, tid, address, bytes, False);
 }
 
-/* Returns the length of a string including its end; 0 if the string cannot be read to its end. */
+/* Returns the length of a string with its terminating zero; 0 if the string cannot be read to its end. */
 static SizeT string_bytes(Addr start)
 {
     Addr at = start;

@@ -9,7 +9,7 @@ extern Bool VG_(is_exiting)(ThreadId tid);
 struct task *tasks;
 static Bool is_process_ending;
 
-/* Makes the table, in which no thread is a task yet. */
+/* Makes the table of threads. No thread is a task yet. */
 void tasks_make(void)
 {
     ThreadId tid;

@@ -30,7 +30,7 @@ static void thread_ends(ThreadId tid)
     struct task *task = &tasks[tid];
 
     if (task->slot == NO_SLOT) {
-        /* The thread was to end before it ran. */
+        /* The thread was told to end before it ran. */
         task->slot = task->promised_slot;
         task->promised_slot = NO_SLOT;
     }
@@ -58,8 +58,8 @@ static void forget_others(ThreadId tid)
             tasks[other].slot = NO_SLOT;
 }
 
-/* Called in the child of a fork, which must not write before it has a turn; it waits for the turn when the fork has
-   returned. */
+/* Called in the child of a fork. The child must not write before it has the CPU, for which it waits when the fork
+   has returned. */
 static void process_is_forked(ThreadId tid)
 {
     struct task *task = &tasks[tid];
@@ -74,9 +74,9 @@ static void process_is_forked(ThreadId tid)
     task->is_forked = True;
 }
 
-/* Sets the 16 random bytes that the kernel leaves on the stack of each new image. They are meant for the stack
-   protector, but table-driven string functions that read a few bytes too many turn them into addresses, so that no
-   two traces would be the same. */
+/* Sets the 16 random bytes that the kernel puts on the stack of each new image. They are meant for the stack
+   protector. But string functions with tables, which read a few bytes too many, turn them into addresses, so no two
+   traces would be the same. */
 static void settle_random_bytes(void)
 {
     UWord *entry;
@@ -86,7 +86,7 @@ static void settle_random_bytes(void)
             VG_(memset)((void *)entry[1], 0x5c, RANDOM_BYTES);
 }
 
-/* Takes the first turn of this image's first thread. */
+/* Takes the first time slice of this image's first thread. */
 void threads_start(void)
 {
     const ThreadId first = 1;

@@ -1,8 +1,8 @@
 /* Programs that look into others: debuggers, tracers of system calls. GPL-2.0-or-later, see COPYING.
 
-   They would find Valgrind's registers and system calls in place of the program's, and would stop a task in its
-   turn, so that no task would have the next turn. Therefore they are refused in the kernel's way, as if they were
-   forbidden, which the trace records. */
+   Such programs would find Valgrind's registers and system calls in place of the traced program's. They would also
+   stop a task in its time slice, so that no task could run. Therefore they are refused with the kernel's error for a
+   lack of rights, and the trace records this. */
 #include "switchcost.h"
 
 #include "pub_tool_libcproc.h"
@@ -15,7 +15,7 @@
 #define ATTACH 16
 #define SEIZE 0x4206
 
-/* Whether the tool answers a system call in place of the kernel; if so, with which result. */
+/* Whether the tool answers a system call in place of the kernel; `result` is the answer then. */
 Bool tracers_answers(UWord number, UWord request, SysRes *result)
 {
     if (number != __NR_ptrace || (request != TRACE_ME && request != ATTACH && request != SEIZE))

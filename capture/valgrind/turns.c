@@ -1,8 +1,8 @@
-/* Turns of tasks on the virtual CPU. GPL-2.0-or-later, see COPYING.
+/* Time slices (turns) of tasks on the virtual CPU. GPL-2.0-or-later, see COPYING.
 
-   A task leaves the CPU at an event check (end of its turn) or around a system call. It never waits inside generated
-   code, and waits only if Valgrind holds no address of a translation and the big lock is free: other threads of the
-   process may then run and discard translations.
+   A task leaves the CPU at an event check (at the end of its time slice) or around a system call. A task never waits
+   inside generated code. It waits only if Valgrind holds no address of a translation and the big lock is free, because
+   other threads of the process may run and discard translations.
 
    Functions of Valgrind's core are wrapped at link time. disp_run_translations runs generated code, for at most as
    many superblocks at a time as surely fit. Each superblock must be counted for this, so no jump may be linked past
@@ -38,7 +38,7 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
 #define GUEST_AREA 0
 #define LIVE_AREA 1
 
-/* Whether Valgrind has its table of threads. */
+/* Whether Valgrind has made its table of threads. */
 static Bool is_started;
 
 static Int event_counter(ThreadId tid)
@@ -50,7 +50,7 @@ static Int event_counter(ThreadId tid)
     return counter;
 }
 
-/* Makes the next event check fail, before another superblock runs. */
+/* Makes the next event check stop the thread, before another superblock runs. */
 static void stop_soon(ThreadId tid)
 {
     const Int zero = 0;
@@ -59,7 +59,7 @@ static void stop_soon(ThreadId tid)
                               (const UChar *)&zero);
 }
 
-/* Waits for the CPU without the big lock. Returns False if the thread must end and was not granted the CPU. */
+/* Waits for the CPU, without the big lock. Returns False if the thread must end, and was not granted the CPU. */
 static Bool await_grant(ThreadId tid)
 {
     struct sc_slot *slot = &ring_slots[tasks[tid].slot];
@@ -78,8 +78,8 @@ static Bool await_grant(ThreadId tid)
     return True;
 }
 
-/* Begins a turn with the big lock. While the thread waited for the lock, another thread may have executed a program
-   or ended the process; that thread has the CPU and acts for this one. */
+/* Begins a time slice, with the big lock. While the thread waited for the lock, another thread may have executed a
+   program or ended the process. That thread then has the CPU, and acts for this one. */
 static void begin_turn(ThreadId tid)
 {
     struct task *task = &tasks[tid];
@@ -102,7 +102,7 @@ static void begin_turn(ThreadId tid)
     shapes_publish();
 }
 
-/* Releases the CPU; the state is SC_QUEUED (why is set) or SC_IN_SYSCALL. */
+/* Releases the CPU. `state` is SC_QUEUED (`why` is set before) or SC_IN_SYSCALL. */
 void turns_leave(ThreadId tid, UInt state)
 {
     struct task *task = &tasks[tid];
@@ -116,7 +116,8 @@ void turns_leave(ThreadId tid, UInt state)
     ring_set_state(task->slot, state);
 }
 
-/* Queues the task. The controller waits for an expected birth until the new task is in the queue. */
+/* Puts the task into the queue. The controller waits for the expected birth of a new task until that task is in the
+   queue. */
 static void queue(ThreadId tid, UInt why)
 {
     struct task *task = &tasks[tid];
@@ -126,7 +127,7 @@ static void queue(ThreadId tid, UInt why)
         ring_set_making(task->parent, False);
 }
 
-/* Takes the first turn of a process, before Valgrind has started its first thread, so there is no lock. */
+/* Takes the first time slice of a process. Valgrind has not started its first thread yet, so there is no lock. */
 void turns_first(ThreadId tid, UInt why)
 {
     ring_queue(tasks[tid].slot, why);
@@ -135,7 +136,7 @@ void turns_first(ThreadId tid, UInt why)
     is_started = True;
 }
 
-/* Queues for the CPU and waits for it, with the big lock free in the meantime. */
+/* Queues for the CPU and waits for it. The big lock is free in the meantime. */
 void turns_pass(ThreadId tid, UInt why)
 {
     struct task *task = &tasks[tid];
@@ -190,8 +191,8 @@ static Bool is_exec(UWord number)
     return number == __NR_execve || number == __NR_execveat;
 }
 
-/* Whether a call is a clone with CLONE_VFORK, which returns when the child has ended or executed a program. As run,
-   what a child inherits must be in the stream before the child is. */
+/* Whether a call is a clone with CLONE_VFORK, which returns when the child has ended or executed a program. In
+   as-run captures, what the child inherits must be in the stream before the child runs. */
 static Bool is_waiting_fork(UWord number, UWord flags)
 {
     return is_as_run() ? number == __NR_clone || number == __NR_fork
@@ -208,8 +209,8 @@ static void leave_for_core(ThreadId tid, Bool is_last)
     turns_leave(tid, SC_IN_SYSCALL);
 }
 
-/* Wraps system calls that Valgrind's core makes for the client with the big lock: execs and forks. An exec is the
-   last action of an image; a task returns from here without the CPU, and waits for it when the call is over. */
+/* Wraps system calls that Valgrind's core makes for the client while it holds the big lock: execs and forks. An exec
+   is the last action of an image. A task returns from here without the CPU, and waits for it after the call. */
 SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h)
 {
     ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
@@ -237,7 +238,7 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
     return result;
 }
 
-/* Called when a system call of the task is over, or was interrupted by a signal and will be made again. */
+/* Called when a system call of the task has ended, or was interrupted by a signal and will be repeated. */
 void turns_end_syscall(ThreadId tid)
 {
     if (tasks[tid].has_cpu)
@@ -258,11 +259,11 @@ static void start_client_code(ThreadId tid, ULong blocks)
         stop_soon(tid);
 }
 
-/* Whether generated code runs that may write. */
+/* Whether generated code runs that may write to the stream. */
 static Bool is_writing;
 
-/* Runs generated code for at most `most` superblocks, and at most as many as fit. Returns how many of `most` did not
-   run. */
+/* Runs generated code for at most `most` superblocks, and at most as many as fit into the buffer. Returns how many
+   of `most` did not run. */
 static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, Addr code, Int most)
 {
     Int fit = stream_begin_run(most);
@@ -272,16 +273,16 @@ static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, A
     if (fit == 0)
         tasks[tid].is_turn_over = True;
     *live_of(guest) = live;
-    /* Valgrind's event check at the beginning of each superblock decrements this counter, and stops if the result is
-       below 0. */
+    /* Valgrind's event check at the start of each superblock decrements this counter, and stops if the result is
+       negative. */
     guest->host_EvC_COUNTER = fit;
-    /* If a fault interrupts the run, Valgrind expects zeros here, where the values of the last run may remain. */
+    /* If a fault interrupts the run, Valgrind expects zeros here. The values of the last run may still be there. */
     two_words[0] = two_words[1] = 0;
     is_writing = True;
     __real_vgPlain_disp_run_translations(two_words, guest, code);
     is_writing = False;
     live = *live_of(guest);
-    /* The value is -1 if all superblocks ran, and the next one was stopped. */
+    /* The counter is -1 if all superblocks ran and the next one was stopped. */
     left = (Int)guest->host_EvC_COUNTER < 0 ? 0 : (Int)guest->host_EvC_COUNTER;
     words = stream_end_run();
     if (words)
@@ -289,8 +290,8 @@ static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, A
     return most - fit + left;
 }
 
-/* Wraps the function that runs generated code. The event counter holds the number of superblocks left in Valgrind's
-   own time slice, all of which seem to run in this one call. */
+/* Wraps the function that runs generated code. The event counter has the number of superblocks left in Valgrind's
+   own time slice; all of them seem to run in this one call. */
 void __wrap_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *guest, Addr code)
 {
     ThreadId tid = VG_(get_running_tid)();
@@ -320,7 +321,7 @@ static void end_turn(ThreadId tid)
         turns_pass(tid, SC_WHY_QUANTUM);
 }
 
-/* Lets the task wait, which is safe only after a failed event check: on the other ways out of generated code,
+/* Lets the task wait. This is safe only after a failed event check: on the other ways out of generated code,
    Valgrind may hold the address of a translation that it is about to link. */
 static void stop_client_code(ThreadId tid, ULong blocks)
 {
