@@ -217,9 +217,7 @@ fn capture_chunks(
 /// as through chunks.
 ///
 /// # Errors
-/// As [`run`].
 ///
-/// # Errors
 /// As [`run`].
 pub fn record(
     commands: &[Command],

@@ -162,9 +162,7 @@ fn capture_chunks(
 /// Runs the commands in a guest as [`run_system`] does, and writes the trace directly.
 ///
 /// # Errors
-/// As [`run_system`].
 ///
-/// # Errors
 /// As [`run_system`].
 pub fn record_system(
     commands: &[Command],

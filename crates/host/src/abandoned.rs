@@ -25,9 +25,7 @@ pub(crate) fn await_death(file: &File) -> io::Result<()> {
 /// file was removed in the meantime.
 ///
 /// # Errors
-/// If the file system has no locks.
 ///
-/// # Errors
 /// If the file system has no locks.
 pub fn take_over(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {

@@ -27,9 +27,7 @@ const BEFORE: Duration = Duration::from_secs(1);
 /// message, until [`is_watched`] is called.
 ///
 /// # Errors
-/// If the kernel refuses a timer.
 ///
-/// # Errors
 /// If the kernel refuses a timer.
 pub fn announce_in_time() -> io::Result<()> {
     if is_ignored(libc::SIGXCPU) {
@@ -44,9 +42,7 @@ pub fn announce_in_time() -> io::Result<()> {
 /// Records that another handler takes care of SIGXCPU from now on.
 ///
 /// # Errors
-/// If the kernel refuses.
 ///
-/// # Errors
 /// If the kernel refuses.
 pub fn is_watched() -> io::Result<()> {
     // SAFETY: the action is the default.

@@ -34,9 +34,7 @@ impl NetworkNoise {
     /// Starts the noise on `cpu`. Pauses are drawn with `seed`.
     ///
     /// # Errors
-    /// If there is no loopback device, or the CPU may not be used.
     ///
-    /// # Errors
     /// If there is no loopback device, or the CPU may not be used.
     pub fn start(cpu: CpuId, seed: u64) -> io::Result<NetworkNoise> {
         let (near, far) = (socket()?, socket()?);

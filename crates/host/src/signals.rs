@@ -42,9 +42,7 @@ pub fn defer_signals() -> io::Result<DeferredSignals> {
 /// parent ignored the signal.
 ///
 /// # Errors
-/// If the kernel refuses.
 ///
-/// # Errors
 /// If the kernel refuses.
 pub fn hear_of_children() -> io::Result<()> {
     // SAFETY: the default action runs no code of ours.
@@ -78,9 +76,7 @@ pub struct BlockedSignals {
 /// blocked.
 ///
 /// # Errors
-/// If the kernel refuses.
 ///
-/// # Errors
 /// If the kernel refuses.
 pub fn block_signals() -> io::Result<BlockedSignals> {
     let before = SignalSet::blocked()?;

@@ -95,9 +95,7 @@ impl Supervisor {
     /// Returns the next report; `None` if none comes within `timeout`.
     ///
     /// # Errors
-    /// If the supervisor was killed.
     ///
-    /// # Errors
     /// If the supervisor was killed.
     pub fn report(&mut self, timeout: Duration) -> io::Result<Option<Report>> {
         let timeout = Timespec {

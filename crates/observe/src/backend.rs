@@ -23,19 +23,15 @@ pub trait Backend {
     /// remain so.
     ///
     /// # Errors
-    /// If the source can observe no more tasks.
     ///
-    /// # Errors
-    /// If no more can be observed.
+    /// If the source can observe no more tasks.
     fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf>;
 
     /// Observes single threads.
     ///
     /// # Errors
-    /// If the source can observe no more tasks.
     ///
-    /// # Errors
-    /// If no more can be observed.
+    /// If the source can observe no more tasks.
     fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf>;
 
     /// Observes each task as soon as it enters the control group or a descendant of that group.
@@ -71,9 +67,7 @@ pub trait Backend {
     /// CLOCK_MONOTONIC.
     ///
     /// # Errors
-    /// If the counts cannot be read.
     ///
-    /// # Errors
     /// If the counts cannot be read.
     fn snapshot(&mut self) -> Result<Observation, NoBpf>;
 
@@ -81,9 +75,7 @@ pub trait Backend {
     /// names yet.
     ///
     /// # Errors
-    /// If the counts can no longer be read.
     ///
-    /// # Errors
-    /// If the counts cannot be read any more.
+    /// If the counts can no longer be read.
     fn finish(self) -> Result<Observation, NoBpf>;
 }

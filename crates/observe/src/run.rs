@@ -54,9 +54,7 @@ pub trait Listener {
     /// Is called when counting has begun.
     ///
     /// # Errors
-    /// Any error that should end the observation without a result.
     ///
-    /// # Errors
     /// Any error that should end the observation without a result.
     fn began(&mut self) -> Result<(), Self::Error> {
         Ok(())
@@ -68,9 +66,7 @@ pub trait Listener {
     /// Is called several times per second. `so_far` reads all counts.
     ///
     /// # Errors
-    /// Any error that should end the observation without a result.
     ///
-    /// # Errors
     /// Any error that should end the observation without a result.
     fn look(
         &mut self,
@@ -88,12 +84,9 @@ pub trait Listener {
 /// Runs an observation. The kernel's files are read below `root`.
 ///
 /// # Errors
+///
 /// If no task can be observed, the command cannot be executed, or the counts cannot be read. Also
 /// errors of the listener.
-///
-/// # Errors
-/// If no task can be observed, the command cannot be run, or the counts cannot be read; and errors
-/// of the listener.
 pub fn observe<B: Backend, L: Listener>(
     mut backend: B,
     task: Task,

@@ -54,10 +54,8 @@ impl Target {
     /// Returns the target for live processes, given by their IDs.
     ///
     /// # Errors
-    /// If a process is not alive, or an ID is that of a thread of another process.
     ///
-    /// # Errors
-    /// If one is not alive, or is a thread of another process.
+    /// If a process is not alive, or an ID is that of a thread of another process.
     pub fn processes(root: &Root, numbers: Vec<u32>) -> Result<Target, SubjectError> {
         for &number in &numbers {
             match process_of(root, number) {
@@ -78,10 +76,8 @@ impl Target {
     /// Returns the target for all live and future processes with these names.
     ///
     /// # Errors
-    /// If no live process has one of the names.
     ///
-    /// # Errors
-    /// If there is none with one of the names.
+    /// If no live process has one of the names.
     pub fn named(root: &Root, names: &[String]) -> Result<Target, SubjectError> {
         Processes::named(root, names).map(Target::Processes)
     }
@@ -90,10 +86,8 @@ impl Target {
     /// folder.
     ///
     /// # Errors
-    /// If there is no such control group.
     ///
-    /// # Errors
-    /// If there is none with that name.
+    /// If there is no such control group.
     pub fn group(root: &Root, name: &str) -> Result<Target, SubjectError> {
         let folder = folder_of_group(root, name)?;
         Ok(Target::Group(Group {

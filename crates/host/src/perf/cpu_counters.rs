@@ -23,9 +23,7 @@ impl CpuCounters {
     /// given with each.
     ///
     /// # Errors
-    /// If the kernel refuses.
     ///
-    /// # Errors
     /// If the kernel refuses.
     pub fn place(
         events: &[(usize, Event)],

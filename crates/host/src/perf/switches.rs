@@ -88,9 +88,7 @@ impl SwitchRecords {
     /// Records the switches of this thread, and of tasks that it starts from now on, on these CPUs.
     ///
     /// # Errors
-    /// If the kernel refuses.
     ///
-    /// # Errors
     /// If the kernel refuses.
     pub fn open_for_own_children(cpus: &[CpuId]) -> Result<SwitchRecords, Unavailable> {
         let ring = |&cpu: &CpuId| {

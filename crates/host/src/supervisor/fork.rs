@@ -12,10 +12,6 @@ use crate::errno;
 /// # Safety
 ///
 /// The child may only make system calls, and must not return to the parent's code.
-///
-/// # Safety
-///
-/// The child may only make system calls, and must not return to the parent's code.
 pub(super) unsafe fn fork(flags: c_int) -> io::Result<Option<Pid>> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     // SAFETY: without a stack of its own the child goes on with a copy of ours, as after fork.
