@@ -186,7 +186,8 @@ pub struct MovedFinding {
     pub cost_ns: Option<Estimate>,
     /// Cost of a preemption with a move minus that of a preemption without, in nanoseconds.
     pub more_than_staying_ns: Option<Estimate>,
-    /// The same finding in the form of preemptions without moves.
+    /// Costs of the preemptions with a move, in the structure that also describes preemptions
+    /// without a move.
     #[serde(skip)]
     pub found: FootprintFinding,
 }

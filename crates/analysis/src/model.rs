@@ -71,8 +71,9 @@ pub(crate) struct LinePrices([Table; 3]);
 
 impl LinePrices {
     pub(crate) fn new(prices: &Prices) -> LinePrices {
-        // A price that is not distinguishable from 0 counts as 0: arrays larger than the caches
-        // evict themselves, and lose no further lines.
+        // A price that is not distinguishable from 0 counts as 0. Such prices occur in arrays
+        // larger than the caches: a walk over the array itself evicts the array's lines, so that
+        // the footprint evicts no further ones.
         LinePrices([
             Table::new(prices, |price| price.low_ns.max(0.0)),
             Table::new(

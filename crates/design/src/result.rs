@@ -542,9 +542,9 @@ pub struct WithoutWarmUp {
     pub level: String,
     /// Number of misses in the simulated part.
     pub misses: u64,
-    /// Number of additional misses without the warm-up, if only the last uses of lines are
-    /// simulated, counted over as many instructions as the warm-up has. Negative if there are fewer
-    /// misses.
+    /// Number of misses without the warm-up minus the number with it. Both numbers count the start
+    /// of the simulated part, over as many instructions as the warm-up has. Without the warm-up,
+    /// only the last use of each line before the part is simulated.
     pub more_misses: i64,
 }
 

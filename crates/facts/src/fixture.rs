@@ -35,12 +35,12 @@ impl Fixture {
         (0..4).fold(fixture, Fixture::core)
     }
 
-    /// Writes `text` to the machine's file at `path`, and replaces an existing file.
+    /// Writes `text` to the file at `path` of the simulated machine. An existing file is replaced.
     pub fn file(self, path: &str, text: &str) -> Self {
         self.bytes(path, text.as_bytes())
     }
 
-    /// Writes `bytes` to the machine's file at `path`.
+    /// Writes `bytes` to the file at `path` of the simulated machine. An existing file is replaced.
     pub fn bytes(self, path: &str, bytes: &[u8]) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");

@@ -245,7 +245,7 @@ pub struct Rounds {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<u64>,
     /// Number of bytes that the first task writes before each batch, so that caches are flushed.
-    /// Then no round trip is left untimed. `None` without a flush.
+    /// With a flush, every round trip is timed. `None` without a flush.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_bytes: Option<Bytes>,
     /// Time for which the first task sleeps before each batch, in nanoseconds; `None` without a

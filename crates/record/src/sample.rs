@@ -121,7 +121,7 @@ pub struct Evidence {
     /// Time of a fixed chain of dependent instructions before the window, in ticks. This time shows
     /// the rate of the core's clock.
     pub probe_before: Ticks,
-    /// Time of the same chain of dependent instructions after the window, in ticks.
+    /// Time of the chain of [`Evidence::probe_before`] after the window, in ticks.
     pub probe_after: Ticks,
     /// Whether the run's clock went backwards in the window.
     pub is_clock_backwards: bool,

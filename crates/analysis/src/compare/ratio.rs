@@ -106,13 +106,13 @@ impl LogRatio {
         }
     }
 
-    /// Returns the ratio of two independent costs.
+    /// Returns the ratio of the new cost to the base cost. The costs are independent.
     pub(super) fn between([base, new]: &[LogCost; 2]) -> LogRatio {
         LogRatio::new(new.mean - base.mean, vec![base.part, new.part])
     }
 
-    /// Returns the ratio of two costs whose variances were estimated together, with `freedom`
-    /// degrees of freedom.
+    /// Returns the ratio of the new cost to the base cost. The variances of the costs were
+    /// estimated together, with `freedom` degrees of freedom.
     pub(super) fn pooled([base, new]: &[LogCost; 2], freedom: f64) -> LogRatio {
         let variance = base.part.variance + new.part.variance;
         LogRatio::new(new.mean - base.mean, vec![Part { variance, freedom }])

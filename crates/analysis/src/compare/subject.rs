@@ -27,7 +27,7 @@ pub enum Subject {
         /// Number of bytes that the preempting task touches.
         footprint_bytes: Bytes,
         /// Time between two preemptions in nanoseconds; `None` if a record has only one period.
-        /// Then the first periods are compared.
+        /// Without a value, the costs at the first period of each record are compared.
         #[serde(skip_serializing_if = "Option::is_none")]
         period_ns: Option<Nanos>,
     },

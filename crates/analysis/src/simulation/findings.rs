@@ -598,7 +598,7 @@ pub struct EvictionTable {
 pub struct OfLevel {
     /// Name of the cache or TLB.
     pub level: String,
-    /// The number, whose unit the field with this value gives.
+    /// Number of misses or lines; the description of the list with this entry gives the unit.
     pub number: f64,
 }
 

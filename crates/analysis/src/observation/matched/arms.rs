@@ -88,7 +88,7 @@ fn is_warm(calls: &Calls<'_>, at: usize) -> bool {
     calls.can_block(at) && calls.get(at).since >= WARM
 }
 
-/// Returns the same calls without those calls with a switch for which `is_in` is false.
+/// Returns a copy of `anchors` without the calls with a switch for which `is_in` is false.
 pub(super) fn only(anchors: &Anchors, is_in: impl Fn(usize) -> bool) -> Anchors {
     let mut all = anchors.all.clone();
     all.retain(|(at, treated)| !treated || is_in(*at));
@@ -171,7 +171,8 @@ fn go_on(calls: &Calls<'_>, run: &mut Run) -> bool {
     next.is_some()
 }
 
-/// Returns a hash of the path (sequence of call sites) so far and the number `more`.
+/// Returns the hash of a sequence of numbers, such as the call sites of a path: `path` is the hash
+/// of all numbers but the last, and `more` is the last number.
 pub(super) fn mixed(path: u64, more: u32) -> u64 {
     let mut mixed = (path ^ u64::from(more).wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
