@@ -1,5 +1,5 @@
-//! The file as the Parquet reader reads it. The pages are checked here, so that the reader gets no
-//! bytes outside the file and no page larger than written ones.
+//! Passes the bytes of a record's file to the Parquet reader. The pages are checked here, so that
+//! the reader gets no bytes outside the file and no page larger than written ones.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
