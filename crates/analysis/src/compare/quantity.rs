@@ -24,8 +24,8 @@ pub enum Quantity {
     CyclesPerInstruction,
     /// Number of cycles of a whole simulated trace.
     Cycles,
-    /// Duration of a whole simulated trace in nanoseconds. The length of a cycle lies between the
-    /// shortest and the longest that the design states.
+    /// Duration of a whole simulated trace in nanoseconds. The length of a cycle is the geometric
+    /// mean of the shortest and the longest that the design states.
     Time,
     /// Excess cycles per simulated switch of one program, up to the end of each segment.
     ExcessPerSwitch,
