@@ -30,8 +30,8 @@ use working_sets::WorkingSets;
 
 use crate::machine::LevelRequests;
 
-/// All listeners of a design that is simulated in full. They also hear requests to its levels that
-/// other levels answer.
+/// All listeners of a design that is simulated in full. Some of these listeners also record
+/// requests to levels of the design that other levels answer.
 pub(crate) type Attribution = (
     (
         (

@@ -122,7 +122,7 @@ fn look_up_in_order(block: &Block, references: &[Reference], lookups: &mut impl 
     rest_in_order(block, done, references, lookups);
 }
 
-/// Looks up the rest of a block, after a byte of its code, in order.
+/// Looks up, in order, the references of a block, and its code after the byte with address `done`.
 #[inline(never)]
 fn rest_in_order(
     block: &Block,
@@ -145,14 +145,14 @@ fn rest_in_order(
     lookups.attribute(block);
 }
 
-/// Returns the last byte of a block's first instruction.
+/// Returns the address of the last byte of a block's first instruction.
 fn end_of_first(block: &Block) -> u64 {
     block
         .address
         .saturating_add(u64::from(block.first_bytes).saturating_sub(1))
 }
 
-/// Returns the last byte of a block's code.
+/// Returns the address of the last byte of a block's code.
 #[inline(always)]
 pub(crate) fn last_byte(block: &Block) -> u64 {
     block
@@ -160,7 +160,7 @@ pub(crate) fn last_byte(block: &Block) -> u64 {
         .saturating_add(u64::from(block.bytes).saturating_sub(1))
 }
 
-/// Returns the first and the last byte of a load or store.
+/// Returns the addresses of the first and the last byte of a load or store.
 #[inline(always)]
 pub(crate) fn bytes_of(reference: Reference) -> (u64, u64) {
     let first = reference.address();
@@ -170,7 +170,8 @@ pub(crate) fn bytes_of(reference: Reference) -> (u64, u64) {
     )
 }
 
-/// Splits a kernel touch into loads or stores, and returns the first and the last byte of each.
+/// Splits a touch of the kernel into loads or stores. Returns the addresses of the first and the
+/// last byte of each.
 pub(crate) fn pieces(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
     let last = address.saturating_add(bytes.min(LONGEST_TOUCH_BYTES).saturating_sub(1));
     let mut next = (bytes > 0).then_some(address);

@@ -9,8 +9,8 @@ use switchcost_trace::{Cause, Mark, ProcessId, ProcessTable, TaskId};
 use crate::causes::{Causes, Why};
 use crate::mappings::Mappings;
 
-/// A process with a private hierarchy, or a task if each task has one. Its index is its number in
-/// the result.
+/// A process with a private hierarchy, or a task if each task has one. The index of a process is
+/// its number in the result.
 #[derive(Debug)]
 struct Process {
     facts: ProcessFacts,

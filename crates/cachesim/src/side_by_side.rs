@@ -5,8 +5,8 @@
 //! time-sharing of the last level; if they alternate every few instructions, for concurrent use.
 //! The output is the misses of the last level among the requests of the first levels, if all
 //! processes share it and if each process has it alone. The first levels are the private ones of
-//! the usual simulation. Their requests therefore do not depend on the order of time slices, and
-//! only the sharing of the last level differs.
+//! the usual simulation. The requests of the first levels therefore do not depend on the order of
+//! time slices, and only the sharing of the last level differs.
 
 use std::collections::HashMap;
 
@@ -172,7 +172,8 @@ impl SideBySide {
         }
     }
 
-    /// Answers the requests of the running process's first levels.
+    /// Simulates the last level for the requests of the running process's first levels, in the
+    /// shared level and in the process's own.
     fn answer(&mut self, process: u32) {
         let SideBySide {
             machine,

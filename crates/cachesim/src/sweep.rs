@@ -21,11 +21,11 @@
 //! Write-backs are the lines that became modified, minus those still modified at the end, or when a
 //! private view is dropped.
 //!
-//! **Levels before the varied one** are the first design's own. Their requests are answered for all
-//! sizes. Levels after the varied one are simulated for each design; in the flushed view, once for
-//! all designs whose level has lost no line since the flush. A debug build compares the first
-//! design's own counters with the sweep's in each run. Sums that would need more than 64 MiB are
-//! emitted early, in parts.
+//! **Levels before the varied one** are the first design's own. The requests of these earlier
+//! levels are answered for all sizes. Levels after the varied one are simulated for each design; in
+//! the flushed view, once for all designs whose level has lost no line since the flush. A debug
+//! build compares the first design's own counters with the sweep's in each run. Sums that would
+//! need more than 64 MiB are emitted early, in parts.
 
 mod back;
 mod behind;

@@ -9,8 +9,8 @@ use switchcost_host::supervisor::TaskFiles;
 /// State of a task as the kernel reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    /// The task is on a CPU, waits for one, or is in a sleep that no signal ends. Its state will
-    /// change soon.
+    /// The task is on a CPU, waits for one, or is in a sleep that no signal ends. The task's state
+    /// will change soon.
     Busy,
     /// The task is asleep.
     Asleep {
@@ -130,8 +130,8 @@ fn syscall_number(text: &[u8]) -> Option<i64> {
         .ok()
 }
 
-/// Returns the state letter from the text of /proc/PID/stat. It follows the name, which is in
-/// brackets and may contain any bytes.
+/// Returns the state letter from the text of /proc/PID/stat. The letter follows the name, which is
+/// in brackets and may contain any bytes.
 fn task_state(text: &[u8]) -> u8 {
     let name_end = text.iter().rposition(|&byte| byte == b')').unwrap_or(0);
     text.get(name_end + 2).copied().unwrap_or(b'R')

@@ -125,7 +125,7 @@ pub struct GuestSummary {
 }
 
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Longest time for booting. It usually takes two or three seconds of CPU time.
+/// Longest time for booting. Booting usually takes two or three seconds of CPU time.
 const LONGEST_BOOT: Duration = Duration::from_secs(180);
 /// Longest time without progress, after which the guest counts as hung. QEMU skips the time for
 /// which all tasks sleep.

@@ -253,7 +253,7 @@ impl Tasks {
     }
 
     /// Marks as stopped all threads of a process in which one thread waits for its child to execute
-    /// a program (vfork, posix_spawn). The waiting thread holds Valgrind's lock. Its child may need
+    /// a program (vfork, posix_spawn). The waiting thread holds Valgrind's lock. The child may need
     /// the CPU first, and another thread of the process could neither use nor end a time slice.
     fn hold_back_siblings(&mut self, ring: &Ring) {
         let waits_for_child = |task: &&Task| {

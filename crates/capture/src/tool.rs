@@ -11,7 +11,7 @@ use switchcost_remedies::read_remedy;
 /// File name of the tool.
 const FILE: &str = "switchcost-amd64-linux";
 
-/// File name of the launcher, which starts the tool. It is in the same folder.
+/// File name of the launcher, which starts the tool. The launcher is in the folder of the tool.
 const LAUNCHER: &str = "launcher";
 
 /// The capture tool, which contains Valgrind's core.

@@ -1,6 +1,6 @@
 //! The cleanup helper: a process that cleans up after a run that was killed. The helper is another
-//! process of this program, in its own process group, so no signal from a terminal reaches it. Its
-//! standard input ends when the run has ended.
+//! process of this program, in its own process group, so no signal from a terminal reaches it. The
+//! helper's standard input ends when the run has ended.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -55,7 +55,7 @@ impl Step<'_> {
 #[derive(Debug)]
 pub struct CleanupHelper {
     process: Child,
-    /// Connection to the helper. Its end tells the helper that the run has ended.
+    /// Connection to the helper. The end of the connection tells the helper that the run has ended.
     line: Option<UnixStream>,
 }
 

@@ -109,8 +109,8 @@ fn kernel_clock(clock: libc::clockid_t) -> Nanos {
     read_kernel_clock(clock).expect("the clocks of POSIX and Linux 2.6.28 exist")
 }
 
-/// Returns the machine's CLOCK_MONOTONIC, by which the kernel stamps its records. It is the same in
-/// all time namespaces.
+/// Returns the machine's CLOCK_MONOTONIC, by which the kernel stamps its records. This clock is the
+/// same in all time namespaces.
 pub fn monotonic() -> Nanos {
     let ahead = offsets().monotonic;
     Nanos(
@@ -120,8 +120,8 @@ pub fn monotonic() -> Nanos {
     )
 }
 
-/// Returns the machine's CLOCK_BOOTTIME, which continues while the machine is suspended. It is the
-/// same in all time namespaces.
+/// Returns the machine's CLOCK_BOOTTIME, which continues while the machine is suspended. This clock
+/// is the same in all time namespaces.
 pub fn boot_time() -> Nanos {
     let ahead = offsets().boot;
     Nanos(

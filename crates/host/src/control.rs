@@ -175,8 +175,8 @@ fn format_kib(limit: Option<u64>) -> String {
 }
 
 /// Limits how long any thread of this process may run under a real-time policy without blocking.
-/// Beyond the limit the kernel kills the process (SIGXCPU, then SIGKILL). This is the last resort
-/// against an endless loop.
+/// Beyond the limit the kernel kills the process (SIGXCPU, then SIGKILL). The limit is the last
+/// resort against an endless loop.
 pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     let micros = longest.0 / 1_000;
     let highest = getrlimit(Resource::Rttime).maximum;

@@ -2,8 +2,9 @@
 //!
 //! In a chain of multiplications, each depends on the one before. The cycles of the chain depend
 //! only on the core's design, so the chain is a cycle counter. Independent additions take as long
-//! as the core's execution units allow. They take longer if another hardware thread of the core
-//! uses some of the units, so the ratio of the two times reveals work on the same core.
+//! as the core's execution units allow. Independent additions take longer if another hardware
+//! thread of the core uses some of the units, so the ratio of the two times reveals work on the
+//! same core.
 
 mod counter;
 
@@ -75,9 +76,9 @@ pub fn overhead(clock: Clock) -> Ticks {
     Ticks(typical((0..PAIRS).map(pair).collect()).max(0) as u64)
 }
 
-/// Returns the mean without the lowest and the highest fiftieth. This excludes interrupts, which
-/// affect one pair in a thousand. The median would not do: if the clock has steps of ten
-/// nanoseconds, it is one of two values that differ by a fiftieth of the chain.
+/// Returns the mean without the lowest and the highest fiftieth. Leaving these out excludes
+/// interrupts, which affect one pair in a thousand. The median would not do: if the clock has steps
+/// of ten nanoseconds, it is one of two values that differ by a fiftieth of the chain.
 fn typical(mut found: Vec<i64>) -> i64 {
     found.sort_unstable();
     let middle = &found[found.len() / 50..found.len() - found.len() / 50];
@@ -155,8 +156,9 @@ pub(crate) fn multiplication_cycles() -> Option<u32> {
     None
 }
 
-/// Models of Intel's family 6 with Atom cores, alone or beside large cores. Their multiplications
-/// take 5 or 6 cycles, or differ from core to core (Linux, arch/x86/include/asm/intel-family.h).
+/// Models of Intel's family 6 with Atom cores, alone or beside large cores. The multiplications of
+/// Atom cores take 5 or 6 cycles, or differ from core to core (Linux,
+/// arch/x86/include/asm/intel-family.h).
 #[cfg(target_arch = "x86_64")]
 const SMALL_CORES: [u8; 26] = [
     0x1c, 0x26, 0x27, 0x35, 0x36, 0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x5c, 0x5d, 0x5f, 0x75, 0x7a, 0x86,
@@ -188,8 +190,8 @@ fn multiply(passes: u32) {
     }
 }
 
-/// Executes `passes` passes of [`ADDITION_STEP`] additions. They add registers, because current
-/// cores fold additions of small constants away before execution.
+/// Executes `passes` passes of [`ADDITION_STEP`] additions. The additions add registers, because
+/// current cores fold additions of small constants away before execution.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn add(passes: u32) {

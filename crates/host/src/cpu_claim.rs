@@ -17,7 +17,8 @@ use switchcost_units::CpuId;
 /// Length of the socket's queue of connections, which are never accepted.
 const BACKLOG: i32 = 16;
 
-/// A claim on a CPU, which lasts until dropped. It is empty if claims do not work on this machine.
+/// A claim on a CPU, which lasts until dropped. The claim is empty if claims do not work on this
+/// machine.
 #[derive(Debug)]
 pub struct CpuClaim {
     _socket: Option<OwnedFd>,

@@ -15,7 +15,7 @@ const RETURN: u8 = 0xc3;
 /// filled in.
 const LOOP: [u8; 9] = [0xb9, 0, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc];
 
-/// Generated code, executable and no longer writable. It is unmapped when dropped.
+/// Generated code, executable and no longer writable. The code is unmapped when dropped.
 #[derive(Debug)]
 pub struct Jumps {
     start: NonNull<u8>,

@@ -47,7 +47,7 @@ pub enum MapError {
     },
 }
 
-/// A mapping of whole pages, seen as the bits of doubles. It is unmapped when dropped.
+/// A mapping of whole pages, seen as the bits of doubles. The mapping is unmapped when dropped.
 #[derive(Debug)]
 pub struct Memory {
     mapping: NonNull<std::ffi::c_void>,

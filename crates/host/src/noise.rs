@@ -21,9 +21,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 /// Time within which the threads notice that they must end.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
-/// Bursts of messages over the loopback device with random pauses, all on one CPU. They make system
-/// calls, soft interrupts and timers, and two threads compete for the CPU. The noise ends when this
-/// value is dropped, and with this process.
+/// Bursts of messages over the loopback device with random pauses, all on one CPU. The messages
+/// cause system calls, soft interrupts and timers, and two threads compete for the CPU. The noise
+/// ends when this value is dropped, and with this process.
 #[derive(Debug)]
 pub struct NetworkNoise {
     is_over: Arc<AtomicBool>,

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use switchcost_record::trust::find_program;
 
-/// Variables that tools inherit: locations, user, and network access. They may select a tool's
-/// version, because versions are not cached.
+/// Variables that tools inherit: locations, user, and network access. Such a variable may select a
+/// tool's version, because versions are not cached.
 const PASSED_ON: [&str; 26] = [
     "PATH",
     "HOME",

@@ -57,7 +57,7 @@ pub struct Kept {
 #[derive(Debug)]
 pub struct Keeper {
     process: Child,
-    /// Connection to the keeper. Its end asks the keeper to stop.
+    /// Connection to the keeper. The end of the connection asks the keeper to stop.
     line: Option<ChildStdin>,
     /// Whether the keeper is left to continue alone.
     is_left: bool,

@@ -14,8 +14,8 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::futex;
 
-/// A file in memory that is mapped as a whole and shared; it is zero at first. It is unmapped when
-/// dropped, and freed when no process maps it.
+/// A file in memory that is mapped as a whole and shared; it is zero at first. The file is unmapped
+/// when dropped, and freed when no process maps it.
 #[derive(Debug)]
 pub struct SharedFile {
     file: OwnedFd,
@@ -127,7 +127,7 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
 #[inline(always)]
 pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {
     // SAFETY: the reference guarantees that this number of words exists, aligned and initialized.
-    // They are a copy from here on, and only their values are used.
+    // The words are a copy from here on, and only their values are used.
     unsafe { std::ptr::from_ref(words).cast::<[u64; COUNT]>().read() }
 }
 

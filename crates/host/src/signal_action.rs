@@ -68,8 +68,8 @@ impl SignalAction {
     ///
     /// # Safety
     ///
-    /// A handler must be sound at any instruction of any thread that the signal can reach. It may use atomics, and make calls that are
-    /// safe in a handler (signal-safety(7)).
+    /// A handler must be sound at any instruction of any thread that the signal can reach. A
+    /// handler may use atomics, and make calls that are safe in a handler (signal-safety(7)).
     pub(crate) unsafe fn set(&self, signal: c_int) -> io::Result<SignalAction> {
         let mut before = SignalAction::default();
         // SAFETY: both pointers are valid for the call; what the handler may do is up to the caller.

@@ -1,5 +1,5 @@
-//! Lets a task that a signal has stopped (SIGSTOP) run for a moment without SIGCONT. Its parent is
-//! not notified, and the task is stopped again afterwards.
+//! Lets a task that a signal has stopped (SIGSTOP) run for a moment without SIGCONT. The task's
+//! parent is not notified, and the task is stopped again afterwards.
 
 use std::io;
 use std::ptr::null_mut;

@@ -48,8 +48,8 @@ pub fn stop_self() -> io::Result<()> {
     Ok(kill_process(getpid(), Signal::STOP)?)
 }
 
-/// Whether this process ignores a signal. Its parent may have caused this, as `nohup` does for
-/// SIGHUP.
+/// Whether this process ignores a signal. The parent of this process may have caused this, as
+/// `nohup` does for SIGHUP.
 pub fn is_ignored(signal: i32) -> bool {
     SignalAction::current(signal).is_ok_and(|action| action.is_ignored())
 }
@@ -143,8 +143,8 @@ pub(crate) fn tie(command: &mut Command) {
     unsafe { command.pre_exec(move || die_with(parent)) };
 }
 
-/// A child program that exchanges text over its standard input and output. It is killed and reaped
-/// when dropped.
+/// A child program that exchanges text over its standard input and output. The program is killed
+/// and reaped when dropped.
 #[derive(Debug)]
 pub struct FreshProcess {
     child: Child,

@@ -10,7 +10,7 @@ use rustix::time::{
 };
 use switchcost_units::Nanos;
 
-/// A timer that fires periodically or never. It is closed when dropped.
+/// A timer that fires periodically or never. The timer is closed when dropped.
 #[derive(Debug)]
 pub struct PeriodicTimer(OwnedFd);
 
@@ -56,7 +56,7 @@ impl PeriodicTimer {
     }
 }
 
-/// A timer that fires once each time that it is set. It is closed when dropped.
+/// A timer that fires once each time that it is set. The timer is closed when dropped.
 #[derive(Debug)]
 pub struct Alarm(OwnedFd);
 

@@ -1,6 +1,6 @@
-//! A twin: one of two copies of a program, which runs in time slices. It is stopped except when
-//! allowed to run. When it has ended, the kernel reports the resources that it and its children
-//! used.
+//! A twin: one of two copies of a program, which runs in time slices. The twin is stopped except
+//! when allowed to run. When it has ended, the kernel reports the resources that it and its
+//! children used.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;

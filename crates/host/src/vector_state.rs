@@ -3,8 +3,9 @@
 //!
 //! The kernel saves with XSAVE, which omits components in their initial state (XINUSE: Intel,
 //! Software Developer's Manual, volume 1, section 13.6). The registers are therefore loaded with
-//! XRSTOR from an area that has only the wanted components. These are in use afterwards, and all
-//! others are in their initial state. Processors without XSAVE are not supported.
+//! XRSTOR from an area that has only the wanted components. The wanted components are in use
+//! afterwards, and all others are in their initial state. Processors without XSAVE are not
+//! supported.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod none;

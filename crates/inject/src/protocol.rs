@@ -146,8 +146,8 @@ pub struct ServiceOrder {
     /// Index of the footprint for the comparison of preemption with no preemption. The preemptor
     /// then spins, at the first period, for the time that touching this footprint takes.
     pub against_idle: usize,
-    /// Whether the preemptor spins in both arms, so that no difference is expected. This checks the
-    /// instrument.
+    /// Whether the preemptor spins in both arms, so that no difference is expected. Such a
+    /// measurement checks the instrument.
     pub touches_nothing: bool,
     /// Seed of the order of comparisons.
     pub seed: u64,

@@ -3,7 +3,7 @@
 //!
 //! Task 0 is the caller. In the arm called switching, which switches nothing here, all tasks walk
 //! at the same time. In the baseline, the tasks walk one after the other while the others sleep.
-//! Both arms run the same loop over the same pages on the same CPUs. They alternate in short
+//! Both arms run the same loop over the same pages on the same CPUs. The arms alternate in short
 //! batches, like the arms of a switch.
 
 use std::io;

@@ -147,8 +147,8 @@ pub(crate) struct ControlGuards {
 }
 
 impl TaskControls {
-    /// Pins the task to its CPU. This must come first, so that the task's memory is allocated from
-    /// that CPU.
+    /// Pins the task to its CPU. The task must be pinned first, so that the task's memory is
+    /// allocated from that CPU.
     pub(crate) fn pin(&self, task: usize) -> Result<ControlGuards, String> {
         if self.cpus.is_empty() {
             return Ok(ControlGuards::default());

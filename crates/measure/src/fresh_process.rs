@@ -17,8 +17,8 @@ use crate::run::{Executor, RepetitionOutcome};
 /// Hidden argument with which this program serves one repetition (see [`crate::serve`]).
 pub const REPETITION_ARGUMENT: &str = "serve-one-repetition";
 
-/// Time after which a repetition counts as hung. It usually takes well below a second; with the
-/// largest sets, tens of seconds.
+/// Time after which a repetition counts as hung. A repetition usually takes well below a second, or
+/// tens of seconds with the largest working sets.
 const PATIENCE: Nanos = Nanos::seconds(180);
 
 /// Priority during the set-up of a repetition, which is below that of all measured tasks.

@@ -25,7 +25,7 @@ pub(crate) use worker::{Passed, Worker, pass_on};
 pub(crate) enum Peer {
     /// The task is a process of its own.
     Process(Forked),
-    /// The task is a thread, given by its thread ID. It ends with its process.
+    /// The task is a thread, given by its thread ID. The thread ends with its process.
     Thread(i32),
 }
 

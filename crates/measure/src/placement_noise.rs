@@ -1,11 +1,11 @@
 //! Randomises the placement in memory of each repetition.
 //!
 //! The kernel gives the pages, kernel stacks and pipes of a repetition to the next one. Without
-//! this module, all repetitions of a run would have the same placement. It decides which lines of a
-//! physically indexed cache conflict, which changes the cost of a switch by up to a quarter if the
-//! data are as large as the second level. The effect would be the same within a run, and different
-//! in the next. So a random number of pages, stacks and pipes is allocated before each repetition,
-//! and held until its end.
+//! this module, all repetitions of a run would have the same placement. The placement decides which
+//! lines of a physically indexed cache conflict, which changes the cost of a switch by up to a
+//! quarter if the data are as large as the second level. The effect would be the same within a run,
+//! and different in the next. So a random number of pages, stacks and pipes is allocated before
+//! each repetition, and held until its end.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,8 +25,8 @@ const MOST_PAGES: u64 = 1024;
 const PAGE: u64 = 4096;
 const WORDS_A_PAGE: usize = 512;
 
-/// A random number of pages, pipes and idle tasks. They are held during a repetition, so that its
-/// placement in memory differs from that of other repetitions.
+/// A random number of pages, pipes and idle tasks. These resources are held during a repetition, so
+/// that its placement in memory differs from that of other repetitions.
 pub(crate) struct PlacementNoise {
     _memory: Option<Memory>,
     _pipes: Vec<Pipe>,

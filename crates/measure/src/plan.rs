@@ -103,7 +103,7 @@ pub struct Selection {
     pub is_concurrent: bool,
     /// CPUs on which the tasks run.
     pub placement: PlacementChoice,
-    /// Scheduling policy that was obtained. It may differ from the requested one.
+    /// Scheduling policy that was obtained. The policy may differ from the requested one.
     pub policy: Policy,
     /// Half-width of an interval to be reached, in thousandths of the estimate; `None` for the
     /// preset's.
@@ -236,8 +236,8 @@ pub fn plan(
     })
 }
 
-/// Intended length of a batch. It is short compared with the milliseconds in which the speed of a
-/// core changes, and long compared with reading a clock.
+/// Intended length of a batch. The length is short compared with the milliseconds in which the
+/// speed of a core changes, and long compared with reading a clock.
 const BATCH: Nanos = Nanos::micros(20);
 
 /// A case without its placement.

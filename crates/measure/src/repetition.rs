@@ -528,7 +528,7 @@ impl Taken {
         times
     }
 
-    /// Runs batches whose times are not recorded. Their switches are counted.
+    /// Runs batches whose times are not recorded. The switches of these batches are counted.
     fn warm_up(&mut self, experiment: &mut dyn Experiment, batches: &[Batch]) -> io::Result<()> {
         let first_of_each = |index: &usize| index % 3 < 2;
         (0..batches.len())

@@ -32,7 +32,7 @@ const MOSTLY_SET_UP: u64 = 3;
 const OF_WARM_UP: u64 = 4;
 
 /// Time by which a running repetition may exceed the budget, in addition to a quarter of the
-/// budget. Its results up to then are kept.
+/// budget. The repetition's results up to then are kept.
 const OVERTIME: Nanos = Nanos::seconds(2);
 
 /// Divisor of the budget that gives the time after which the time of repetitions is estimated.
@@ -45,8 +45,8 @@ const TOO_LATE: &str = "the budget was over before the first cycles were; raise 
 /// Number of consecutive refusals after which a case is given up.
 const REFUSALS: u32 = 2;
 
-/// Intended length of a batch of a runtime. It is long compared with a request over a pipe, and
-/// with reading the runtime's clock.
+/// Intended length of a batch of a runtime. The length is long compared with a request over a pipe,
+/// and with reading the runtime's clock.
 const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 
 /// Outcome of one repetition.

@@ -54,8 +54,8 @@ const FIRST_ROUNDS: u64 = 1;
 /// must start first.
 const ROUNDS_TO_START: u64 = 8;
 
-/// Length of a window of the warm-up, in batches. It is long enough to warm up the hand-off, and
-/// not only the start of a window.
+/// Length of a window of the warm-up, in batches. The window is long enough to warm up the
+/// hand-off, and not only the start of a window.
 const WARM_UP_BATCHES: u64 = 10;
 
 /// Factor by which a warm-up may exceed its planned length, if the program had less CPU time than
@@ -259,8 +259,8 @@ impl Runtimes {
         timeout: Nanos,
     ) -> Result<A, String> {
         let line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
-        // If the program has ended, it takes no request. Its exit status, which is read next, says
-        // more.
+        // If the program has ended, it takes no request. The program's exit status, which is read
+        // next, says more.
         let said = self.talk.say(&line);
         let answer = match (self.talk.hear(timeout), said) {
             (Ok(answer), _) => answer,

@@ -1,6 +1,6 @@
 //! Observes with the perf records that the kernel writes at switches. A record has the time, and
-//! whether the task was still runnable. It has no reason, and there are no records of other tasks.
-//! Running threads must belong to this user, or this process must be allowed to trace them.
+//! whether the task was still runnable. A record has no reason, and there are no records of other
+//! tasks. Running threads must belong to this user, or this process must be allowed to trace them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -34,8 +34,8 @@ pub(crate) struct ByPerf {
     relatives: BTreeMap<CpuId, (u32, u32)>,
     /// Observed tasks by thread ID.
     tasks: HashMap<u32, Task>,
-    /// Thread IDs of this thread and its descendants. Their records arrive, too, but they are not
-    /// observed.
+    /// Thread IDs of this thread and its descendants. Records of these threads arrive, too, but the
+    /// threads are not observed.
     own: HashSet<u32>,
     sums: Sums,
     /// Totals of tasks that have ended.
@@ -290,8 +290,8 @@ impl ByPerf {
         });
     }
 
-    /// Ends a task. Its last switch has no record: the task waits forever, which the kernel counts
-    /// as voluntary.
+    /// Ends a task. The task's last switch has no record: the task waits forever, which the kernel
+    /// counts as voluntary.
     fn end(&mut self, thread: u32, at: u64) {
         self.own.remove(&thread);
         let Some(mut task) = self.tasks.remove(&thread) else {

@@ -1,6 +1,6 @@
 //! Observes with the kernel's own counters in /proc: the number of switches, and the times for
-//! which tasks ran and waited. They give no reasons, and do not show other tasks. A task that ends
-//! between two reads is counted up to the last read.
+//! which tasks ran and waited. The counters give no reasons, and do not show other tasks. A task
+//! that ends between two reads is counted up to the last read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -50,8 +50,8 @@ pub(crate) struct ByProc {
     processes: BTreeSet<u32>,
     /// Thread IDs of observed threads whose process is not observed as a whole.
     threads: BTreeSet<u32>,
-    /// Process IDs of children that observed processes started before the observation. They are not
-    /// observed.
+    /// Process IDs of children that observed processes started before the observation. These
+    /// children are not observed.
     older: BTreeSet<u32>,
     tasks: BTreeMap<(u32, u32), Task>,
     /// Number of tasks that the kernel had ever started before the observation, and number of live

@@ -184,7 +184,8 @@ impl Calls {
         }
     }
 
-    /// Returns the loaded BPF programs. Their run time is a cost of the observation.
+    /// Returns the loaded BPF programs. The run time of these programs is a cost of the
+    /// observation.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &ProgramFd> {
         self.tracer.iter().flat_map(Tracer::programs)
     }

@@ -27,7 +27,7 @@ pub enum Streams {
     Nowhere,
 }
 
-/// A command that is observed. It is ended when this value is dropped, if not before.
+/// A command that is observed. The command is ended when this value is dropped, if not before.
 #[derive(Debug)]
 pub struct Command {
     words: Vec<OsString>,
@@ -65,8 +65,8 @@ impl Command {
         self
     }
 
-    /// Starts the command. It waits before its first instruction until `observe` has been called
-    /// with its process ID, so no switch is missed.
+    /// Starts the command. The command waits before its first instruction until `observe` has been
+    /// called with its process ID, so no switch is missed.
     pub(crate) fn start(
         &mut self,
         observe: impl FnOnce(u32) -> Result<(), NoBpf>,

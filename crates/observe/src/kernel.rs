@@ -140,7 +140,7 @@ impl NoBpf {
     }
 }
 
-/// The loaded BPF program, with its tables. It is removed when this value is dropped.
+/// The loaded BPF program, with its tables. The program is removed when this value is dropped.
 pub(crate) struct Kernel {
     ebpf: Ebpf,
     /// Number of CPUs whose moments are recorded ([`layout::Marks`]).
@@ -148,7 +148,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Loads the BPF program. It counts nothing until it is attached.
+    /// Loads the BPF program. The program counts nothing until it is attached.
     pub(crate) fn load(options: Options, counters: u8) -> Result<Kernel, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
@@ -244,8 +244,9 @@ impl Kernel {
         Ok(())
     }
 
-    /// Lets the BPF program examine all tasks that run or wait for a CPU. They are then observed
-    /// from now on, not only from their next switch. Fails if the kernel does not support this.
+    /// Lets the BPF program examine all tasks that run or wait for a CPU. These tasks are then
+    /// observed from now on, not only from their next switch. Fails if the kernel does not support
+    /// this.
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let look: &mut Iter = self
             .ebpf
@@ -385,7 +386,8 @@ fn name_error(what: &str, error: &(dyn std::error::Error + 'static), words: Stri
     if let Some(limited) = system.and_then(limited) {
         return limited;
     }
-    // The verifier's log follows the first line. It ends with the fault, and then with statistics.
+    // The verifier's log follows the first line. The log ends with the fault, and then with
+    // statistics.
     let is_spent = |line: &&str| {
         ["processed ", "stack depth ", "verification time "]
             .iter()

@@ -1,6 +1,6 @@
 //! Corrects the counts from switch records by the kernel's own counters. Records are lost if a
-//! buffer is full. They end without notice for a task that gains rights at an exec, or that runs on
-//! a CPU which came online later. An unfinished run has no record either.
+//! buffer is full. Records end without notice for a task that gains rights at an exec, or that runs
+//! on a CPU which came online later. An unfinished run has no record either.
 
 use std::collections::HashMap;
 use std::fs;

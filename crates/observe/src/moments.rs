@@ -43,7 +43,7 @@ impl Moments {
         self.next_at = Nanos(now.0 + self.length.0);
     }
 
-    /// Ends the current interval, at which the totals are `totals`.
+    /// Ends the current interval. `totals` are the counts since the start of the observation.
     pub(crate) fn end(&mut self, now: Nanos, totals: Totals) {
         let last = std::mem::replace(&mut self.last, totals);
         self.moments.push(Moment {

@@ -1,5 +1,5 @@
-//! Children that observed processes started before the observation. They are not observed, but may
-//! do all the work, as in a server that forks before it serves.
+//! Children that observed processes started before the observation. Such children are not observed,
+//! but may do all the work, as in a server that forks before it serves.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -26,8 +26,8 @@ pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stac
 /// Time between two adjustments of the sampling rate.
 const EACH: Duration = Duration::from_millis(100);
 
-/// Number of switches per sample at the start, when the rate of switches is not known. It is so
-/// large that even the fastest programs do not fill the buffer between two reads.
+/// Number of switches per sample at the start, when the rate of switches is not known. The number
+/// is so large that even the fastest programs do not fill the buffer between two reads.
 const FIRST: u64 = 16;
 
 /// A sampler of stacks, which works until it is dropped.
@@ -135,7 +135,8 @@ impl Stacks {
         let _ = self.control.set(0, control, 0);
     }
 
-    /// Returns the loaded BPF programs. Their run time is a cost of the observation.
+    /// Returns the loaded BPF programs. The run time of these programs is a cost of the
+    /// observation.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
         self.ebpf
             .programs()

@@ -28,7 +28,7 @@ const EACH: Nanos = Nanos::millis(100);
 /// The tasks to be observed.
 #[derive(Debug)]
 pub enum Target {
-    /// A command, with all its descendants. It is started when everything is ready.
+    /// A command, with all its descendants. The command is started when everything is ready.
     Command(Command),
     /// Processes and their children.
     Processes(Processes),
@@ -238,7 +238,7 @@ fn exclude_observer(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
 }
 
 /// Decides what happens when the command has ended but its descendants, such as a daemon, still
-/// live. They are observed further if the user gave a duration.
+/// live. The descendants are observed further if the user gave a duration.
 fn command_goes_on(
     command: &mut Command,
     root: &Root,

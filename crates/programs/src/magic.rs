@@ -10,8 +10,8 @@ use crate::program::{Inputs, PrepareError, Program, arguments, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("magic", "magic")];
 
-/// Programs and files that Magic uses. Its start script runs in a shell and calls small programs;
-/// Magic itself is a Tcl interpreter with a library.
+/// Programs and files that Magic uses. Magic's start script runs in a shell and calls small
+/// programs. Magic itself is a Tcl interpreter with a library.
 pub(crate) const USES: &[&str] = &[
     "uname",
     "cut",

@@ -1,6 +1,6 @@
-//! Internal to switchcost: the reuse profile of a traced program. It says which cache lines the
-//! program uses again after a switch point, after what time, and in what way. If others had evicted
-//! these lines, the program would have to reload them.
+//! Internal to switchcost: the reuse profile of a traced program. The profile says which cache
+//! lines the program uses again after a switch point, after what time, and in what way. If others
+//! had evicted these lines, the program would have to reload them.
 //!
 //! The input is the chunks of a trace, in order; the output is a [`Profile`], which is a mean over
 //! all switch points, with one switch point every [`CUT`] instructions. There is one pass, with

@@ -149,7 +149,7 @@ impl Recency {
         number
     }
 
-    /// Ends the interval. Its lines become the last ones in the order.
+    /// Ends the interval. The interval's lines become the last ones in the order.
     pub(crate) fn cut(&mut self) {
         let mut used = std::mem::take(&mut self.used);
         used.sort_unstable_by_key(|number| self.lines[*number as usize].late);

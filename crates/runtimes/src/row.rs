@@ -26,8 +26,8 @@ pub struct Row {
     pub least: String,
     /// Names of the source files, in the folder of the `runtime.toml`.
     pub files: Vec<String>,
-    /// Commands that compile the sources. They are tried in order until one succeeds. Empty if
-    /// nothing is compiled.
+    /// Commands that compile the sources. The commands are tried in order until one succeeds. Empty
+    /// if nothing is compiled.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
     /// Variables that are added to the environment of the commands `build` and `version`.

@@ -19,8 +19,8 @@ impl BlockFlags {
     }
 }
 
-/// A block: instructions that are adjacent in memory and were all executed once. It takes 16 bytes
-/// of memory.
+/// A block: instructions that are adjacent in memory and were all executed once. A block takes 16
+/// bytes of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Block {

@@ -29,7 +29,7 @@ pub trait Exporter {
 /// Totals of an exported trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Number of processes. A line of the text does not show its process.
+    /// Number of lines of text written.
     pub lines: u64,
     /// Number of processes. The text does not show the process of a line.
     pub processes: usize,

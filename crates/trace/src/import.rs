@@ -48,7 +48,7 @@ pub struct Importer<R: BufRead> {
     assembler: Assembler,
     ignored: u64,
     is_over: bool,
-    /// Error that ended the reading. It is reported after all data before it.
+    /// Error that ended the reading. The error is reported after all data before it.
     failure: Option<ImportError>,
 }
 

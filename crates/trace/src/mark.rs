@@ -57,8 +57,8 @@ pub enum Cause {
     Unknown,
 }
 
-/// Part of an address space to which a file is mapped. It gives the function and line of an
-/// address.
+/// Part of an address space to which a file is mapped. The mapping gives the function and line of
+/// an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     /// First address of the mapping.

@@ -2,7 +2,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 /// Random moments at which the running task is preempted, whatever it does (a Poisson process).
-/// They model preemptions that a scheduled order lacks. Equal seeds give equal moments.
+/// Random preemptions model those that a scheduled order lacks. Equal seeds give equal moments.
 #[derive(Clone, Debug)]
 pub struct Preemptions {
     mean_instructions: u64,

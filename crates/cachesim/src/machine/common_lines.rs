@@ -2,12 +2,12 @@
 //!
 //! With LRU, the lines that a view holds in a set form a stack with the line used last on top
 //! (Mattson, Gecsei, Slutz and Traiger 1970). As long as all three views look up the same lines,
-//! the tops of their stacks are the same lines in the same order. These lines are listed here, with
-//! their state and the slots that they occupy in each view. Every view finds a line of the list,
-//! and only the list changes. If the list is as long as a set has ways, a line outside the list is
-//! missed by every view and takes the place of the same line in all. Before a single view is looked
-//! up, the list of that set [is handed](CommonLines::take_all) to all three views, whose own state
-//! is out of date until then.
+//! the tops of their stacks are the same lines in the same order. [`CommonLines`] lists the lines
+//! of these common tops, with their state and the slots that they occupy in each view. Every view
+//! finds a line of the list, and only the list changes. If the list is as long as a set has ways, a
+//! line outside the list is missed by every view and takes the place of the same line in all.
+//! Before a single view is looked up, the list of that set [is handed](CommonLines::take_all) to
+//! all three views, whose own state is out of date until then.
 //!
 //! If there is no such common top (another replacement policy, or lines that come in without a
 //! lookup), only the line of each set that was looked up last is remembered: a second lookup of
@@ -130,8 +130,8 @@ impl CommonLines {
         true
     }
 
-    /// Returns the predictor that finds lines in a loop. After the loop its time must be
-    /// [returned](CommonLines::advance).
+    /// Returns the predictor that finds lines in a loop. After the loop, the caller passes the
+    /// predictor's time to [`CommonLines::advance`].
     #[inline(always)]
     pub(super) fn way_predictor(&mut self) -> Option<WayPredictor<'_>> {
         WayPredictor::new(&self.predictions, &mut self.stamps, self.now, self.ways > 1)

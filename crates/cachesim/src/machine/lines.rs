@@ -8,7 +8,7 @@ use super::prefetchers::Prefetchers;
 use super::replacement::{Order, is_open};
 use crate::address::Address;
 
-/// View that the lines belong to. It determines what is stored for each line.
+/// View that the lines belong to. The role determines what is stored for each line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Shared,
@@ -283,7 +283,7 @@ impl Lines {
         if let Some(held) = self.requesters.get_mut(slot) {
             *held = requester;
         }
-        // A note says why the shared view has no copy. It has one now.
+        // A note says why the shared view has no copy. The shared view has one now.
         self.set_note(slot, 0);
         self.order.found(slot);
     }

@@ -107,7 +107,7 @@ impl Strides {
     }
 }
 
-/// A page that is being traversed. Its lines are numbered from the start of the page.
+/// A page that is being traversed. Lines are numbered from the start of the page.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     key: u64,

@@ -114,7 +114,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Handles a line that came into the sets of the shared level.
+    /// Reports to the listener that a line came into the sets of the shared level, and updates the
+    /// notes of the line.
     pub(super) fn came(&mut self, at: usize, set: usize, key: u64, line: Requester) {
         self.listener.came(at, line);
         // Within one time slice, only a move to an exclusive level brings in another process's
@@ -125,7 +126,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.note(at, set, key, line, None);
     }
 
-    /// Handles a line that left the sets of the shared level.
+    /// Reports to the listener that a line left the sets of the shared level, and updates the notes
+    /// of the line.
     pub(super) fn left(
         &mut self,
         at: usize,
@@ -138,8 +140,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.note(at, set, key, line, Some(how));
     }
 
-    /// Handles a line that was replaced by another in the same set of both the shared and the
-    /// private level.
+    /// Reports to the listener that a line replaced another in the same set of both the shared and
+    /// the private level. Updates the notes of both lines.
     pub(super) fn exchanged(
         &mut self,
         at: usize,

@@ -29,7 +29,8 @@ pub(super) struct Order {
     trees: Vec<u64>,
     words: usize,
     generator: Option<Box<ChaCha8Rng>>,
-    /// State of set dueling (DRRIP). It is boxed, like that of SHiP, to keep this struct small.
+    /// State of set dueling (DRRIP). The state is boxed, like that of SHiP, to keep this struct
+    /// small.
     duel: Box<Duel>,
     signatures: Box<Signatures>,
 }

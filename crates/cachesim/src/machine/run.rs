@@ -24,7 +24,8 @@ pub(super) struct Entry {
     data_cache: Option<usize>,
     /// Binary logarithm of the page size of the first TLB for fetches; 48 without a TLB.
     page_bits: u32,
-    /// Cycles of loads and stores that hit in the first data cache.
+    /// Cycles of a hit in the first TLB and in the first cache for loads and stores; 0 for an
+    /// absent one.
     data_hit_cycles: [u64; 2],
     /// Whether the fetches of a block must be made between its loads and stores, even if all hit.
     is_ordered: bool,
@@ -299,7 +300,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Looks up all lines of one instruction, load or store. They count as one miss at most.
+    /// Looks up all lines of one instruction, load or store. All these lines together count as one
+    /// miss at most.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
         let mut missed = self.look_up(at, kind, first, first >> bits << bits);

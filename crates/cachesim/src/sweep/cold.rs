@@ -85,8 +85,8 @@ impl Cold {
         self.asked.clear();
     }
 
-    /// Repeats all requests since the last flush in a member's own levels. Their counts already
-    /// include these requests, so nothing is counted.
+    /// Repeats all requests since the last flush in a member's own levels. The counts of these
+    /// levels already include the requests, so nothing is counted.
     pub(super) fn repeat_for(&self, levels: &mut Machine<()>) {
         let counts = levels.counts(FLUSHED);
         for ask in &self.asked {

@@ -81,8 +81,8 @@ impl Family {
         }
     }
 
-    /// Returns the machine of the guide, which answers everything that does not depend on the swept
-    /// levels.
+    /// Returns the machine of the guide (the first design), which answers everything that does not
+    /// depend on the swept levels.
     pub(crate) fn guide_mut(&mut self) -> &mut Machine<Attribution> {
         &mut self.guide
     }
@@ -132,7 +132,7 @@ impl Family {
         touched
     }
 
-    /// Answers the guide's requests to the swept levels, for all members.
+    /// Looks up the requests of the guide (the first design) to the swept levels, for all members.
     fn answer(&mut self) {
         let Family { guide, feed, .. } = self;
         guide
@@ -187,7 +187,7 @@ impl Family {
         }
     }
 
-    /// Appends the sums of intervals of all members except the guide.
+    /// Appends the sums of intervals of all members except the guide (the first design).
     pub(crate) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         let (guide, others) = self.members.split_at(1);
         let levels = self.shapes.len();
@@ -252,7 +252,8 @@ impl Family {
         self.by_process.count(running, missed.as_flattened());
     }
 
-    /// Returns the index and the result of each member, the guide first.
+    /// Returns the index and the result of each member, beginning with the guide (the first
+    /// design).
     pub(crate) fn into_results(
         mut self,
         references: [u64; 3],

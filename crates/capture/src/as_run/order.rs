@@ -2,9 +2,9 @@
 //! later run may come first.
 //!
 //! A run counts as open from before its time stamp is taken until its last buffer is submitted. A
-//! reader examines the buffers, then the open runs, then the buffers again. It then knows every run
-//! that is older than the youngest run of the first examination: such a run is open, or all its
-//! buffers were found in the second examination.
+//! reader examines the buffers, then the open runs, then the buffers again. The reader then knows
+//! every run that is older than the youngest run of the first examination: such a run is open, or
+//! all its buffers were found in the second examination.
 
 use crate::ring::Full;
 

@@ -53,7 +53,7 @@ impl Shapes {
         self.guarded.get(&id)
     }
 
-    /// Defines a shape. It replaces an earlier shape of the same number.
+    /// Defines a shape. The shape replaces an earlier one of the same number.
     pub(super) fn define<T: Take>(
         &mut self,
         head: u64,

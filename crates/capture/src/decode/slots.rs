@@ -188,8 +188,8 @@ impl Slots {
         })
     }
 
-    /// Records that a task will be created in `slot`. It is a process with the present state of its
-    /// parent, or a thread of the process in `process_slot`.
+    /// Records that a task will be created in `slot`. The task is a process with the present state
+    /// of its parent, or a thread of the process in `process_slot`.
     pub(super) fn expect(
         &mut self,
         slot: u64,
@@ -218,9 +218,9 @@ impl Slots {
             .and_then(|slot| self.tasks[slot].as_ref()?.syscall)
     }
 
-    /// Creates the task in `slot`, whose parent is in slot `parent`. It runs in the address space
-    /// of `process_slot`; if that is the task's own slot, in a copy of its parent's. Its name is
-    /// `reported`, or else the parent's; a command gets the next name of the list.
+    /// Creates the task in `slot`, whose parent is in slot `parent`. The task runs in the address
+    /// space of `process_slot`, or in a copy of its parent's if `process_slot` is `slot`. The
+    /// task's name is `reported`, or else its parent's. A command gets the next name of the list.
     pub(super) fn born(
         &mut self,
         slot: u64,

@@ -125,8 +125,8 @@ struct Shape {
 #[error("no more is wanted")]
 pub(crate) struct Refused;
 
-/// Function that receives a full chunk and the dependences of its blocks. It may take the chunk's
-/// memory.
+/// Function that receives a full chunk and the dependences of its blocks. The function may take the
+/// chunk's memory.
 pub(crate) type Sink<'s> = dyn FnMut(&mut Chunk, &Dependences) -> Result<(), Refused> + 's;
 
 /// Assembles chunks and passes each full one to a sink. The type does not depend on the sink, so

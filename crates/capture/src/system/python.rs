@@ -18,8 +18,8 @@ pub(super) struct Python {
     libraries: Vec<PathBuf>,
 }
 
-/// Python code that prints the interpreter's folders. It works from version 2.7 on, and imports
-/// nothing from the current folder.
+/// Python code that prints the interpreter's folders. The code works from Python 2.7 on, and
+/// imports nothing from the current folder.
 const ASK: &str = "import sys, sysconfig; p = sysconfig.get_paths(); print('\\n'.join([sys.executable, p['stdlib'], p['platstdlib']]))";
 
 /// Names of folders that are left out: tests, files for building extensions, graphical toolkits,

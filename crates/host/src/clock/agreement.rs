@@ -10,7 +10,7 @@ use switchcost_units::{CpuId, Nanos, Ticks};
 use super::{Clock, monotonic};
 use crate::control::pin;
 
-/// Number of requests in a test. They take a millisecond if both CPUs are free.
+/// Number of requests in a test. All requests of a test take a millisecond if both CPUs are free.
 const QUESTIONS: u64 = 2_000;
 
 /// Longest wait for an answer, after which the other CPU counts as too busy.

@@ -36,7 +36,7 @@ fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
 }
 
 impl Machine {
-    /// Creates a context for the caller. It is saved when it is first left.
+    /// Creates a context for the caller. The context is saved when it is first left.
     pub(super) fn new_caller() -> io::Result<Machine> {
         Ok(Machine {
             saved: current()?,

@@ -17,8 +17,8 @@ use crate::control::pin;
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 use crate::windows::judge;
 
-/// Number of multiplications whose cycles are counted. They take half a millisecond, so the time of
-/// reading the counter is negligible.
+/// Number of multiplications whose cycles are counted. The multiplications take half a millisecond,
+/// so the time of reading the counter is negligible.
 const PROOF: u32 = 600_000;
 
 /// Range of plausible latencies of a multiplication, in cycles, on any core.

@@ -20,8 +20,8 @@ pub struct ThreadId {
     pub began: u64,
 }
 
-/// Open files about a live thread. They give nothing after the thread's end, even if its number is
-/// reused.
+/// Open files about a live thread. The files give nothing after the thread's end, even if its
+/// number is reused.
 #[derive(Debug)]
 pub struct LiveThread {
     schedstat: File,

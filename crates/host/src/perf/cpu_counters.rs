@@ -12,7 +12,8 @@ use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 /// Number of the command BPF_MAP_UPDATE_ELEM in linux/bpf.h.
 const MAP_UPDATE_ELEM: libc::c_int = 2;
 
-/// Counters of everything that runs on some CPUs, including kernel mode. They count until dropped.
+/// Counters of everything that runs on some CPUs, including kernel mode. The counters count until
+/// dropped.
 pub struct CpuCounters {
     _groups: Vec<KernelGroup>,
 }

@@ -13,7 +13,7 @@ pub enum Script {
     Counts(u64),
     /// The counter reads the first value once, and the second value from then on.
     CountsInTurn(u64, u64),
-    /// The counter reads this value in the user mode of a task. It cannot count a CPU.
+    /// The counter reads this value in the user mode of a task. The counter cannot count a CPU.
     CountsUserOnly(u64),
     /// The counter reads this value, and reports that it counted half of the time.
     Multiplexed(u64),

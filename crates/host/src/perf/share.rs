@@ -9,9 +9,9 @@ use crate::control::pin;
 /// Number of rounds of the trial loop: long enough to be counted, in a twentieth of a millisecond.
 const TRIAL_ROUNDS: u64 = 100_000;
 
-/// Divides events into groups, each small enough for the CPU's counters to count all the time. This
-/// is tested on the calling thread. Groups are to be used one after the other, never at the same
-/// time.
+/// Divides events into groups, each small enough for the CPU's counters to count all the time.
+/// Whether a group is small enough is tested on the calling thread. Groups are to be used one after
+/// the other, never at the same time.
 ///
 /// A CPU has four to a dozen counters, some of which the kernel's watchdog or the sibling
 /// hyperthread takes. A group that does not fit counts nothing. Events of the kernel are in their

@@ -17,7 +17,8 @@ pub struct Reading {
     pub values: Vec<u64>,
     /// Time for which the group was enabled.
     pub enabled: Duration,
-    /// Time for which the group counted. It is less than `enabled` if the CPU has too few counters.
+    /// Time for which the group counted. The time is less than `enabled` if the CPU has too few
+    /// counters.
     pub running: Duration,
 }
 

@@ -1,5 +1,5 @@
-//! Reads the kernel's records of task switches (PERF_RECORD_SWITCH). They need no BPF program, and
-//! only access to the tasks.
+//! Reads the kernel's records of task switches (PERF_RECORD_SWITCH). These records need no BPF
+//! program, only access to the tasks.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -181,8 +181,8 @@ fn explain_unavailable(error: &io::Error) -> Unavailable {
     unavailable(error, 1, OWN_TASKS)
 }
 
-/// Parses a record. Its last fields are the process ID and thread ID (32 bits each), the time (64
-/// bits), and the CPU (32 bits, then 32 unused bits).
+/// Parses a record. The last fields of a record are the process ID and thread ID (32 bits each),
+/// the time (64 bits), and the CPU (32 bits, then 32 unused bits).
 fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<SwitchRecord> {
     let (body, id) = bytes.split_at_checked(bytes.len().checked_sub(24)?)?;
     let small =

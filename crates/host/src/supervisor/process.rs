@@ -1,5 +1,6 @@
-//! The process of the supervisor. It is forked from a process that may have several threads, so it
-//! makes only system calls. Everything that takes memory is prepared before the fork.
+//! The process of the supervisor. The supervisor is forked from a process that may have several
+//! threads, so it makes only system calls. Everything that takes memory is prepared before the
+//! fork.
 
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};

@@ -16,8 +16,9 @@ pub(super) const BYTES: usize = 12;
 pub(super) const LAUNCHED: u32 = 1;
 pub(super) const REFUSED: u32 = 2;
 pub(super) const ENDED: u32 = 3;
-/// Kind of the first report, which says whether the supervisor could be set up. Its `program` is
-/// the step that was refused, its value the error number; 0 means that no step was refused.
+/// Kind of the first report, which says whether the supervisor could be set up. The report's
+/// `program` is the step that was refused. Its value is the error number, or 0 if no step was
+/// refused.
 pub(super) const SETTLED: u32 = 4;
 
 /// Sends one report to the parent.

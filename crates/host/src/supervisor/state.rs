@@ -1,5 +1,5 @@
-//! State of the supervisor. It is allocated before the fork, because the supervisor allocates no
-//! memory.
+//! State of the supervisor. The state is allocated before the fork, because the supervisor
+//! allocates no memory.
 
 use std::ffi::c_char;
 use std::io;

@@ -7,7 +7,8 @@ pub(super) fn xsave_bytes(_: VectorState) -> Option<Bytes> {
     None
 }
 
-/// Area for registers. It is never made, because no registers can be loaded here.
+/// Area for registers. An area is never made here, because this architecture's registers cannot be
+/// loaded.
 #[derive(Default)]
 pub(super) struct Area;
 

@@ -66,7 +66,7 @@ pub fn follow<E: From<ServiceFault>>(
     }
 }
 
-/// The preemptor's process. It ends when this value is dropped.
+/// The preemptor's process. The process ends when this value is dropped.
 pub struct ProcessFollower {
     process: FreshProcess,
     latest: Nanos,

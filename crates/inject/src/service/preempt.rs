@@ -1,4 +1,4 @@
-//! The real preemptor of a service. It runs in its own process, which does nothing else.
+//! The real preemptor of a service. The preemptor runs in its own process, which does nothing else.
 
 use std::io::{self, Write};
 

@@ -76,8 +76,8 @@ fn direct_drafts(is_first_only: bool) -> Vec<Draft> {
     Mechanism::real().flat_map(variants).collect()
 }
 
-/// Returns the pipe under the ordinary scheduling policy, which most programs use. It is measured
-/// in addition to the pipe at real-time priority.
+/// Returns the pipe under the ordinary scheduling policy, which most programs use. This pipe is
+/// measured in addition to the pipe at real-time priority.
 fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
     betweens.iter().map(|between| Draft {
         policy: Some(Policy::Other),

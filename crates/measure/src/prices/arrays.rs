@@ -13,8 +13,8 @@ use switchcost_workload::Pages;
 
 /// Number of 64-bit words in a line.
 pub(super) const LINE: usize = 8;
-/// Distance, in lines, between two consecutive touches. It is larger than the number of adjacent
-/// lines that are always prefetched.
+/// Distance, in lines, between two consecutive touches. The distance is larger than the number of
+/// adjacent lines that are always prefetched.
 const STRIDE: usize = 5;
 /// Number of lines of which only one is touched in a sparse array, because adjacent lines would be
 /// prefetched. A power of two.

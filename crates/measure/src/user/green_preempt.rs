@@ -4,7 +4,7 @@
 //! the last reading by any thread is the time of the signal: its delivery, the switch if there was
 //! one, and the return from the handler. The thread that notices the change walks its working set,
 //! or does nothing. In the baseline the same signals come to a single thread, whose run queue is
-//! empty. Their delivery is in both arms, the switch only in one.
+//! empty. The delivery of the signals is in both arms, the switch only in one.
 
 use std::io;
 use std::rc::Rc;
@@ -37,8 +37,8 @@ pub(super) struct PreemptedGreens {
 /// any instruction.
 struct Gaps {
     clock: Clock,
-    /// Latest reading of any thread, in ticks. It only increases: a thread that was preempted
-    /// between its reading and its store must not decrease it.
+    /// Latest reading of any thread, in ticks. The reading only increases: a thread that was
+    /// preempted between its reading and its store must not decrease it.
     looked: AtomicU64,
     seen: AtomicU64,
     left: AtomicU64,

@@ -1,4 +1,4 @@
-//! Shapes that an encoder knows. They stay known from chunk to chunk.
+//! Shapes that an encoder knows. Shapes stay known from chunk to chunk.
 
 use std::cell::Cell;
 

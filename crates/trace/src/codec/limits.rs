@@ -4,7 +4,7 @@
 pub(crate) const BLOCKS: usize = 512 << 10;
 
 /// Maximum number of references of a chunk: [`CUT_REFERENCES`] plus the most references that one
-/// block can have. They take 33 MiB of memory.
+/// block can have. The references of a chunk take 33 MiB of memory at most.
 pub(crate) const REFERENCES: usize = CUT_REFERENCES + (64 << 10);
 
 /// Maximum number of marks of a chunk.

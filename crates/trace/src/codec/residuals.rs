@@ -179,7 +179,7 @@ mod pack_at_once {
         Moves(moves)
     };
 
-    /// What the width codes of a group determine.
+    /// Width codes of a group of four residuals, and the numbers of bytes that follow from them.
     #[derive(Clone, Copy)]
     #[repr(align(4))]
     struct Group {
@@ -224,15 +224,16 @@ mod pack_at_once {
         {
             return None;
         }
-        // The instruction set has only signed comparisons. They are right, because residuals that
-        // are not far have the sign bit clear.
+        // The instruction set has only signed comparisons. Signed comparisons are right, because
+        // residuals that are not far have the sign bit clear.
         let above = |limit| {
             v3.avx2
                 ._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit))
         };
         let [above_none, above_one, above_two] = [above(0), above(0xff), above(0xffff)];
-        // The width code is the number of limits, of three, that the residual exceeds. Its lower
-        // bit is the parity of the comparisons, its upper bit the second comparison.
+        // The width code is the number of limits, of three, that the residual exceeds. The lower
+        // bit of the width code is the parity of the comparisons, and the upper bit is the second
+        // comparison.
         let is_odd = v3
             .avx2
             ._mm256_xor_si256(v3.avx2._mm256_xor_si256(above_none, above_one), above_two);

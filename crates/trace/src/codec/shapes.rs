@@ -10,8 +10,8 @@ use crate::{Block, BlockFlags, Reference};
 /// followed yet.
 pub(super) const NO_SHAPE: u32 = u32::MAX;
 
-/// Flag of a block that belongs to the same shape as the block before. It is stored together with
-/// the block's own flags.
+/// Flag of a block that belongs to the same shape as the block before. The flag is stored together
+/// with the block's own flags.
 const CONTINUES: u64 = 256;
 
 const STORE: u64 = 32;

@@ -1,5 +1,5 @@
-//! Machine instructions that process four numbers together. They are detected once, and used in the
-//! innermost loops.
+//! Machine instructions that process four numbers together. The program detects once whether the
+//! CPU has these instructions, and uses them in the innermost loops.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use pulp::x86::V3;

@@ -154,7 +154,7 @@ impl<W: Write + Send + 'static> Behind<W> {
         }
     }
 
-    /// Ends the trace after all chunks are written.
+    /// Ends the trace after all chunks are written. Returns the flushed writer and the totals.
     pub(super) fn finish(
         mut self,
         dependences: Dependences,

@@ -15,9 +15,9 @@ pub struct ChunkPlace {
     pub number: u64,
     /// Byte of the file at which the chunk's record begins.
     pub offset: u64,
-    /// Number of the chunk's first instruction.
+    /// Number of the chunk's first instruction in the trace, from 0.
     pub first_instruction: u64,
-    /// Number of the chunk's first block.
+    /// Number of the chunk's first block in the trace, from 0.
     pub first_block: u64,
     /// Task that runs at the chunk's start.
     pub running: TaskId,

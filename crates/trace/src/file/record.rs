@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use crate::codec::Body;
 
-/// First bytes of every trace. They are not valid text, and a transfer that converts line ends
+/// First bytes of every trace. The bytes are not valid text, and a transfer that converts line ends
 /// damages them (as in PNG's signature).
 pub(super) const MAGIC: [u8; 8] = *b"\x89SCT\r\n\x1a\n";
 

@@ -146,7 +146,8 @@ impl Assembler {
             .checked_add(self.open.as_ref()?.bytes.into())
     }
 
-    /// Adds a reference whose size the source does not give. It counts as one byte at `address`.
+    /// Adds a reference whose size the source does not give. The reference counts as one byte at
+    /// `address`.
     pub(super) fn reference_of_unknown_size(
         &mut self,
         place: Location,

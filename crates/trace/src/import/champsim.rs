@@ -26,7 +26,8 @@ pub(super) const WITHOUT_SIZES: &str = "the trace has no sizes, as ChampSim need
 
 pub(super) struct ChampSim<R: BufRead> {
     records: Unpacked<R>,
-    /// The last instruction. Its length is known once the address of the next one is.
+    /// The last instruction. The length of an instruction is known once the address of the next
+    /// instruction is known.
     last: Option<(Location, Instruction)>,
 }
 

@@ -153,7 +153,7 @@ impl<R: BufRead> Drmemtrace<R> {
                 into.reference(place, address, size.into(), kind == kind::WRITE)?
             }
             // An instruction without a fetch is a further iteration of a repeated string
-            // instruction. It counts as one more instruction.
+            // instruction. The iteration counts as one more instruction.
             kind::FIRST_INSTRUCTION..=kind::LAST_INSTRUCTION
             | kind::NOT_FETCHED
             | kind::SYSENTER

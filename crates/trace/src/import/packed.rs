@@ -77,7 +77,7 @@ pub(super) fn refuse_packed(start: &[u8], format: &'static str) -> Result<(), Im
 /// The content of a file that may be packed by gzip or snappy.
 pub(super) struct Unpacked<R: BufRead> {
     from: Chain<Cursor<Vec<u8>>, Input<R>>,
-    /// Error during the examination. It is reported after the content before it.
+    /// Error during the examination. The error is reported after the content before it.
     failure: Option<io::Error>,
     offset: u64,
 }

@@ -45,7 +45,7 @@ pub(super) struct Stream {
     pub(super) ended: Option<u64>,
 }
 
-/// Streams of all tasks of a trace. They can be executed in any order.
+/// Streams of all tasks of a trace. The streams can be executed in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Streams {
     pub(super) tasks: Vec<Stream>,

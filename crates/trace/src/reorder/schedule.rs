@@ -28,7 +28,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// Why a text does not name a schedule: the text.
+/// Error for a text that does not name a schedule. Field 0 is the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a schedule; use round-robin, affinity:N (a task passed over N times comes first), \

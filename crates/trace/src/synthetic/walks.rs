@@ -12,9 +12,9 @@ const INSTRUCTION_BYTES: u32 = 4;
 /// Maximum number of instructions of the loop for one element. More would not fit into a block.
 const MOST_INSTRUCTIONS: u32 = 250;
 
-/// Synthetic processes that each walk a working set of `workload` once per time slice. They make
-/// the accesses of `measure`, except those of the kernel and the stack. Instructions are 4 bytes
-/// long.
+/// Synthetic processes that each walk a working set of `workload` once per time slice. The
+/// processes make the accesses of `measure`, except those of the kernel and the stack. Instructions
+/// are 4 bytes long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walks {
     /// The working set of each process.

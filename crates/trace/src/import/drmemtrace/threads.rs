@@ -33,8 +33,9 @@ pub(super) struct Threads {
 struct Process {
     id: ProcessId,
     living: u32,
-    /// The last task of the process, if that task has ended. Its end is recorded when the process
-    /// gets another task, or at the end of the trace, because an address space without a task ends.
+    /// The last task of the process, if that task has ended. The end of the task is recorded when
+    /// the process gets another task, or at the end of the trace, because an address space without
+    /// a task ends.
     ended: Option<TaskId>,
 }
 
