@@ -78,8 +78,8 @@ pub(crate) struct Machine<L> {
     /// Counters added up over private hierarchies that no longer exist.
     ended: Ended,
     by_process: ByProcess,
-    /// Counters of cycles at the start of the open interval; `closed` has those at the end of its
-    /// last block.
+    /// Counters of cycles at the start of the open interval; `closed` has the counters at the end
+    /// of the interval's last block.
     opened: Option<[u64; READ]>,
     closed: [u64; READ],
     /// Intervals of the current segment.
@@ -381,7 +381,7 @@ impl<L: Listener> State<L> {
         }
     }
 
-    /// Exchanges the private view's levels, clock and history with those in `private`.
+    /// Exchanges the private view's levels, clock and history with the contents of `private`.
     fn exchange_private(&mut self, private: &mut Private) {
         for (level, lines) in self.levels.iter_mut().zip(&mut private.levels) {
             std::mem::swap(&mut level.views[PRIVATE], lines);

@@ -48,7 +48,7 @@ pub(crate) struct Change {
     pub(crate) ended: Option<u32>,
     /// Address space whose last task ended or moved to another one.
     pub(crate) ended_space: Option<u32>,
-    /// Whether another process runs from here on.
+    /// Whether another process runs from this switch on.
     pub(crate) is_other: bool,
 }
 

@@ -39,8 +39,8 @@ const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// Longest time that tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
-/// Sleep in the middle of a run after which the task counts as stopped, so that others do not wait
-/// for it.
+/// Length of a sleep in the middle of a run after which the task counts as stopped, so that other
+/// tasks do not wait for the sleeping one.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// The run that is being decoded, or the one decoded last.
@@ -52,7 +52,7 @@ struct Run {
     left: Option<Left>,
 }
 
-/// Number of switches that the kernel counted, and of those in the trace.
+/// Number of switches that the kernel counted, and number of switches in the trace.
 #[derive(Debug, Default)]
 struct Account {
     counted: u64,

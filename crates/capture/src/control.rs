@@ -25,9 +25,9 @@ pub enum Ending {
     Finished,
     /// The requested number of switches was reached, and the tasks were ended.
     SwitchLimit,
-    /// One command ended, and the others were ended with it.
+    /// One command ended, and all other commands were ended together.
     CommandEnded,
-    /// The caller's flag ended the capture, and the tasks with it.
+    /// The caller's flag ended the capture and the tasks.
     Interrupted,
 }
 

@@ -123,7 +123,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.switches
     }
 
-    /// Returns the number of switches so far, including those from no task.
+    /// Returns the number of switches so far, including switches from no task.
     pub(crate) fn count_all_switches(&self) -> u64 {
         self.all_switches
     }
@@ -195,8 +195,8 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.take.flush()
     }
 
-    /// Decodes a block some of whose references may not have happened (such as those of a masked
-    /// move). Returns its length in words.
+    /// Decodes a block some of whose references may not have happened, as in a masked move. Returns
+    /// the block's length in words.
     #[cold]
     fn guarded(
         &mut self,

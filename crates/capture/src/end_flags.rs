@@ -11,7 +11,7 @@ pub(crate) struct EndFlags {
 }
 
 impl EndFlags {
-    /// Reports that no buffer follows those that are now in the shared memory.
+    /// Reports that no buffer follows the buffers that are now in the shared memory.
     pub(crate) fn finish(&self) {
         self.is_finished.store(true, SeqCst);
     }

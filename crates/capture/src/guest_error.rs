@@ -29,7 +29,7 @@ pub enum GuestError {
         /// Error of starting QEMU.
         error: io::Error,
     },
-    /// There is no kernel image in these folders.
+    /// There is no kernel image in the searched folders.
     #[error(
         "no kernel image (vmlinuz*) is in {}; name an image or a package: --kernel linux-image-cloud-amd64 (make setup fetches \
          that)",

@@ -175,7 +175,7 @@ impl Ring {
 
     /// Takes back the buffers that a killed task had claimed, except for the current one, in
     /// scheduled captures. A buffer that has a number in the order is submitted, because the
-    /// consumer waits for it. Others are freed.
+    /// consumer waits for it. Other buffers are freed.
     pub(crate) fn take_back(&self) -> io::Result<()> {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
         let is_held = |index: &usize| {
@@ -199,7 +199,7 @@ impl Ring {
             .min(SLOTS as u32)
     }
 
-    /// Frees a buffer for the tasks, after it was read.
+    /// Frees a buffer for the tasks, after its content was read.
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
         // The buffer must have no owner until the next task has claimed it.
         self.u32_at(self.info(index) + info::SLOT)

@@ -259,7 +259,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
 }
 
 /// Returns a message if the command line asks for a preemption model (`preempt=`) that is not among
-/// those `offered`. The kernel gives no warning itself.
+/// the `offered` ones. The kernel gives no warning itself.
 fn explain_missing_preemption(command_line: &str, offered: &str) -> Option<String> {
     let wanted = command_line
         .split_whitespace()

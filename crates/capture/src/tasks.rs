@@ -298,9 +298,9 @@ impl Tasks {
         Ok(is_gone.then_some(task.pid))
     }
 
-    /// Returns the thread ID (here) and the process ID of the task in a slot, if a signal has
-    /// stopped the task; otherwise `None`. Instead of the thread ID there may be the reason why it
-    /// is not known.
+    /// Returns the thread ID (in this PID namespace) and the process ID of the task in a slot, if a
+    /// signal has stopped the task; otherwise `None`. Instead of the thread ID there may be the
+    /// reason why it is not known.
     pub(crate) fn stopped_in(&mut self, slot: u32) -> io::Result<Option<(io::Result<u32>, u32)>> {
         let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else {
             return Ok(None);

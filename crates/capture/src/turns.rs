@@ -4,9 +4,9 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_trace::Preemptions;
 
-/// Divisor of the quantum that gives the largest difference of a time slice from it. If all time
-/// slices were equal, threads that run the same loop could stop at the same place each time, and
-/// one that waits for a lock might never find it free.
+/// Divisor of the quantum. The quotient is the largest difference between a time slice and the
+/// quantum. If all time slices were equal, threads that run the same loop could stop at the same
+/// place each time, and one that waits for a lock might never find it free.
 const LARGEST_DIFFERENCE: u64 = 16;
 
 /// Generator of the lengths of time slices.
@@ -28,7 +28,7 @@ impl Turns {
         }
     }
 
-    /// Adds preemptions: time slices also end at these random moments.
+    /// Adds preemptions: time slices also end at the random moments of `preemptions`.
     pub(crate) fn preempted(self, preemptions: Option<Preemptions>) -> Turns {
         Turns {
             preemptions,

@@ -25,7 +25,7 @@ pub struct Bounds<'a> {
     pub longest: Duration,
     /// Time between asking the program to end and killing it.
     pub grace: Duration,
-    /// Returns whether the program should end now.
+    /// Function that returns whether the program should end now.
     pub should_stop: &'a dyn Fn() -> bool,
 }
 

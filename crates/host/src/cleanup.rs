@@ -26,13 +26,14 @@ const READY_WITHIN: Duration = Duration::from_secs(5);
 /// What a cleanup helper does after the end of the run.
 #[derive(Debug)]
 pub enum Step<'a> {
-    /// Removes a temporary folder or a draft whose lock the run held.
+    /// The helper removes a temporary folder or a draft whose lock the run held.
     Remove(&'a Path),
-    /// Restores the state that the terminal on standard output has now.
+    /// The helper restores the state that the terminal on standard output has now.
     Terminal,
-    /// Ends a process, given by its ID, and everything that it has started.
+    /// The helper ends a process, given by its ID, and everything that the process has started.
     Command(u32),
-    /// Restores the CPUs of a thread, which these words describe.
+    /// The helper restores the allowed CPUs of a thread. The field describes the thread and the
+    /// CPUs, in words.
     Affinity(&'a [String]),
 }
 

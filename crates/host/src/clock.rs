@@ -43,8 +43,8 @@ impl Clock {
     }
 
     /// Chooses a clock for tasks on several CPUs that compare time stamps: the CPU's counter only
-    /// if a test shows that the counters of all these CPUs agree. Also returns the reason for the
-    /// choice, for the record.
+    /// if a test shows that the counters of all CPUs agree. Also returns the reason for the choice,
+    /// for the record.
     pub fn choose_for(cpus: &[CpuId], is_tsc_invariant: bool) -> (Clock, &'static str) {
         let (clock, reason) = Clock::chosen(is_tsc_invariant);
         let pairs = || cpus.iter().skip(1).map(|other| [cpus[0], *other]);
@@ -131,7 +131,7 @@ pub fn boot_time() -> Nanos {
     )
 }
 
-/// Offsets of a time namespace's clocks from those of the machine, in nanoseconds.
+/// Offsets of a time namespace's clocks from the clocks of the machine, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Offsets {
     monotonic: i64,

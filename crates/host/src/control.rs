@@ -14,7 +14,7 @@ use switchcost_units::{CpuId, Nanos};
 use switchcost_facts::Root;
 use switchcost_facts::rights::{Capability, Rights};
 
-/// Restores the calling thread's affinity when dropped.
+/// Guard that restores the calling thread's affinity when dropped.
 #[derive(Debug)]
 pub struct PinGuard {
     before: CpuSet,
@@ -55,7 +55,7 @@ impl Drop for PinGuard {
     }
 }
 
-/// Restores the calling thread's scheduling policy when dropped.
+/// Guard that restores the calling thread's scheduling policy when dropped.
 #[derive(Debug)]
 pub struct PolicyGuard {
     policy: i32,
@@ -138,7 +138,7 @@ impl Drop for PolicyGuard {
     }
 }
 
-/// Keeps all memory of the process locked until dropped.
+/// Guard that keeps all memory of the process locked until dropped.
 #[derive(Debug)]
 pub struct MemoryLock(());
 

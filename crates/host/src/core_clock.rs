@@ -66,7 +66,7 @@ fn read(clock: Clock) -> CoreProbe {
 }
 
 /// Returns the time that reading the clock adds to a chain: twice the time of a chain minus the
-/// time of a chain of double length measured right after it.
+/// time of a chain of double length measured right after the first.
 pub fn overhead(clock: Clock) -> Ticks {
     let passes = CHAIN_LENGTH / CHAIN_STEP;
     let pair = |_| {
@@ -78,7 +78,7 @@ pub fn overhead(clock: Clock) -> Ticks {
 
 /// Returns the mean without the lowest and the highest fiftieth. Leaving these out excludes
 /// interrupts, which affect one pair in a thousand. The median would not do: if the clock has steps
-/// of ten nanoseconds, it is one of two values that differ by a fiftieth of the chain.
+/// of ten nanoseconds, the median is one of two values that differ by a fiftieth of the chain.
 fn typical(mut found: Vec<i64>) -> i64 {
     found.sort_unstable();
     let middle = &found[found.len() / 50..found.len() - found.len() / 50];

@@ -24,7 +24,7 @@ pub(crate) use tasks::{parse_run_delay, parse_switches};
 /// and interrupts.
 const TEXT_LIMIT: usize = 1 << 20;
 
-/// Reads the counters of an experiment's CPUs and tasks.
+/// Reader of the counters of an experiment's CPUs and tasks.
 #[derive(Debug)]
 pub struct Witness {
     clock: Clock,

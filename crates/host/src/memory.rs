@@ -123,8 +123,8 @@ impl Memory {
     }
 }
 
-/// Returns the number of bytes on huge pages in those mappings of `smaps` that overlap the
-/// addresses `first..last`.
+/// Returns the number of bytes on huge pages in all mappings of `smaps` that overlap the addresses
+/// `first..last`.
 fn huge_bytes(smaps: &str, first: u64, last: u64) -> Bytes {
     let mut is_ours = false;
     let mut kib = 0;

@@ -57,8 +57,8 @@ fn end(bytes: usize) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// Whether the kernel promises no more memory than it has (vm.overcommit_memory is 2). Allocates no
-/// memory.
+/// Whether the kernel promises no more memory than the machine has (vm.overcommit_memory is 2).
+/// Allocates no memory.
 fn is_commitment_strict() -> bool {
     let mut mode = [0; 1];
     let file = rustix::fs::open(
@@ -69,8 +69,8 @@ fn is_commitment_strict() -> bool {
     file.is_ok_and(|file| rustix::io::read(file, &mut mode).is_ok()) && mode == *b"2"
 }
 
-/// Describes a failed allocation of `bytes`. `limits` are those of the address space and of the
-/// data segment.
+/// Describes a failed allocation of `bytes`. `limits` are the limits of the address space and of
+/// the data segment.
 fn describe(
     into: &mut impl Write,
     bytes: usize,

@@ -46,9 +46,9 @@ impl Scope {
         }
     }
 
-    /// Returns the possible targets for counting these events, the best first. Hardware events are
-    /// best counted on the CPU: a counter of a task also counts the kernel's switching of counters,
-    /// and misses the rest of the switch.
+    /// Returns the possible targets for counting `events`, the best first. Hardware events are best
+    /// counted on the CPU: a counter of a task also counts the kernel's switching of counters, and
+    /// misses the rest of the switch.
     fn targets(&self, events: &[Event]) -> Vec<Vec<CounterTarget>> {
         let cpus: Vec<_> = self.cpus.iter().copied().map(CounterTarget::Cpu).collect();
         let threads = self.threads.iter().copied().map(CounterTarget::Thread);
@@ -65,8 +65,8 @@ pub struct CounterSet {
 }
 
 impl CounterSet {
-    /// Opens groups of these events. The events must be all of the CPU or all of the kernel, as
-    /// [`shares`] returns them.
+    /// Opens groups of `events`. All events must be of the CPU, or all of the kernel, as [`shares`]
+    /// returns them.
     pub fn open(
         source: &dyn CounterSource,
         events: &[Event],

@@ -14,7 +14,7 @@ use crate::errno;
 pub(crate) struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
-    /// Creates the set of these signals. Invalid numbers are left out.
+    /// Creates the set of `signals`. Invalid numbers are left out.
     pub(crate) fn new(signals: &[c_int]) -> SignalSet {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: the pointer is valid for writing one set; the call fails for no valid pointer.
@@ -41,18 +41,19 @@ impl SignalSet {
         unsafe { libc::sigismember(&raw const self.0, signal) == 1 }
     }
 
-    /// Blocks these signals in the calling thread, in addition to those already blocked.
+    /// Blocks the signals of this set in the calling thread, in addition to signals already
+    /// blocked.
     pub(crate) fn block(&self) -> io::Result<()> {
         self.change_mask(libc::SIG_BLOCK)
     }
 
-    /// Unblocks these signals in the calling thread.
+    /// Unblocks the signals of this set in the calling thread.
     #[cfg(test)]
     pub(crate) fn unblock(&self) -> io::Result<()> {
         self.change_mask(libc::SIG_UNBLOCK)
     }
 
-    /// Blocks exactly these signals in the calling thread.
+    /// Blocks exactly the signals of this set in the calling thread.
     pub(crate) fn block_only(&self) -> io::Result<()> {
         self.change_mask(libc::SIG_SETMASK)
     }
@@ -62,8 +63,8 @@ impl SignalSet {
         check(unsafe { libc::pthread_sigmask(how, &raw const self.0, ptr::null_mut()) })
     }
 
-    /// Returns a file from which these signals can be read (signalfd). The calling thread must
-    /// block them.
+    /// Returns a file from which the signals of this set can be read (signalfd). The calling thread
+    /// must block all of them.
     pub(crate) fn file(&self) -> io::Result<OwnedFd> {
         // SAFETY: the pointer is to a set that outlives the call.
         let file = unsafe {
@@ -80,7 +81,8 @@ impl SignalSet {
         Ok(unsafe { OwnedFd::from_raw_fd(file) })
     }
 
-    /// Waits for one of these signals and takes it. The calling thread must block them.
+    /// Waits for a signal of this set and takes the signal. The calling thread must block all
+    /// signals of the set.
     #[inline]
     pub(crate) fn wait(&self) -> io::Result<()> {
         let mut signal = 0;

@@ -145,8 +145,8 @@ fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
     Ok(Some(folder))
 }
 
-/// Creates and takes the lock of a new folder; returns `None` if another process took the folder
-/// for abandoned before it was locked.
+/// Creates and takes the lock of a new folder. Returns `None` if another process took the folder
+/// for abandoned before the lock was taken.
 fn new_lock(folder: &OwnedFd) -> io::Result<Option<File>> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mut lock = File::from(openat(folder, LOCK, flags, Mode::RUSR | Mode::WUSR)?);

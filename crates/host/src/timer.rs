@@ -33,7 +33,7 @@ impl PeriodicTimer {
         Ok(PeriodicTimer(timer))
     }
 
-    /// Creates a timer that never fires. Waiting for it returns immediately.
+    /// Creates a timer that never fires. A wait for this timer returns immediately.
     pub fn idle() -> io::Result<PeriodicTimer> {
         Ok(PeriodicTimer(timerfd_create(
             TimerfdClockId::Monotonic,

@@ -287,7 +287,8 @@ pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
         .any(is_elsewhere))
 }
 
-/// Returns the text of /proc/PID/stat from the state on. The name before it may contain anything.
+/// Returns the text of /proc/PID/stat from the state on. The name, which precedes the state, may
+/// contain anything.
 fn stat(process: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())

@@ -28,7 +28,7 @@ pub(crate) fn refusal(what: &str, error: &io::Error) -> String {
     format!("{what}: {error}; {remedy}")
 }
 
-/// Carries out each run in a new process.
+/// Executor that carries out each run in a new process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessExecutor {
     pause: Pause,

@@ -16,7 +16,7 @@ pub(crate) trait TwinControl {
     /// Whether a copy has ended.
     fn has_ended(&mut self, twin: usize) -> io::Result<bool>;
 
-    /// Stops a copy before it next runs.
+    /// Stops a copy of the program before the copy next runs.
     fn stop(&mut self, twin: usize) -> io::Result<()>;
 
     /// Preempts a copy. Returns the time for which the preemptor had the CPU.
@@ -135,7 +135,7 @@ pub(crate) fn play(
     Ok((TurnsEnd::Ended, tallies))
 }
 
-/// Gives one time slice to a copy. Returns whether the copy has ended in it.
+/// Gives one time slice to a copy. Returns whether the copy has ended during the time slice.
 fn turn(
     stage: &mut impl TwinControl,
     turns: &Turns,

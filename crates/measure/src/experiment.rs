@@ -43,7 +43,7 @@ pub(crate) struct Timed {
     pub(crate) counted: CountedHandoffs,
 }
 
-/// Subtracts a shorter batch from a longer one. Only hand-offs and times of the result are
+/// Difference of a longer and a shorter batch. Only the hand-offs and times of the result are
 /// meaningful.
 impl Sub for Timed {
     type Output = Timed;
@@ -139,7 +139,7 @@ pub(crate) trait Experiment {
     }
 }
 
-/// Reads the evidence before and after each batch.
+/// Reader of the evidence before and after each batch.
 pub(crate) struct Watch {
     witness: Witness,
 }
@@ -151,8 +151,8 @@ impl Watch {
         })
     }
 
-    /// Runs `body`. Returns its result, the evidence of the time that it took, and the tasks'
-    /// switches in it.
+    /// Runs `body`. Returns its result, the evidence of the time that `body` took, and the tasks'
+    /// switches in that time.
     pub(crate) fn around<T>(
         &mut self,
         body: impl FnOnce() -> io::Result<T>,

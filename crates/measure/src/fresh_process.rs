@@ -27,7 +27,7 @@ const SET_UP: StepsBelowTop = StepsBelowTop(50);
 /// Time between two calls of `should_stop` while a repetition runs.
 const GLANCE: Nanos = Nanos::millis(100);
 
-/// Runs each repetition in a new process of this program.
+/// Executor that runs each repetition in a new process of this program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessExecutor;
 
@@ -105,10 +105,10 @@ fn converse(
     }
 }
 
-/// Keeps this thread, and its child processes, on the CPU of the measured tasks, if these are
-/// ordinary tasks on one CPU; otherwise returns `None`, because real-time tasks would not let this
-/// thread run. Except for a moment after each window, the thread sleeps. If a control group (or
-/// autogroup) has tasks on two CPUs, the kernel divides its share again at each switch
+/// Keeps this thread, and its child processes, on the CPU of the measured tasks, if the measured
+/// tasks are ordinary tasks on one CPU; otherwise returns `None`, because real-time tasks would not
+/// let this thread run. Except for a moment after each window, the thread sleeps. If a control
+/// group (or autogroup) has tasks on two CPUs, the kernel divides its share again at each switch
 /// (`calc_group_shares` in the kernel's sched/fair.c). With eight nested groups a switch is then 6
 /// % longer.
 fn stay_beside(order: &Order) -> Option<PinGuard> {
@@ -139,7 +139,7 @@ fn ended(status: &std::process::ExitStatus) -> String {
     )
 }
 
-/// Splits a stream of bytes into lines.
+/// Splitter of a stream of bytes into lines.
 #[derive(Default)]
 struct Lines {
     pending: Vec<u8>,

@@ -43,7 +43,7 @@ pub enum PlacementChoice {
     Pair(CpuId, CpuId),
     /// All tasks on the first CPU; and in further cases, tasks alternately on both.
     OneAndPair(CpuId, CpuId),
-    /// Every pair of these CPUs, and each CPU alone.
+    /// Every pair of the given CPUs, and each CPU alone.
     Matrix(Vec<CpuId>),
     /// The scheduler chooses the CPUs.
     Unpinned,
@@ -69,8 +69,8 @@ pub struct Selection {
     pub preset: Preset,
     /// Mechanisms to measure.
     pub mechanisms: Vec<Mechanism>,
-    /// Hand-offs of runtimes to measure. If mechanisms are not named, those of the kernel are
-    /// measured, too.
+    /// Hand-offs of runtimes to measure. If mechanisms are not named, the hand-offs of the kernel
+    /// are measured, too.
     pub runtimes: Vec<RuntimeSelection>,
     /// Whether arrays are walked only in one hand-off of each runtime and in hand-offs of OS
     /// threads.

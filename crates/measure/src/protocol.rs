@@ -7,7 +7,7 @@ use switchcost_host::pause::Pause;
 use switchcost_record::{Arm, Case, Cycles, Rounds, RuntimeRun, Sample};
 use switchcost_units::{Bytes, Nanos, TickRate};
 
-/// Number of round trips in a timed batch of each arm; 0 before it is calibrated.
+/// Number of round trips in a timed batch of each arm; 0 before calibration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchRounds([u64; 4]);
 

@@ -308,8 +308,8 @@ impl<'a> Repetition<'a> {
         )
     }
 
-    /// Runs two batches of each arm for each group of counters. Counting takes time, so these
-    /// batches give counts only.
+    /// Runs two batches of each arm for each group of counters. Counting takes time, so the counted
+    /// batches give no times.
     fn count<W: Write>(
         &mut self,
         messages: &mut MessageWriter<W>,
@@ -506,8 +506,8 @@ impl Taken {
         Ok(())
     }
 
-    /// Records each walk after a switch as a batch: the first walk in the switching arm, the others
-    /// in the baseline.
+    /// Records each walk after a switch as a batch: the first walk is a batch of the switching arm,
+    /// the other walks are batches of the baseline.
     fn visit(&mut self, core: &mut Core<'_>, experiment: &mut dyn Experiment) -> io::Result<()> {
         let visit = experiment.visit(WALKS_A_VISIT, &mut || core.probe(&mut self.batches))?;
         let times = self.visited(visit);
@@ -552,9 +552,9 @@ impl Taken {
     }
 }
 
-/// Returns the batches of one cycle. For each level these are one arm, the other arm for twice as
-/// long, and the first arm again. Which arm comes first is random, so that neither is always in the
-/// middle.
+/// Returns the batches of one cycle. For each level there are three batches: one arm, the other arm
+/// for twice as long, and the first arm again. Which arm comes first is random, so that neither is
+/// always in the middle.
 fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng) -> Vec<Batch> {
     let mut batches = Vec::with_capacity(6);
     for [baseline, switching] in levels(order) {

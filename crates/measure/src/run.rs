@@ -62,7 +62,7 @@ pub enum RepetitionOutcome {
     TooLate,
 }
 
-/// Runs one repetition at a time.
+/// Executor of repetitions, one at a time.
 pub trait Executor {
     /// Runs `order`, and passes each message to `take` as it comes. Calls `should_stop` several
     /// times per second. Ends a repetition that still runs at `latest` (CLOCK_MONOTONIC).
@@ -88,13 +88,13 @@ pub struct Progress {
 
 /// The caller's side of [`measure`]: decides when a run ends, and is informed of its progress.
 pub trait Stop {
-    /// Returns whether the estimate from these cycles of a case is precise enough.
+    /// Returns whether the estimate from `cycles` of a case is precise enough.
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
     /// Returns whether the run should stop immediately.
     fn should_stop(&self) -> bool;
 
-    /// Returns whether these cycles of a case are enough for an interval, however wide.
+    /// Returns whether `cycles` of a case are enough for an interval, however wide.
     fn has_interval(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
     /// Returns the time (CLOCK_MONOTONIC) until which a run continues after its budget, for cases
@@ -320,9 +320,9 @@ impl Run<'_> {
         monotonic().saturating_sub(self.start + self.paused)
     }
 
-    /// Returns the cases to run next in random order. If cases lack their first repetitions, these
-    /// are returned; otherwise all cases that are not finished and have had at most their share of
-    /// the time. A slow case then does not use up the budget of fast ones.
+    /// Returns the cases to run next in random order. If cases lack their first repetitions, only
+    /// such cases are returned; otherwise all cases that are not finished and have had at most
+    /// their share of the time. A slow case then does not use up the budget of fast ones.
     fn next_pass(&mut self, stop: &dyn Stop) -> Vec<usize> {
         let open = self.open_cases(stop);
         let is_young = |case: &usize| self.cases[*case].repetitions < FIRST_REPETITIONS;

@@ -396,7 +396,7 @@ fn next_rounds(rounds: u64, took_ns: u64, batch: Nanos) -> u64 {
 }
 
 /// Returns the windows to be recorded: the first half as they are, because most changes happen
-/// there, and some of the others at equal distances.
+/// there, and some of the other windows at equal distances.
 fn thinned(windows: Vec<WarmUp>) -> Vec<WarmUp> {
     let (begin, rest) = windows.split_at(windows.len().min(MOST_WARM_UP / 2));
     let step = rest.len().div_ceil(MOST_WARM_UP / 2).max(1);

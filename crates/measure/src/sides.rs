@@ -33,7 +33,7 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Runs one side at a time, and decides when the result is good enough.
+/// Executor of one side at a time, which decides when the result is good enough.
 pub trait Runs {
     /// Error of a run.
     type Error;

@@ -19,8 +19,8 @@ pub trait Backend {
     /// Returns the CPU time of this process so far.
     fn own_cpu_time(&self) -> Nanos;
 
-    /// Observes these processes, and their future children. Processes that are already observed
-    /// remain so.
+    /// Observes `processes` and their future children. Processes that are already observed remain
+    /// so.
     ///
     /// # Errors
     ///

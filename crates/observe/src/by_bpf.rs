@@ -110,7 +110,7 @@ impl ByBpf {
         Ok(by_bpf)
     }
 
-    /// Observes these processes and their future children.
+    /// Observes `processes` and their future children.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf> {
         if let Some(stacks) = &mut self.stacks {
             stacks.add(processes.iter().copied());

@@ -41,8 +41,8 @@ const HOOKS: [(&str, &str); 4] = [
     ("on_entry", "sys_enter"),
 ];
 
-/// Kinds of interrupts that have a tracepoint at entry and at exit. If a kernel lacks one, the time
-/// of these interrupts counts as user time.
+/// Kinds of interrupts that have a tracepoint at entry and at exit. If a kernel lacks one of the
+/// tracepoints, the time of that kind counts as user time.
 #[cfg(target_arch = "x86_64")]
 const INTERRUPTS: [&str; 7] = [
     "irq_handler",
@@ -56,7 +56,7 @@ const INTERRUPTS: [&str; 7] = [
 #[cfg(not(target_arch = "x86_64"))]
 const INTERRUPTS: [&str; 3] = ["irq_handler", "softirq", "ipi"];
 
-/// Traces the system calls of observed processes in short slices of the observation.
+/// Tracer of the system calls of observed processes, in short slices of the observation.
 #[derive(Default)]
 pub(crate) struct Calls {
     tracing: CallTracing,

@@ -70,7 +70,7 @@ impl Counters {
         self.counted.iter().map(|(place, _)| 1 << place).sum()
     }
 
-    /// Starts to count on these CPUs; returns `None` if no event is counted.
+    /// Starts to count on `cpus`; returns `None` if no event is counted.
     pub(crate) fn open(
         &self,
         kernel: &mut Kernel,

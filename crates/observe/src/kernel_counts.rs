@@ -80,7 +80,7 @@ impl KernelCounts {
         });
     }
 
-    /// Returns a task's totals: those by its records, or those by the kernel's counters if they are
+    /// Returns a task's totals: the totals by its records, or by the kernel's counters if those are
     /// higher.
     pub(crate) fn corrected(&self, thread: u32, task: &Task) -> Totals {
         let reported = Totals {
@@ -108,8 +108,8 @@ impl KernelCounts {
         }
     }
 
-    /// Raises a task's counts to those of the kernel. Returns the number of switches that had no
-    /// record.
+    /// Raises a task's counts to the counts of the kernel. Returns the number of switches that had
+    /// no record.
     pub(crate) fn correct(&self, thread: u32, task: &mut Task) -> u64 {
         let (all, reported) = (
             self.corrected(thread, task),

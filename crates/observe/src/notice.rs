@@ -4,8 +4,8 @@ use std::process::ExitStatus;
 use switchcost_facts::limits::ending;
 use switchcost_units::Nanos;
 
-/// A message during an observation, to be printed on its own line. Names and words in it are
-/// untrusted: escape them before display.
+/// A message during an observation, to be printed on its own line. Names and words in the message
+/// are untrusted: escape them before display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The command has failed.
@@ -19,9 +19,9 @@ pub enum Notice {
     GoesOn {
         /// Words of the command.
         words: Vec<String>,
-        /// ID and name of each of these processes.
+        /// Process ID and name of each process that the message is about.
         processes: Vec<(u32, String)>,
-        /// Whether these processes are still observed.
+        /// Whether the processes are still observed.
         is_observed: bool,
     },
     /// The target has ended before the end of the requested time, and so has the observation.

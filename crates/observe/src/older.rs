@@ -37,8 +37,8 @@ impl Older {
         older
     }
 
-    /// Returns the number of switches of these children since the start, without those of ended
-    /// children; `None` if there are no children.
+    /// Returns the number of switches of the older children since the start, without children that
+    /// have ended; `None` if there are no older children.
     pub(crate) fn since(&self, root: &Root) -> Option<OlderChildren> {
         let since = |(&child, &before): (&u32, &u64)| switches(root, child).saturating_sub(before);
         (!self.before.is_empty()).then(|| OlderChildren {

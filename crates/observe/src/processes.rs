@@ -63,7 +63,7 @@ impl Processes {
         }
     }
 
-    /// Finds the live processes with these names.
+    /// Finds the live processes that have one of `names`.
     pub(crate) fn named(root: &Root, names: &[String]) -> Result<Processes, SubjectError> {
         let mut found = BTreeSet::new();
         for name in names {

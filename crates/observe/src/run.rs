@@ -18,7 +18,8 @@ use crate::quotas::Quotas;
 use crate::requests::Requests;
 use crate::target::Target;
 
-/// Time between two checks for ended tasks, which is far shorter than it takes to use up all slots.
+/// Time between two checks for ended tasks, which is far shorter than the time in which tasks could
+/// use up all slots.
 const TICK: Nanos = Nanos::millis(20);
 
 /// Longest time for counting requests after the user has stopped the observation.
@@ -60,7 +61,7 @@ pub trait Listener {
         Ok(())
     }
 
-    /// Takes a switch or wake-up, if these were requested.
+    /// Takes a switch or a wake-up, if events were requested.
     fn take(&mut self, event: Event);
 
     /// Is called several times per second. `so_far` reads all counts.

@@ -87,7 +87,7 @@ impl Stacks {
         Ok(stacks)
     }
 
-    /// Samples the stacks of these processes from now on.
+    /// Samples the stacks of `processes` from now on.
     pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) {
         for process in processes {
             if self.known.insert(process) {
@@ -151,7 +151,7 @@ impl Stacks {
     }
 }
 
-/// Controls the number of switches per sample so that the requested rate is kept.
+/// Control of the number of switches per sample, which keeps the requested rate.
 struct Rate {
     per_second: u64,
     every: u64,

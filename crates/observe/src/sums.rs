@@ -220,7 +220,7 @@ impl Sums {
         }
     }
 
-    /// Returns all pairs of processes, those with the longest times first.
+    /// Returns all pairs of processes, the pairs with the longest times first.
     pub(crate) fn take_pairs(&mut self) -> Vec<Pair> {
         self.drop_light_pairs();
         let mut pairs: Vec<Pair> = std::mem::take(&mut self.pairs).into_values().collect();
@@ -240,7 +240,7 @@ impl Sums {
         waits
     }
 
-    /// Returns all groups of tasks, those with the most switches first.
+    /// Returns all groups of tasks, the groups with the most switches first.
     pub(crate) fn into_tasks(self) -> Vec<Tasks> {
         let mut tasks: Vec<Tasks> = self.groups.into_values().collect();
         for each in &mut tasks {

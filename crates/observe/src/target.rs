@@ -73,7 +73,7 @@ impl Target {
         Ok(Target::Processes(Processes::new(root, &numbers, &[])))
     }
 
-    /// Returns the target for all live and future processes with these names.
+    /// Returns the target for all live and future processes that have one of `names`.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl Target {
         }
     }
 
-    /// Returns the IDs by which the target was named or found, whether or not these tasks have
+    /// Returns the IDs by which the target was named or found, whether or not the tasks have
     /// switched; empty for the whole machine.
     pub(crate) fn numbers(&self) -> BTreeSet<u32> {
         match self {

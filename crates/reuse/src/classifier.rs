@@ -159,9 +159,10 @@ impl Classifier {
         at - last <= UNDER_WAY && before > 0 && is_as_old(before, age)
     }
 
-    /// Whether another scattered load of at least similar age is still under way when this one
-    /// begins. The first load of a group waits for its line, and the others wait together with it
-    /// (T. S. Karkhanis, J. E. Smith, "A first-order superscalar processor model", 2004).
+    /// Whether another scattered load of at least similar age is still under way when this load
+    /// begins. The first load of a group waits for its line, and the other loads of the group wait
+    /// at the same time (T. S. Karkhanis, J. E. Smith, "A first-order superscalar processor model",
+    /// 2004).
     fn is_in_group(&mut self, at: u64, age: u32) -> bool {
         let (began, oldest) = self.group;
         if at - began <= UNDER_WAY && oldest > 0 && is_as_old(oldest, age) {

@@ -45,7 +45,7 @@ pub const MOST_LINES: usize = 1 << 20;
 /// Number of address bits within a line: profiles have lines of 64 bytes.
 pub const LINE_BITS: u32 = 6;
 /// Number of bits of a line's number, for addresses of 48 bits. The number of the address space is
-/// stored above these bits.
+/// stored above the line's number.
 const NUMBER_BITS: u32 = 48 - LINE_BITS;
 /// Number of the address bit that is set in the kernel's half, which all address spaces share.
 const KERNEL_BIT: u32 = 47;
@@ -54,7 +54,7 @@ const MOST_PROGRAMS: usize = 32;
 /// Maximum number of bytes that are counted for one touch by the kernel.
 const MOST_TOUCHED: u64 = 1 << 20;
 
-/// Follows a trace from its start, and makes a profile.
+/// Maker of the profile of a trace, which is followed from its start.
 #[derive(Debug)]
 pub struct Profiler {
     table: ProcessTable,
@@ -105,7 +105,8 @@ impl Profiler {
         }
     }
 
-    /// Follows the next chunk of the trace. `dependences` are those known for its blocks.
+    /// Follows the next chunk of the trace. `dependences` are the known dependences of the chunk's
+    /// blocks.
     pub fn add(&mut self, chunk: &Chunk, dependences: &Dependences) {
         self.has_dependences |= !dependences.is_empty();
         let mut space = self.space();
@@ -308,7 +309,7 @@ impl Lines {
     }
 }
 
-/// Returns the programs, one for each file, those with the most instructions first.
+/// Returns the programs, one for each file. Programs with the most instructions come first.
 fn programs(ran: &BTreeMap<ProcessId, Ran>) -> Vec<Program> {
     let mut by_file: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
     for Ran {

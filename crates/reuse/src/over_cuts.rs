@@ -82,8 +82,8 @@ impl OverCuts {
     }
 
     /// Counts a use. `differ` has the bits in which its interval number differs from that of the
-    /// previous use. Windows that contain both intervals have already counted the line: they are
-    /// longer than the highest of these bits.
+    /// previous use. Windows that contain both intervals have already counted the line: such
+    /// windows are longer than the highest bit of `differ`.
     fn count(&mut self, differ: u64) {
         let windows = ((u64::BITS - differ.leading_zeros()) as usize).min(TIMES);
         self.windows[..windows]

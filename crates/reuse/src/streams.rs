@@ -16,8 +16,8 @@ struct Stream {
     lines: u32,
 }
 
-/// Two lists of streams: those whose lines are mostly in a first level, and all others, which the
-/// first would otherwise displace. Each list is ordered by last use.
+/// Two lists of streams: streams whose lines are mostly in a first level, and all other streams,
+/// which the first kind would otherwise displace. Each list is ordered by last use.
 #[derive(Debug, Default)]
 pub(crate) struct Streams([Vec<Stream>; 2]);
 

@@ -21,8 +21,8 @@ pub(crate) struct Found {
     pub(crate) version: String,
 }
 
-/// Returns the first runtime that is new enough, and why the first one before it does not work, if
-/// there is one.
+/// Returns the first runtime of the search that is new enough and works. Also returns the first
+/// runtime that does not work, with the reason, if there is one.
 pub(crate) fn find(
     row: &Row,
     should_stop: &dyn Fn() -> bool,

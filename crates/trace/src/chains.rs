@@ -17,13 +17,13 @@ pub struct ChainCounts {
     pub dependent: u64,
     /// Number of loads in blocks with unknown dependences.
     pub unknown: u64,
-    /// Number of windows with a load.
+    /// Number of windows of [`CHAIN_WINDOW`] instructions that have at least one load.
     pub windows: u64,
     /// Sum over all windows of the length of the longest chain, in loads.
     pub longest: u64,
 }
 
-/// Follows a trace from its start and counts chains of loads.
+/// Counter of the chains of dependent loads in a trace, which is followed from its start.
 #[derive(Debug, Default)]
 pub struct Chains {
     /// Chain that leads to each value: the number of the window in the upper bits, the number of

@@ -71,7 +71,7 @@ pub fn check<R: Read>(mut reader: TraceReader<R>) -> CheckReport {
     }
 }
 
-/// Follows a stream of chunks and lists violations of its rules.
+/// Checker of a stream of chunks, which lists violations of the trace's rules.
 #[derive(Debug, Default)]
 pub struct Checker {
     report: CheckReport,

@@ -87,7 +87,7 @@ impl Chunk {
     }
 
     /// Returns the blocks and marks, in order. A block that states more references than the chunk
-    /// has left gets those that remain.
+    /// has left gets the remaining ones.
     pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
         let mut marks = self.marks.iter().peekable();
         let mut blocks = self.blocks.iter().zip(0u32..).peekable();

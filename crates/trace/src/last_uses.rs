@@ -68,7 +68,8 @@ struct Stretch {
     process: ProcessId,
 }
 
-/// Follows a trace from its start, and reduces each chunk to the last uses of lines and the first uses of pages.
+/// Reducer of a trace's chunks, from the start of the trace: each chunk is reduced to the last uses
+/// of lines and the first uses of pages.
 #[derive(Debug)]
 pub struct LastUses {
     line_bits: u32,
@@ -275,7 +276,8 @@ fn bytes_of_data(reference: Reference) -> (u64, u64) {
     )
 }
 
-/// Records the use of all lines or pages of some bytes. Returns whether any of these uses is new.
+/// Records the use of all lines or pages of some bytes. Returns whether any of the lines or pages
+/// was not yet recorded.
 #[inline]
 fn is_new(
     met: &mut Met,

@@ -92,7 +92,7 @@ pub enum Mark {
         /// escape it before display.
         name: Vec<u8>,
     },
-    /// The running task executes another program from here on, in a new address space.
+    /// The running task executes another program from this mark on, in a new address space.
     Exec {
         /// Number of the task.
         task: TaskId,
@@ -106,12 +106,12 @@ pub enum Mark {
         /// Number of the task.
         task: TaskId,
     },
-    /// Another task runs from here on, or the same task again after a time in which every task
+    /// Another task runs from this mark on, or the same task again after a time in which every task
     /// slept. [`Mark::is_switch`] tells the two apart.
     Switch {
-        /// The task that ran until here; [`TaskId::NONE`] at the start of a trace.
+        /// The task that ran until this mark; [`TaskId::NONE`] at the start of a trace.
         from: TaskId,
-        /// The task that runs from here on.
+        /// The task that runs from this mark on.
         to: TaskId,
         /// Whether `from` gave up the CPU voluntarily.
         is_voluntary: bool,
@@ -151,9 +151,9 @@ pub enum Mark {
         /// Length of the part in bytes.
         bytes: u64,
     },
-    /// From here on, a page of the running task has this physical address. Sources that know
-    /// physical addresses record each page before its first reference, and whenever the address
-    /// changes.
+    /// A page of the running task has the given physical address from this mark on. Sources that
+    /// know physical addresses record each page before its first reference, and whenever the
+    /// address changes.
     Page {
         /// Virtual address of the page.
         virtual_address: u64,

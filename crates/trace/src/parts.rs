@@ -24,7 +24,7 @@ pub enum Purpose {
     LastUses,
 }
 
-/// Reads the parts of a trace, piece by piece.
+/// Reader of the parts of a trace, piece by piece.
 pub struct Parts<'f> {
     file: TraceFile<'f>,
     last_uses: LastUses,
@@ -32,7 +32,7 @@ pub struct Parts<'f> {
     /// Parts, as ranges of instructions in ascending order that do not touch.
     parts: Vec<Range<u64>>,
     warm_up: u64,
-    /// Rest of the last chunk that was read, and the number of the first instruction in it.
+    /// Rest of the last chunk that was read, and the number of the rest's first instruction.
     rest: Option<(Chunk, u64)>,
     next: usize,
     /// Whether the last chunk that was read has a switch; `last_switch` is the number of the last
@@ -211,7 +211,7 @@ fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
 }
 
 /// Returns the number of blocks that begin within the first `instructions` instructions, and the
-/// number of instructions in these blocks.
+/// number of instructions in all these blocks.
 fn blocks_before(chunk: &Chunk, instructions: u64) -> (usize, u64) {
     let mut passed = 0;
     for (at, block) in chunk.blocks.iter().enumerate() {

@@ -136,8 +136,8 @@ impl ProcessTable {
         *self.living.entry(process).or_default() += 1;
     }
 
-    /// Records that a task leaves an address space. Returns the address space if no task is left in
-    /// it.
+    /// Records that a task leaves an address space. Returns the address space if no other task is
+    /// left there.
     fn leave(&mut self, process: ProcessId) -> Option<ProcessId> {
         let living = self.living.get_mut(&process)?;
         *living -= 1;

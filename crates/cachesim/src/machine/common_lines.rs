@@ -292,7 +292,7 @@ impl CommonLines {
         }
     }
 
-    /// Takes the list of sets that may hold lines; the caller empties these sets.
+    /// Takes the list of sets that may hold lines. The caller empties all sets in the list.
     pub(super) fn take_used(&mut self) -> Vec<u32> {
         let used = std::mem::take(&mut self.used);
         used.iter()

@@ -314,7 +314,7 @@ listener! {
     /// Reports that all lines of a block of code were looked up.
     fn block_ended(address: u64);
     /// Reports that some views made a request to a watched level, or wrote a modified line back to
-    /// it.
+    /// that level.
     fn requested(request: LevelRequest);
     /// Reports that the mappings of the running process are about to change.
     fn mappings_change(mappings: &Mappings);
@@ -324,7 +324,7 @@ listener! {
     /// Reports the end of a system call: the task returned from the kernel, or left the CPU.
     fn call_ended(counted: &[u64], is_switch: bool);
     /// Reports a switch from one task to another. The arguments are the numbers of switches and of
-    /// kernel instructions before it.
+    /// kernel instructions before this switch.
     fn task_switched(switches: u64, kernel_instructions: u64);
     /// Reports that the number of instructions has doubled since the last report of this kind.
     fn instructions_doubled(instructions: u64);

@@ -47,7 +47,8 @@ impl Prefetchers {
         self.strides.follow(key, address)
     }
 
-    /// Records a request for a line. Returns the lines to prefetch, as distances from it in lines.
+    /// Records a request for a line. Returns the lines to prefetch, as distances in lines from the
+    /// requested one.
     pub(super) fn ahead(
         &mut self,
         settings: Streamer,

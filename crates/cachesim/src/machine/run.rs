@@ -379,8 +379,8 @@ impl<L: Listener> Machine<L> {
         self.closed = self.state.clocks.read();
     }
 
-    /// Simulates the kernel's accesses to the user memory of the running process. Returns how many
-    /// loads and stores these were.
+    /// Simulates the kernel's accesses to the user memory of the running process. Returns the
+    /// number of loads and stores into which the accesses were split.
     pub(crate) fn touch(
         &mut self,
         address: u64,

@@ -537,8 +537,8 @@ fn weight(block: &Block) -> u64 {
 const _: () = assert!(SLICE_BLOCKS * (u16::MAX as usize) < 1 << 32);
 
 impl Run {
-    /// Splits blocks after the last block that starts within `limit` instructions. `weights` are
-    /// those of the chunk's distinct blocks.
+    /// Splits blocks after the last block that starts within `limit` instructions. `weights` has
+    /// the number of kernel instructions in each distinct block of the chunk.
     fn cut(blocks: BlockRun<'_>, weights: &[u64], limit: u64) -> Run {
         let weight = |number: &u32| weights[*number as usize];
         let numbers = &blocks.numbers()[..blocks.len().min(SLICE_BLOCKS)];

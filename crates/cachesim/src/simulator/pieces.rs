@@ -4,8 +4,8 @@ use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
 /// Receiver of the pieces of a chunk.
 pub(crate) trait TakePieces {
-    /// Takes consecutive blocks without a mark between them. `references` begins with those of
-    /// these blocks; the rest is returned.
+    /// Takes consecutive blocks without a mark between them. `references` begins with the
+    /// references of the taken blocks; the rest is returned.
     fn blocks<'a>(&mut self, blocks: BlockRun<'_>, references: &'a [Reference]) -> &'a [Reference];
 
     /// Takes a mark between two runs of blocks.

@@ -16,7 +16,7 @@ pub(super) enum Runner {
     Many(Box<Family>),
 }
 
-/// Calls the same method on either kind.
+/// Expression that calls the same method on either kind of runner.
 macro_rules! either {
     ($runner:ident.$call:ident($($argument:expr),*)) => {
         match $runner {

@@ -164,8 +164,8 @@ fn join(thread: JoinHandle<Vec<PassResult>>) -> Vec<PassResult> {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Chooses the pass that may run: of those that wait, the one that is furthest behind. No chunk is
-/// then delayed longer than needed.
+/// Order in which passes run: of the waiting passes, the one that is furthest behind is next. No
+/// chunk is then delayed longer than needed.
 #[derive(Debug)]
 struct Turns {
     state: Mutex<TurnState>,

@@ -46,7 +46,8 @@ impl Cold {
         }
     }
 
-    /// Whether another design's levels would answer as these do after every flush.
+    /// Whether the later levels of another design would answer all requests as the levels of this
+    /// machine do, after every flush.
     pub(super) fn stands_for(&self, design: &Design) -> bool {
         self.levels.forgets_when_flushed()
             && design.levels[self.first..] == self.design.levels[self.first..]

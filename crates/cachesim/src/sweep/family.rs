@@ -27,8 +27,8 @@ pub(crate) struct Family {
     /// Latest counters, in the order of [`Family::counted`]; `is_stale` if they may be out of date.
     row: Vec<u64>,
     is_stale: bool,
-    /// Counters at the start of the open interval. `closed` has those after its last block, if
-    /// events followed that block.
+    /// Counters at the start of the open interval. `closed` has the counters after the interval's
+    /// last block, if events followed that block.
     opened: Option<Vec<u64>>,
     closed: Option<Vec<u64>>,
     intervals: Intervals,

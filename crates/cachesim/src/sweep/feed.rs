@@ -21,7 +21,7 @@ pub(super) enum Feed {
     Through(Through),
 }
 
-/// Calls the same method on either kind.
+/// Expression that calls the same method on either kind of feed.
 macro_rules! either {
     ($feed:expr, $call:ident($($argument:expr),*)) => {
         match $feed {

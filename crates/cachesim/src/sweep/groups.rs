@@ -19,7 +19,7 @@ pub(super) enum Position {
 }
 
 /// Designs that differ only in the size, ways and cycles of some levels, and perhaps in all levels
-/// after those.
+/// after the differing ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Indices of the members in the list of designs, ascending.
@@ -138,7 +138,7 @@ fn name_common_levels(design: &Design, level: usize) -> String {
 }
 
 /// Whether a level can be swept while its later levels are simulated for each member: all requests
-/// to the later levels come from it, and they change nothing before it.
+/// to the later levels come from this level, and the later levels change nothing before it.
 fn is_between(design: &Design, at: usize) -> bool {
     let levels = &design.levels;
     let Some((level, behind)) = levels.get(at).zip(levels.get(at + 1..)) else {
@@ -201,7 +201,7 @@ fn is_open_to_all(levels: &[Level]) -> bool {
     levels.iter().all(|level| level.partition.is_none())
 }
 
-/// Whether a level has other levels before it on each of its paths.
+/// Whether other levels precede a level on each of its paths.
 fn is_asked(levels: &[Level], at: usize) -> bool {
     let has_before = |is_on: fn(Holds) -> bool| levels[..at].iter().any(|other| is_on(other.holds));
     [Holds::instructions, Holds::data]

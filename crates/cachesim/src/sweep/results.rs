@@ -104,8 +104,8 @@ impl Results<'_> {
         counts.fills = depths.fills(view, place.ways);
     }
 
-    /// Returns the misses by process, for processes that have any. Misses of levels that are not
-    /// swept are those of the guide.
+    /// Returns the misses by process, for processes that have any. For levels that are not swept,
+    /// these are the misses of the guide (the first design).
     pub(super) fn misses_by_process(&self, number: usize, member: &Member) -> Vec<ProcessMisses> {
         let own = self
             .by_process

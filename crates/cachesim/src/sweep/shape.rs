@@ -77,7 +77,8 @@ impl Shape {
         self.grids.iter().map(|grid| grid.ways.len()).sum()
     }
 
-    /// Returns the position of a member's level, if the member was among those of [`Shape::new`].
+    /// Returns the position of a member's level, if the member was among the designs given to
+    /// [`Shape::new`].
     pub(super) fn place(&self, member: &Design) -> Option<GridSlot> {
         let (sets, ways) = sets_and_ways(member, self.level);
         let grid = self.grids.iter().position(|grid| grid.sets == sets)?;

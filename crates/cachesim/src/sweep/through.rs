@@ -23,7 +23,7 @@ use super::{FLUSHED, SHARED, VIEWS};
 
 /// Set of members of one number of sets, one bit for each.
 type Members = u32;
-/// Maximum number of members with one number of sets.
+/// Maximum number of members (designs) whose swept levels have the same number of sets.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
 
 /// Number of requests whose stacks are read ahead, before the first one is answered, so that the

@@ -19,7 +19,7 @@ pub(crate) fn next(
     after().filter(|full| full.stamp <= bound)
 }
 
-/// Returns the oldest of these buffers: of the oldest run, the one submitted first.
+/// Returns the oldest of the full buffers: of the oldest run, the buffer submitted first.
 pub(crate) fn oldest(full: impl Iterator<Item = Full>) -> Option<Full> {
     full.min_by_key(|full| (full.stamp, full.order))
 }

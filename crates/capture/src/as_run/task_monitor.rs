@@ -118,7 +118,7 @@ impl<'a> TaskMonitor<'a> {
     }
 
     /// Returns the slots of tasks that were killed. A task is left out while a thread of its
-    /// process lives, which may still report for the others.
+    /// process lives, which may still report for the killed ones.
     pub(crate) fn dead(&mut self) -> io::Result<Vec<u32>> {
         let living: Vec<u32> = self.living().collect();
         let mut dead = Vec::new();

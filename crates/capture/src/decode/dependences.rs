@@ -135,8 +135,8 @@ impl Flow {
             .fold(flags, Sources::and)
     }
 
-    /// Advances by one instruction. Appends the dependences of `own`, its references, to `into`;
-    /// returns `None` if these cannot be the instruction's references.
+    /// Advances by one instruction, whose references are `own`. Appends the dependences of `own` to
+    /// `into`. Returns `None` if `own` cannot be the instruction's references.
     fn step(
         &mut self,
         used: &Used<'_>,

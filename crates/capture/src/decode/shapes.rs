@@ -14,8 +14,8 @@ use crate::protocol::{KERNEL_BIT, how};
 const MOST_SHAPES: usize = 4 << 20;
 
 /// Flag in the number of a guarded shape, some of whose references may not happen. The flag makes
-/// the number larger than those of [`Take`]. So the loop over simple blocks stops at it, as at an
-/// undefined shape, without a separate check.
+/// the number larger than all numbers that [`Take`] has. So the loop over simple blocks stops at a
+/// guarded shape, as at an undefined one, without a separate check.
 const GUARDED: u32 = 1 << 31;
 
 /// A shape some of whose references may not happen at an execution.

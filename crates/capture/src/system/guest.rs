@@ -10,7 +10,7 @@ use crate::command::Command;
 use crate::error::CaptureError;
 use crate::guest_error::GuestError;
 
-/// Environment variables of every guest besides those of the archive.
+/// Environment variables of every guest, in addition to the variables in the archive of files.
 const OTHERS: [&str; 2] = ["HOME=/", "LC_ALL=C"];
 /// Maximum number of commands, which capture/qemu/init.c limits.
 const MOST_COMMANDS: usize = 64;

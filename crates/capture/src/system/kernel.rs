@@ -23,11 +23,11 @@ pub struct Kernel {
 /// A package of the distribution that provides a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Name of the package, or of a package that depends on it.
+    /// Name of the kernel's package, or of a package that depends on the kernel's.
     pub name: String,
 }
 
-/// Finds the newest image `vmlinuz*` in the first of these folders that has one, or else in /boot.
+/// Finds the newest image `vmlinuz*` in the first of `folders` that has one, or else in /boot.
 ///
 /// # Errors
 ///

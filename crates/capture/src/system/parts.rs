@@ -48,7 +48,7 @@ impl Parts {
     }
 
     /// Returns the path of the plugin for a version of QEMU. QEMU refuses plugins that were built
-    /// for an interface older than it supports.
+    /// for an interface older than the supported ones.
     pub(super) fn plugin(&self, qemu: Version) -> PathBuf {
         let interface = INTERFACES
             .iter()

@@ -23,10 +23,10 @@ use crate::ring::Ring;
 
 const QEMU: &str = "qemu-system-x86_64";
 /// Kernel parameters of every guest. The plugin relies on `nokaslr`, with which the kernel's
-/// addresses are the same each time. The others make the guest faster and its time more regular:
-/// QEMU translates code anew at each new address, and with them a program that starts again has the
-/// same addresses. After a panic the guest restarts immediately, which ends QEMU; otherwise it
-/// would loop.
+/// addresses are the same each time. The other parameters make the guest faster and its time more
+/// regular. QEMU translates code anew at each new address. With `norandmaps`, a program that starts
+/// again has the same addresses. After a panic the guest restarts immediately, which ends QEMU;
+/// otherwise it would loop.
 pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=-1 tsc=reliable \
      cryptomgr.notests";
 /// Model of the CPU: no instructions with a random result, and page tables of four levels. Without

@@ -105,7 +105,8 @@ impl Green {
         Ok(body(&self.scheduler))
     }
 
-    /// Runs `body` as the only thread. The others are not in the run queue until it returns.
+    /// Runs `body` as the only thread. The other threads are not in the run queue until `body`
+    /// returns.
     pub fn alone<T>(&self, body: impl FnOnce(&Scheduler) -> T) -> T {
         self.scheduler.exchange_parked();
         let _parking = Parking(&self.scheduler);
@@ -130,7 +131,7 @@ impl Drop for Preemption<'_> {
     }
 }
 
-/// Keeps all other threads out of the run queue until this value is dropped.
+/// Guard that keeps all other threads out of the run queue until it is dropped.
 struct Parking<'a>(&'a Scheduler);
 
 impl Drop for Parking<'_> {
@@ -171,8 +172,8 @@ impl Scheduler {
 
     /// Switches to the thread at the head of the run queue, and returns when the calling thread
     /// runs again. Returns immediately if no thread is ready. The switch is counted in `count`
-    /// before it is made, because the next thread may read the count. The caller must have set
-    /// `is_busy`.
+    /// before the context changes, because the next thread may read the count. The caller must have
+    /// set `is_busy`.
     fn switch_to_next(&self, count: &AtomicU64) {
         let own = self.current.get();
         // SAFETY: `is_busy` keeps the handler out, and no other OS thread knows this scheduler.
@@ -198,7 +199,7 @@ impl Scheduler {
     }
 }
 
-/// Runs the body of a thread other than the caller's, in a loop. A panic ends the process here.
+/// Runs the body of a thread other than the caller's, in a loop. A panic ends the process.
 extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     // SAFETY: the address is that of the boxed scheduler, which outlives its threads: they run only while its owner
     // yields or is preempted.

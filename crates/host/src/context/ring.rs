@@ -68,7 +68,7 @@ impl Inner {
     }
 }
 
-/// Runs the body of a context other than the caller's, in a loop. A panic ends the process here.
+/// Runs the body of a context other than the caller's, in a loop. A panic ends the process.
 extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     // SAFETY: the address is that of the boxed ring, which outlives its contexts: they run only inside `rounds`.
     let ring = unsafe { &*address_of::<Inner>(high, low) };

@@ -112,7 +112,8 @@ impl PutBack {
     }
 
     /// Restores the allowed CPUs of the thread, and of threads of its process that have started
-    /// since and inherited the restriction. Threads that have been given other CPUs keep those.
+    /// since and inherited the restriction. Threads that have been given other CPUs keep the other
+    /// CPUs.
     fn perform(&self) {
         let census = Census::now(&Root::system());
         let family = census.family(self.id.process);

@@ -29,7 +29,7 @@ pub struct LiveThread {
     text: Vec<u8>,
 }
 
-/// Maximum number of bytes that are read from these files, which are far shorter.
+/// Maximum number of bytes that are read from a file about a thread. The files are far shorter.
 const LONGEST: usize = 16 << 10;
 
 impl LiveThread {

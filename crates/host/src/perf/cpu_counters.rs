@@ -19,9 +19,9 @@ pub struct CpuCounters {
 }
 
 impl CpuCounters {
-    /// Opens these events on each CPU as one group, and stores their descriptors in a BPF map of
-    /// perf events. The events of CPU number `c` are at index `places * c` plus the number that is
-    /// given with each.
+    /// Opens `events` on each CPU as one group, and stores their descriptors in a BPF map of perf
+    /// events. The events of CPU number `c` are at index `places * c` plus the number that is given
+    /// with each.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// Creates a source of these events.
+    /// Creates a source with one event for each of `scripts`.
     pub fn new(scripts: impl IntoIterator<Item = (Event, Script)>) -> Scripted {
         Scripted {
             scripts: scripts.into_iter().collect(),

@@ -15,7 +15,7 @@ use crate::core_clock;
 use crate::unavailable::needs_level;
 use crate::windows::judge;
 
-/// A workload and the count that an event must give for it.
+/// A workload, and the count that an event must give for the workload.
 struct KnownAnswer {
     text: &'static str,
     expected: Expected,
@@ -43,7 +43,7 @@ pub fn admit(source: &dyn CounterSource, cpu: Option<CpuId>) -> (Vec<Event>, Vec
     (admitted.map(|(event, _)| event).collect(), tests)
 }
 
-/// Tests these events on the calling thread. Hardware events are counted on `cpu`, if given.
+/// Tests `events` on the calling thread. Hardware events are counted on `cpu`, if given.
 pub fn prove(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) -> Vec<SelfTest> {
     let mut bench = Workbench::default();
     events

@@ -55,7 +55,7 @@ pub enum CounterTarget {
 
 /// Opens groups of counters.
 pub trait CounterSource {
-    /// Opens a group of these events.
+    /// Opens a group of `events` for a target.
     fn open(
         &self,
         events: &[Event],

@@ -85,7 +85,8 @@ pub struct SwitchRecords {
 }
 
 impl SwitchRecords {
-    /// Records the switches of this thread, and of tasks that it starts from now on, on these CPUs.
+    /// Records the switches of this thread on `cpus`, and of tasks that this thread starts from now
+    /// on.
     ///
     /// # Errors
     ///

@@ -151,7 +151,7 @@ impl Area {
         extended_control(1) & self.wanted == self.wanted
     }
 
-    /// Returns the components in use if they differ from those loaded; otherwise `None`. XMM
+    /// Returns the components in use if they differ from the loaded ones; otherwise `None`. XMM
     /// registers may always count as used.
     pub(super) fn unexpected(&self) -> Option<u64> {
         let in_use = extended_control(1);

@@ -93,8 +93,8 @@ pub fn find(
     look(seen, &members, counted, cpus, should_stop)?.check(work)
 }
 
-/// Returns the threads among which the busiest is searched: those of a process and its descendants,
-/// or a single thread that is not the first of its process.
+/// Returns the threads among which the busiest is searched: the threads of a process and its
+/// descendants, or a single thread that is not the first of its process.
 fn members(census: &Census, number: u32) -> Result<Members, ServiceFault> {
     if census.threads().next().is_none() {
         return Err(ServiceFault::NoAccount);

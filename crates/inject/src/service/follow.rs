@@ -12,7 +12,7 @@ use crate::ask::{GLANCE, INJECTION_ARGUMENT, TIMEOUT, ended, refusal};
 use crate::protocol::Request;
 use crate::run::{Progress, Stop};
 
-/// Receives the replies to an order one by one.
+/// Receiver of the replies to an order, one by one.
 pub trait Follower {
     /// Returns the next reply; `None` if the user stopped the measurement.
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;

@@ -16,7 +16,7 @@ use crate::ask::refusal;
 /// finer than the clock's steps.
 const AT_ENDS: u32 = 4;
 
-/// Preempts a service, and reads its counts. Tests use a script instead.
+/// Control of a service: preempts the service, and reads its counts. Tests use a script instead.
 pub(crate) trait ServiceControl {
     /// Releases the CPU for `time`, and returns the time for which it was released.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;

@@ -15,7 +15,7 @@ use super::{Reply, ServiceFault, ServiceOrder};
 use crate::ask::refusal;
 use crate::preemptor::Preemptor;
 
-/// Number of touches in the running average: those of about ten phases. The first touches of a
+/// Number of touches in the running average, about as many as in ten phases. The first touches of a
 /// phase take longest, because the service has used the caches in between. If the preemptor spun
 /// for the time of the last touches, it would be away for too short a time.
 const LATELY: f64 = 512.0;

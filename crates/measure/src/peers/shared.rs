@@ -23,16 +23,16 @@ use crate::experiment::Split;
 /// Command to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Passes the token on for `warm_up` untimed and `rounds` timed rounds, and in a last round
-    /// without a walk.
+    /// The task passes the token on for `warm_up` untimed and `rounds` timed rounds, and in a last
+    /// round without a walk.
     Ring {
         walks: bool,
         warm_up: u64,
         rounds: u64,
     },
-    /// Takes the CPU from task 0 once per `period` until asked to stop.
+    /// The task takes the CPU from task 0 once per `period` until asked to stop.
     Preempt { walks: bool, period: Nanos },
-    /// Hands the token to itself over its own channel.
+    /// The task hands the token to itself over its own channel.
     Baseline {
         walks: bool,
         warm_up: u64,

@@ -15,11 +15,11 @@ pub(super) const TEXT_LENGTH: usize = 9;
 /// Index of the word of task 0 that has the time of the last hand-off.
 pub(super) const SENT_AT: usize = 10;
 /// Index of the word of task 0 that counts the concurrent tasks which are ready to walk. The next
-/// word, ENDED, counts those that have made all their walks.
+/// word, ENDED, counts the concurrent tasks that have made all their walks.
 pub(super) const BEGUN: usize = 11;
 pub(super) const ENDED: usize = 12;
 /// Index of the word with a task's voluntary switches in counted hand-offs. The next words have the
-/// other counts of these hand-offs.
+/// other counts of the counted hand-offs.
 pub(super) const VOLUNTARY: usize = 13;
 pub(super) const INVOLUNTARY: usize = 14;
 pub(super) const TEXT: usize = 15;

@@ -24,8 +24,8 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    /// Returns the switches of the task in these rounds. Must be called after the receive that
-    /// follows the last round.
+    /// Returns the switches of the task in the counted rounds. Must be called after the receive
+    /// that follows the last round.
     pub(crate) fn switches_since(&self) -> KernelSwitches {
         self.first
             .map(|first| usage::own_switches().since(first))
@@ -268,7 +268,7 @@ impl Worker {
     }
 }
 
-/// Runs the first untimed round. Returns the task's switches up to the receive in it.
+/// Runs the first untimed round. Returns the task's switches up to the receive in that round.
 fn first_round(
     shared: &Shared,
     from: &dyn Channel,

@@ -181,7 +181,7 @@ pub(super) fn lmbench() -> Vec<Draft> {
     columns.into_iter().map(draft).collect()
 }
 
-/// Default sizes for measuring the reload: about those of a core's caches.
+/// Default sizes for measuring the reload: about the sizes of a core's caches.
 const RELOAD_SIZES: [Bytes; 5] = [
     Bytes::kib(16),
     Bytes::kib(64),
@@ -305,8 +305,8 @@ fn walks(selection: &Selection, how: &Draft) -> bool {
         || selection.runtimes.iter().any(walks)
 }
 
-/// Hand-offs that are measured together with runtimes: those of kernel threads and processes, and a
-/// bare switch of registers.
+/// Hand-offs that are measured together with runtimes: hand-offs of kernel threads and processes,
+/// and a bare switch of registers.
 const BESIDE_RUNTIMES: [(Mechanism, Between); 3] = [
     (Mechanism::Fiber, Between::User),
     (Mechanism::Futex, Between::Thread),

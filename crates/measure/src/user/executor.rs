@@ -66,8 +66,8 @@ impl Tasks {
     }
 }
 
-/// The timed part of a batch: its time, and the runs of all tasks in it, each with one trip through
-/// the executor.
+/// The timed part of a batch: its time, and the runs of all tasks during that time, each with one
+/// trip through the executor.
 struct Part {
     turns: u64,
     time: Split,

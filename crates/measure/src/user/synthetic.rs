@@ -47,8 +47,8 @@ fn rounds(bodies: &Bodies, burner: &mut Burner, switch: Ticks, reload: Ticks, ro
     rounds * bodies.tasks as u64
 }
 
-/// Makes a loop take longer by known times. If one delay takes too long, because the clock has
-/// steps or an interrupt came, the next ones are shorter.
+/// Generator of delays of known lengths in a loop. If one delay takes too long, because the clock
+/// has steps or an interrupt came, the next ones are shorter.
 struct Burner {
     clock: Clock,
     /// Cost of a delay beyond the time between its first and its last reading of the clock, in

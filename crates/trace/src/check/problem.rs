@@ -64,7 +64,7 @@ pub enum Violation {
     TaskNumber {
         /// Number in the birth.
         found: TaskId,
-        /// Next free task number.
+        /// Number that the new task must have: the next free one.
         need: TaskId,
     },
     /// A mark names an address space that is neither known nor the next one.

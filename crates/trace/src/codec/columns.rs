@@ -242,7 +242,7 @@ impl Unpacker {
         Ok(Unpacker(Decompressor::new()?))
     }
 
-    /// Unpacks a whole column and replaces the content of `into` by it.
+    /// Unpacks a whole column into `into`, and replaces the previous content.
     pub(super) fn column(
         &mut self,
         directory: &Directory<'_>,

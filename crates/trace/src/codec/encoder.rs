@@ -15,7 +15,8 @@ pub(crate) struct Piece<'a> {
     pub(crate) blocks: BlockRun<'a>,
     pub(crate) references: &'a [Reference],
     pub(crate) marks: &'a [Placed],
-    /// Number in the chunk of the piece's first block. Positions of marks are counted from it.
+    /// Number in the chunk of the piece's first block. Positions of marks are counted from this
+    /// block.
     pub(crate) first_block: usize,
 }
 

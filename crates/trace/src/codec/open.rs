@@ -12,7 +12,7 @@ pub(super) struct Counts {
     pub(super) ran: usize,
     pub(super) explicit: usize,
     pub(super) residual_bytes: usize,
-    /// Counts without those that are still in `sums`.
+    /// Counts of the chunk so far, without the counts that are still in `sums`.
     totals: Totals,
     pub(super) sums: Sums,
     /// Number of shapes that can be taken before the limits of the chunk must be checked again.

@@ -11,7 +11,7 @@ pub(super) const SUCCESSORS: usize = 4;
 /// Number of bits of a *successor index*, which selects one of the predicted successors.
 pub(super) const INDEX_BITS: usize = SUCCESSORS.ilog2() as usize;
 
-/// Decodes the sequence of shapes, part by part.
+/// Decoder of a chunk's sequence of shapes, which works part by part.
 pub(super) struct SequenceReader<'a> {
     indices: &'a [u8],
     mispredictions: Numbers<'a>,

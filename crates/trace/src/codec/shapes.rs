@@ -134,7 +134,7 @@ fn complete(
     Ok(slots)
 }
 
-/// Reads the table of shapes.
+/// Reader of a chunk's table of shapes.
 pub(super) struct ShapeReader<'a> {
     addresses: Numbers<'a>,
     shapes: Numbers<'a>,

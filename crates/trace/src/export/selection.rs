@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::{Block, Chunk, Event, ProcessId, ProcessTable, Reference};
 
-/// Selects the blocks of one process, or the blocks of all processes in their order.
+/// Selection of the blocks of one process, or of the blocks of all processes in their order.
 pub(super) struct Selection {
     only: Option<ProcessId>,
     table: ProcessTable,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Mark, TaskId};
 
-/// Position of a chunk in the file, and the state before it.
+/// Position of a chunk in the file, and the state of the trace at the start of the chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkEntry {
     /// Byte of the file at which the chunk's record begins.

@@ -23,7 +23,7 @@ pub struct ChunkPlace {
     pub running: TaskId,
 }
 
-/// Reads a trace from its start, one chunk after the other.
+/// Reader of a trace from its start, one chunk after the other.
 pub struct TraceReader<R> {
     from: R,
     header: TraceHeader,
@@ -165,7 +165,7 @@ impl<R: Read> TraceReader<R> {
         Ok(())
     }
 
-    /// Checks that the file ends here. Bytes after the footer are an error.
+    /// Checks that the file ends after the footer. Further bytes are an error.
     fn end(&mut self) -> Result<(), ReadTraceError> {
         let offset = self.offset;
         match self.fill(1)? {

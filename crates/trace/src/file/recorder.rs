@@ -21,8 +21,8 @@ impl ShapeId {
     }
 }
 
-/// Writes a trace shape by shape. A separate thread packs and writes full chunks. The open chunk is
-/// lost unless [`Recorder::finish`] is called.
+/// Writer of a trace that takes one shape at a time. A separate thread packs and writes full
+/// chunks. The open chunk is lost unless [`Recorder::finish`] is called.
 pub struct Recorder<W> {
     encoder: ChunkEncoder,
     behind: Behind<W>,

@@ -15,7 +15,7 @@ const NEEDED_MESSAGE: &str = "a message of gem5's packet.proto";
 /// about forty bytes.
 const LONGEST_MESSAGE: u64 = 1 << 20;
 /// Commands (gem5's `MemCmd`) that load: reads, and the reads of atomic instructions. Numbers above
-/// 29 are those of release 22.1 and later.
+/// 29 belong to release 22.1 and later.
 const LOADS: [u64; 3] = [1, 26, 30];
 /// Commands that store: writes, writes of a whole line, and the writes of atomic instructions.
 const STORES: [u64; 4] = [4, 16, 27, 32];

@@ -92,7 +92,7 @@ pub(super) fn is_moved(mark: &Mark) -> bool {
     )
 }
 
-/// Splits a trace into the streams of its tasks, chunk by chunk.
+/// Splitter of a trace into the streams of its tasks, chunk by chunk.
 pub struct StreamsReader<'f> {
     file: TraceFile<'f>,
     streams: Streams,
@@ -122,7 +122,7 @@ impl<'f> StreamsReader<'f> {
     ///
     /// # Errors
     ///
-    /// If a chunk cannot be read. The streams end before it.
+    /// If a chunk cannot be read. The streams end before that chunk.
     pub fn next_chunk(&mut self) -> Result<bool, ReadTraceError> {
         let mut chunk = std::mem::take(&mut self.chunk);
         let outcome = self.file.next_into(&mut chunk);

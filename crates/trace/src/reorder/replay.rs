@@ -44,7 +44,7 @@ struct Left {
 }
 
 /// A trace in another order, generated while it is read. Tasks and processes keep their numbers, so
-/// these are not in order of birth.
+/// the numbers are not in order of birth.
 pub struct Reordered<'f> {
     chunks: DecodedChunks<'f>,
     streams: Arc<Streams>,

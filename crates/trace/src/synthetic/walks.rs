@@ -13,8 +13,8 @@ const INSTRUCTION_BYTES: u32 = 4;
 const MOST_INSTRUCTIONS: u32 = 250;
 
 /// Synthetic processes that each walk a working set of `workload` once per time slice. The
-/// processes make the accesses of `measure`, except those of the kernel and the stack. Instructions
-/// are 4 bytes long.
+/// processes make the accesses of `measure`, except accesses by the kernel and to the stack.
+/// Instructions are 4 bytes long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walks {
     /// The working set of each process.

@@ -37,9 +37,9 @@ fn rate() -> u64 {
     rate
 }
 
-/// Reads the counter between two ISBs. The first keeps the read from happening before earlier
-/// instructions have finished. The second keeps later instructions from starting before it (Arm
-/// Architecture Reference Manual, "Counter-timer Virtual Count Register").
+/// Reads the counter between two ISBs. The first ISB keeps the read from happening before earlier
+/// instructions have finished. The second ISB keeps later instructions from starting before the
+/// read (Arm Architecture Reference Manual, "Counter-timer Virtual Count Register").
 #[inline(always)]
 pub(in crate::clock) fn read() -> u64 {
     let ticks: u64;

@@ -48,7 +48,7 @@ impl FileType {
         Ok(FileType(bits))
     }
 
-    /// Whether the records are those of one core, with any threads.
+    /// Whether the file has the records of one core, with any threads.
     pub(super) fn is_core(self) -> bool {
         self.0 & CORE != 0
     }

@@ -43,7 +43,7 @@ pub(super) mod marker {
     pub(in crate::import) const CORE_IDLE: u16 = 33;
     pub(in crate::import) const SWITCH_TRACE_BEGINS: u16 = 34;
     pub(in crate::import) const SWITCH_TRACE_ENDS: u16 = 35;
-    /// First number of the markers that later releases define or that are not needed here.
+    /// First number of the markers that later releases define or that the importer does not need.
     /// [`LAST_RESERVED`] is the last; markers of users follow.
     pub(in crate::import) const FIRST_LATER: u16 = 36;
     pub(in crate::import) const LAST_RESERVED: u16 = 100;

@@ -13,7 +13,7 @@ const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1
 
 /// Threads and processes, by the numbers of the traced machine. A thread's number may be reused
 /// after its end. A process's number stands for one address space, which may live on in other cores
-/// or files after its last thread here has ended.
+/// or files after its last thread in this file has ended.
 #[derive(Default)]
 pub(super) struct Threads {
     /// Thread of the records that follow; `process` is its process, if known.
@@ -85,7 +85,7 @@ impl Threads {
         self.leaving.is_idle = true;
     }
 
-    /// Records whether the current thread executes the kernel's code from here on.
+    /// Records whether the current thread executes the kernel's code from this record on.
     pub(super) fn set_in_kernel(&mut self, is_in_kernel: bool) {
         if is_in_kernel {
             self.in_kernel.insert(self.thread);
@@ -94,7 +94,7 @@ impl Threads {
         }
     }
 
-    /// Records whether the trace shows the kernel's code for a switch from here on.
+    /// Records whether the trace shows the kernel's code for a switch from this record on.
     pub(super) fn switching(&mut self, is_switching: bool) {
         self.is_switching = is_switching;
     }
@@ -110,8 +110,8 @@ impl Threads {
         }
     }
 
-    /// Records the end of a thread, on this CPU or on another one. A thread that never ran here has
-    /// no task.
+    /// Records the end of a thread, on this CPU or on another one. A thread that never ran on this
+    /// CPU has no task.
     pub(super) fn exit(&mut self, thread: u64, is_here: bool, into: &mut Assembler) {
         self.in_kernel.remove(&thread);
         let Some((task, number)) = self.tasks.remove(&thread) else {
