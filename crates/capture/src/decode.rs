@@ -105,7 +105,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Makes the decoder stop after this many switches.
+    /// Makes the decoder stop after `most_switches` switches; `None` for no limit.
     pub(crate) fn up_to(self, most_switches: Option<u64>) -> Self {
         Decoder {
             most_switches,

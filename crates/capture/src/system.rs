@@ -44,7 +44,7 @@ pub use parts::Parts;
 use qemu::Machine;
 use report::Report;
 
-/// Description of a guest and of what is captured in it.
+/// Description of a guest and of the programs that are captured in the guest.
 #[derive(Clone, Debug)]
 pub struct System {
     /// Files of this program for guests: the QEMU plugins and the first process.

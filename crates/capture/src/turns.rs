@@ -18,8 +18,8 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Creates lengths of about `quantum_instructions`; without a seed, of exactly this many
-    /// instructions.
+    /// Creates a generator of lengths of about `quantum_instructions`. Without a seed, every length
+    /// is exactly `quantum_instructions`.
     pub(crate) fn new(quantum_instructions: u64, seed: Option<u64>) -> Turns {
         Turns {
             quantum_instructions,

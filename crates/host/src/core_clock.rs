@@ -25,7 +25,7 @@ pub const ADDITIONS: u32 = 3600;
 /// Number of pairs of chains whose times give the overhead of reading the clock.
 const PAIRS: u32 = 2_001;
 
-/// Number of multiplications in one pass of the loop. With this many, the loop's own two
+/// Number of multiplications in one pass of the loop. With ten multiplications, the loop's own two
 /// instructions take no additional time.
 const CHAIN_STEP: u32 = 10;
 

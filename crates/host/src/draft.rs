@@ -119,7 +119,7 @@ impl Draft {
         }
     }
 
-    /// Gives the draft the target's name. No file of this name may exist.
+    /// Gives the draft the target's name. No file with the target's name may exist.
     ///
     /// # Errors
     ///

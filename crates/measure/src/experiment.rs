@@ -19,7 +19,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Returns the number of round trips, untimed ones included.
+    /// Returns the number of round trips, including untimed ones.
     pub(crate) fn total_rounds(&self) -> u64 {
         self.warm_up + self.rounds
     }
@@ -32,11 +32,11 @@ pub(crate) struct Timed {
     pub(crate) handoffs: u64,
     /// Time of the hand-offs, and time of the walks after them.
     pub(crate) time: Split,
-    /// Number of hand-offs from one task to another, untimed ones included.
+    /// Number of hand-offs from one task to another, including untimed ones.
     pub(crate) switching_handoffs: u64,
     /// Number of switches that the kernel makes because of the commands to tasks.
     pub(crate) control_switches: u64,
-    /// Number of switches that a user-level mechanism counted itself. Untimed ones are included.
+    /// Number of switches that a user-level mechanism counted itself, including untimed ones.
     pub(crate) user_switches: u64,
     /// Switches that the tasks counted for themselves, with the number of hand-offs in which they
     /// counted; 0 if they did not count.

@@ -12,12 +12,12 @@ use switchcost_units::{Bytes, Nanos, TickRate};
 pub struct BatchRounds([u64; 4]);
 
 impl BatchRounds {
-    /// Returns the number of round trips in a batch of this arm.
+    /// Returns the number of round trips in a batch of an arm.
     pub fn rounds(&self, arm: Arm) -> u64 {
         self.0[arm as usize]
     }
 
-    /// Sets the number of round trips in a batch of this arm.
+    /// Sets the number of round trips in a batch of an arm.
     pub fn set(&mut self, arm: Arm, rounds: u64) {
         self.0[arm as usize] = rounds;
     }
@@ -49,7 +49,7 @@ pub struct Order {
     pub case: Case,
     /// Index of the case in the plan.
     pub case_index: u32,
-    /// Number of this repetition of the case.
+    /// Number of the repetition among those of its case.
     pub repetition: u32,
     /// Seed of the repetition's order of arms and of its random patterns.
     pub seed: u64,

@@ -167,8 +167,8 @@ impl InFlight {
         }
     }
 
-    /// Divides a wait among the last recorded runs of a CPU. Time before the oldest of them counts
-    /// as that of unknown tasks.
+    /// Divides a wait among the last recorded runs of a CPU. Time before the oldest recorded run
+    /// counts as time of unknown tasks.
     fn share_out_by_runs(
         &self,
         task: &mut Task,

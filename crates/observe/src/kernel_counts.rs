@@ -13,7 +13,8 @@ use crate::layout::Task;
 use crate::subject::is_thread_there;
 use crate::totals::Totals;
 
-/// Number of tasks whose counters are read each time. Each takes two files.
+/// Number of tasks whose counters one call of [`KernelCounts::look`] reads. Each task takes two
+/// files.
 const EACH: usize = 32;
 
 /// Counters of each thread at the start of its observation and at the last read.
@@ -41,7 +42,8 @@ impl KernelCounts {
         }
     }
 
-    /// Reads the counters of some of `threads`, different ones each time.
+    /// Reads the counters of at most [`EACH`] of `threads`. The next call continues with the
+    /// following threads.
     pub(crate) fn look(&mut self, threads: impl Iterator<Item = u32>) {
         let mut threads: Vec<u32> = threads.collect();
         threads.sort_unstable();

@@ -22,7 +22,7 @@ pub struct Processes {
     /// Names whose processes are observed whenever they start; empty for processes given by ID.
     names: Vec<String>,
     observed: Vec<Process>,
-    /// Whether all processes have ended, and later ones are awaited.
+    /// Whether all processes have ended, and later processes are awaited.
     are_gone: bool,
     looked_at: Nanos,
 }

@@ -90,8 +90,9 @@ impl Quotas {
         }
     }
 
-    /// Looks up the control groups of some processes; of different ones each time if there are
-    /// many. A process that is looked up for the first time may always have been in its group.
+    /// Looks up the control groups of some processes; if there are many, each call looks up
+    /// different ones. A process that is looked up for the first time may always have been in its
+    /// group.
     fn find(&mut self, root: &Root, processes: &BTreeSet<u32>, after: Nanos) {
         let later = processes.range(self.next..);
         for &process in later.chain(processes.range(..self.next)).take(PROCESSES) {

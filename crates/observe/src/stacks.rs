@@ -43,7 +43,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// Loads the sampler for this many switches per second. No task is sampled yet.
+    /// Loads the sampler for `per_second` switches per second. No task is sampled yet.
     pub(crate) fn start(per_second: u32) -> Result<Stacks, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);

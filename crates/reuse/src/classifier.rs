@@ -29,8 +29,8 @@ pub struct Arrival {
     pub instruction: u64,
     /// How the instruction accesses the line.
     pub access: Access,
-    /// Number of lines that were used since the last use of this one; `None` for a line that was
-    /// never used. Ages that differ by less than a factor of two mean the same level.
+    /// Number of lines that were used since the last use of the accessed line; `None` for a line
+    /// that was never used. Ages that differ by less than a factor of two mean the same level.
     pub age: Option<u32>,
     /// Chain of lines that the address depends on; `None` if the address's dependences are unknown.
     pub chain: Option<Chain>,

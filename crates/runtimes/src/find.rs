@@ -61,8 +61,8 @@ pub(crate) fn find(
     )))
 }
 
-/// Returns the programs of this name on the PATH, or the files that match this path. The last one
-/// by name comes first, because it is usually the newest.
+/// Returns the program on the PATH whose name is `pattern`, or the files that match `pattern` if it
+/// contains a slash. The last file by name comes first, because that is usually the newest.
 fn candidates(pattern: &str) -> Vec<PathBuf> {
     if !pattern.contains('/') {
         let path = std::env::var_os("PATH").unwrap_or_default();

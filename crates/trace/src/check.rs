@@ -17,7 +17,7 @@ use crate::{
 
 pub use problem::{Problem, Violation};
 
-/// Maximum number of violations that are listed; further ones are only counted.
+/// Maximum number of violations that are listed. Further violations are only counted.
 const KEPT: usize = 100;
 
 /// Result of checking a trace.

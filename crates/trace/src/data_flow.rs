@@ -20,7 +20,7 @@ struct Stored<T> {
 pub struct DataFlow<T> {
     values: Values<T>,
     stores: Vec<Stored<T>>,
-    /// Number of the current time slice. Stores of earlier ones do not count.
+    /// Number of the current time slice. Stores of earlier time slices do not count.
     slice: u32,
 }
 

@@ -33,13 +33,13 @@ impl Sources {
     /// The empty set, for a constant or the stack pointer.
     pub const NONE: Sources = Sources(0);
 
-    /// Returns the set of one register; `None` if no register has this number.
+    /// Returns the set of register `number` alone; `None` if there is no such register.
     #[inline]
     pub fn register(number: u8) -> Option<Sources> {
         (number < REGISTERS).then(|| Sources(1 << number))
     }
 
-    /// Returns the set of one load, by its number in the block from 0; `None` if the number is
+    /// Returns the set of load `number` of the block alone, counted from 0; `None` if the number is
     /// beyond [`LOADS`].
     #[inline]
     pub fn load(number: u8) -> Option<Sources> {
@@ -347,8 +347,8 @@ impl Dependences {
     }
 }
 
-/// Returns the length in bytes of the rules at the front of `bytes`, for a block with this number
-/// of references; `None` if they are incomplete.
+/// Returns the length in bytes of the rules at the front of `bytes`, for a block with `references`
+/// references; `None` if the rules are incomplete.
 fn length_of(bytes: &[u8], references: u16) -> Option<usize> {
     let mut rest = bytes;
     let sources = |rest: &mut &[u8]| {

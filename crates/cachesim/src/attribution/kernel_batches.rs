@@ -22,7 +22,7 @@ impl KernelBatches {
         }
     }
 
-    /// Returns whether a batch begins with the switch of this number, counted from 0.
+    /// Returns whether a batch begins with switch number `switch`, counted from 0.
     pub(crate) fn begins(&self, switch: u64) -> bool {
         switch.is_multiple_of(self.length)
     }

@@ -12,7 +12,7 @@ const SLOTS: usize = 1024;
 /// is merged into one place.
 const MOST_PLACES: usize = 1 << 20;
 const NO_OBJECT: u32 = u32::MAX;
-/// Object number for the merged places.
+/// Object number for the places that are merged because there are too many.
 const ELSEWHERE: u32 = NO_OBJECT - 1;
 const ELSEWHERE_NAME: &str = "other places";
 const NO_OWNER: u32 = 0;

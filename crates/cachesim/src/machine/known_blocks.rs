@@ -24,7 +24,7 @@ struct KnownBlock {
 pub(super) struct KnownBlocks(Vec<KnownBlock>);
 
 impl KnownBlocks {
-    /// Begins a chunk with this number of distinct blocks.
+    /// Begins a chunk that has `kinds` distinct blocks.
     pub(super) fn begin(&mut self, kinds: usize) {
         let unknown = KnownBlock {
             losses: u64::MAX,

@@ -28,7 +28,7 @@ pub(super) struct Level {
 
 /// Result of making a line the most recently used of its set.
 pub(super) struct Promoted {
-    /// Slot of the line in the list.
+    /// Slot of the line in the list of lines that all views used last.
     pub(super) slot: usize,
     /// Owner of the line in the shared view.
     pub(super) requester: Requester,

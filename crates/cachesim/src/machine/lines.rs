@@ -8,7 +8,7 @@ use super::prefetchers::Prefetchers;
 use super::replacement::{Order, is_open};
 use crate::address::Address;
 
-/// View that the lines belong to. The role determines what is stored for each line.
+/// View that the lines of a level belong to. The view determines what is stored for each line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Shared,

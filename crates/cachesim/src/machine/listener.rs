@@ -140,7 +140,7 @@ pub(crate) enum Origin {
     Intrinsic,
     Flushed,
     ByOthers,
-    /// The process evicted the line itself, but would not have done so if it ran alone.
+    /// The process evicted the line itself, but would have kept the line if it ran alone.
     Aged,
     ByKernel,
     /// The process evicted the line itself, in a level whose lines are ordered differently than if
@@ -326,7 +326,7 @@ listener! {
     /// Reports a switch from one task to another. The arguments are the numbers of switches and of
     /// kernel instructions before this switch.
     fn task_switched(switches: u64, kernel_instructions: u64);
-    /// Reports that the number of instructions has doubled since the last report of this kind.
+    /// Reports that the number of instructions has doubled since the last such report.
     fn instructions_doubled(instructions: u64);
     /// Reports that the first part of the trace begins. Counts that cannot be subtracted later are
     /// reset.

@@ -154,8 +154,8 @@ impl Plan {
         }
     }
 
-    /// Gives each task of a process its own private hierarchy. A line may then be in several of
-    /// them, whatever its tag.
+    /// Gives each task of a process its own private hierarchy. A line may then be in several
+    /// private hierarchies, whatever its tag.
     pub(super) fn tell_tasks_apart(&mut self) {
         (self.tells_tasks_apart, self.finds_lines_of_others) = (true, true);
         self.levels

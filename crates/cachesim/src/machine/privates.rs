@@ -57,8 +57,8 @@ impl Privates {
         self.running
     }
 
-    /// Removes the hierarchy of a process, which is about to run; makes a new one if the process
-    /// has none.
+    /// Takes the hierarchy of a process that is about to run from the stored ones. Makes a new
+    /// hierarchy if the process has none.
     pub(super) fn take_to_run(&mut self, process: u32, plan: &Plan) -> Box<Private> {
         let place = process as usize;
         if self.all.len() <= place {

@@ -359,7 +359,7 @@ fn way_predictors(
 }
 
 impl<L: Listener> Machine<L> {
-    /// Begins a chunk with this number of distinct blocks.
+    /// Begins a chunk that has `kinds` distinct blocks.
     pub(crate) fn begin_chunk(&mut self, kinds: usize) {
         self.known_blocks.begin(kinds);
     }

@@ -7,8 +7,8 @@ use switchcost_trace::Purpose;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fed {
     pub(super) purpose: Purpose,
-    /// Number of instructions of the current segment before the chunk, if not all of them were
-    /// simulated; otherwise `None`.
+    /// Number of instructions of the current segment before the chunk; `None` if all of them were
+    /// simulated.
     pub(super) since_switch: Option<u64>,
 }
 

@@ -521,7 +521,7 @@ impl TakePieces for Pass {
     }
 }
 
-/// Consecutive blocks of one interval, at most as many as one step takes.
+/// Consecutive blocks of one interval, at most [`SLICE_BLOCKS`].
 struct Run {
     blocks: usize,
     references: usize,

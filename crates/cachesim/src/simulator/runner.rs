@@ -78,7 +78,7 @@ impl Runner {
         either!(self.most_processes())
     }
 
-    /// Begins a chunk with this number of distinct blocks.
+    /// Begins a chunk that has `kinds` distinct blocks.
     pub(super) fn begin_chunk(&mut self, kinds: usize) {
         self.full_machine().begin_chunk(kinds);
     }

@@ -114,7 +114,7 @@ impl Depths {
         }
     }
 
-    /// Returns the references of a kind that miss in a view with this number of ways.
+    /// Returns the number of references of a kind that miss in a view of a level with `ways` ways.
     pub(super) fn misses(&self, view: usize, kind: Kind, ways: usize) -> u64 {
         self.references[self.reference_at(view, kind, ways)..]
             .iter()
@@ -122,12 +122,12 @@ impl Depths {
             .sum()
     }
 
-    /// Returns the number of lines brought into a view of a level with this number of ways.
+    /// Returns the number of lines brought into a view of a level with `ways` ways.
     pub(super) fn fills(&self, view: usize, ways: usize) -> u64 {
         KINDS.map(|kind| self.misses(view, kind, ways)).iter().sum()
     }
 
-    /// Returns the number of modified lines that left a view of a level with this number of ways.
+    /// Returns the number of modified lines that left a view of a level with `ways` ways.
     pub(super) fn write_backs(&self, view: usize, ways: usize) -> u64 {
         let modified: i64 = self.modified[self.index_of(view, ways)..]
             .iter()

@@ -55,7 +55,7 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Returns the counters of each view for the member with this index in the family.
+    /// Returns the counters of each view for member `number` of the family.
     pub(super) fn hierarchies(&self, number: usize, member: &Member) -> ByView<HierarchyCounts> {
         let of = |view: View, index: usize| self.hierarchy(number, member, view, index);
         ByView {

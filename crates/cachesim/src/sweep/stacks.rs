@@ -10,8 +10,8 @@ pub(super) type Beyond = u8;
 const LENGTH_BITS: u32 = 8;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 
-/// Stacks of lines, one for each set. A level of this number of sets and `w` ways holds the first
-/// `w` lines of each stack.
+/// Stacks of lines, one for each set. A level with as many sets and `w` ways holds the first `w`
+/// lines of each stack.
 ///
 /// A line's mark says in which levels the line is modified: [`Beyond`], or a set of members.
 #[derive(Debug)]

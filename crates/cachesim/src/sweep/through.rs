@@ -21,7 +21,7 @@ use super::shape::{GridShape, GridSlot, Shape};
 use super::view_stacks::ViewStacks;
 use super::{FLUSHED, SHARED, VIEWS};
 
-/// Set of members of one number of sets, one bit for each.
+/// Set of members (designs) whose swept levels have the same number of sets; one bit for each.
 type Members = u32;
 /// Maximum number of members (designs) whose swept levels have the same number of sets.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;

@@ -39,7 +39,7 @@ impl Scripted {
         }
     }
 
-    /// Limits the source to a CPU with this many counters. Larger groups of hardware events are
+    /// Limits the source to a CPU with `counters` counters. Larger groups of hardware events are
     /// refused.
     pub fn limit_counters(self, counters: usize) -> Scripted {
         Scripted {

@@ -169,8 +169,8 @@ fn known_answer(event: Event) -> KnownAnswer {
     }
 }
 
-/// Returns the test of an event that counts misses. The workload makes as many branches or accesses
-/// that miss as ones that do not.
+/// Returns the test of an event that counts misses. In the workload, half of the branches or
+/// accesses miss.
 fn known_misses(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run, quiet| KnownAnswer {
         text,

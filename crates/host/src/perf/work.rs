@@ -21,7 +21,7 @@ const TRACEPOINTS: [&str; 2] = [
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Called {
-    /// A system call of this name.
+    /// The system call with the name in field 0.
     SystemCall(String),
     /// The function whose code begins at an offset of a file.
     Function {
@@ -37,7 +37,7 @@ pub enum Called {
 pub struct CallCounter(Counter);
 
 impl CallCounter {
-    /// Counts the calls of one thread. Threads that it starts are not counted.
+    /// Counts the calls of one thread. Threads started by the counted thread are not counted.
     ///
     /// # Errors
     ///

@@ -68,8 +68,8 @@ impl Found {
     }
 }
 
-/// Finds the busiest thread of a process and its descendants, or the thread with this ID. Measures
-/// for a second what it does. `work` is the user's name for the work.
+/// Finds the busiest thread of a process and its descendants, or the thread with ID `number`.
+/// Measures for a second what it does. `work` is the user's name for the work.
 ///
 /// # Errors
 ///

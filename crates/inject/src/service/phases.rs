@@ -21,14 +21,14 @@ pub(crate) trait ServiceControl {
     /// Releases the CPU for `time`, and returns the time for which it was released.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
-    /// Touches the footprint with this index, and returns the time taken.
+    /// Touches footprint number `footprint`, and returns the time taken.
     fn touch(&mut self, footprint: usize) -> Ticks;
 
-    /// Spins for the time that touching the footprint with this index has recently taken, on
+    /// Spins for the time that touching footprint number `footprint` has recently taken, on
     /// average. Returns the time taken.
     fn spin(&mut self, footprint: usize) -> Ticks;
 
-    /// Returns the recent average time for touching the footprint with this index.
+    /// Returns the recent average time for touching footprint number `footprint`.
     fn took(&self, footprint: usize) -> Nanos;
 
     /// Returns the mean time of a chain of multiplications, in ticks, over `probes` chains.

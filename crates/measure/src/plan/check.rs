@@ -118,7 +118,7 @@ pub enum PlanError {
     Repetitions {
         /// Maximum number of repetitions.
         most: u32,
-        /// Least number of repetitions for an interval of this confidence.
+        /// Least number of repetitions for an interval of the requested confidence.
         needed: u32,
         /// Confidence that was requested, in percent.
         percent: String,
@@ -145,7 +145,7 @@ pub enum PlanError {
         budget: Nanos,
         /// Least total time of all pauses.
         needed: Nanos,
-        /// Length of one pause.
+        /// Length of the pause before each batch.
         pause: Nanos,
         /// Least number of batches, each of which follows a pause.
         batches: u64,

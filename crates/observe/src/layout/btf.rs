@@ -153,8 +153,8 @@ impl Btf {
             .collect()
     }
 
-    /// Returns the number of entries of a map. BPF's header declares it as a pointer to an array
-    /// with this many elements.
+    /// Returns the number of entries of a map. BPF's header declares the number as a pointer to an
+    /// array with as many elements.
     pub(super) fn entries_of(&self, map: &str) -> usize {
         let variable = self.find(14, map);
         let map = &self.types[variable.size_or_type as usize];

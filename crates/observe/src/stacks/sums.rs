@@ -17,8 +17,8 @@ const STACKS: usize = 1 << 16;
 /// Maximum number of programs whose published names are read.
 const PROGRAMS: usize = 64;
 
-/// Shortest time between two reads of a process's mappings. Some addresses are never in one, and
-/// would cause a read each time.
+/// Shortest time between two reads of a process's mappings. Some addresses are in no mapping, and
+/// each would cause a read.
 const EACH: Duration = Duration::from_millis(10);
 
 /// Name for an address without a mapping, for example if the process ended before its mappings were

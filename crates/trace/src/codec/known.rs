@@ -78,11 +78,11 @@ impl Sums {
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(super) struct Hot {
-    /// Prediction for the first explicit references. A cell, because the loop changes the row of
-    /// one shape while it has borrowed another.
+    /// Prediction for the first explicit references. The row is in a cell, because the loop changes
+    /// the row of one shape while another shape is borrowed.
     pub(super) row: Cell<Row>,
-    /// Predicted successors: the shapes that followed this one without being predicted, the latest
-    /// first. All differ, except for entries of [`NONE`].
+    /// Predicted successors: the shapes that followed this shape without being predicted, the
+    /// latest first. All differ, except for entries of [`NONE`].
     pub(super) predictor: [u32; SUCCESSORS],
     /// Number of explicit references; if there are more than a row holds, a number that no head can
     /// have.

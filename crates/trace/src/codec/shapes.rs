@@ -52,7 +52,8 @@ impl ShapeColumns<'_> {
         }
     }
 
-    /// Appends the references of a block. `first` is the index in the shape of the first of them.
+    /// Appends the references of a block. The block's first reference has index `first` in the
+    /// shape.
     fn references(&mut self, block: &Block, first: usize, forms: &[ShapeReference]) {
         let mut before = 0;
         for (number, form) in (first..).zip(forms) {

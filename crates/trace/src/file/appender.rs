@@ -25,8 +25,8 @@ pub(super) struct Appender<W> {
 /// Totals of a finished trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Number of chunks in the file. There may be more than were given, because long ones are
-    /// divided.
+    /// Number of chunks in the file. The file may have more chunks than were given, because long
+    /// chunks are divided.
     pub chunks: u64,
     /// Number of instructions written.
     pub instructions: u64,

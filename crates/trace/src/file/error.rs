@@ -145,7 +145,7 @@ pub enum ReadTraceError {
     /// The dependences after the index are damaged.
     #[error("dependences of blocks cannot be read ({0}), all else can; trace again to have them")]
     Dependences(String),
-    /// The trace has no instruction with this number.
+    /// The trace has too few instructions to begin at the requested one.
     #[error(
         "it has {instructions} instructions, too few to begin at {wanted}; choose an earlier one"
     )]

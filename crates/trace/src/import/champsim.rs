@@ -89,8 +89,8 @@ impl<R: BufRead> ChampSim<R> {
     }
 }
 
-/// Whether bytes can be records of this length. Each record must have valid flags and the address
-/// of an instruction.
+/// Whether bytes can be records of `record_bytes` bytes each. Each record must have valid flags and
+/// the address of an instruction.
 fn are_records(start: &[u8], record_bytes: usize) -> bool {
     start.len() >= record_bytes
         && start

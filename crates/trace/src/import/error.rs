@@ -81,7 +81,7 @@ pub enum ImportError {
          without a filter"
     )]
     Filtered {
-        /// Position of the record that shows this.
+        /// Position of the record that shows the error.
         place: Location,
         /// Words for the part of the time in which references were filtered.
         until: &'static str,
@@ -89,7 +89,7 @@ pub enum ImportError {
     /// The trace is of code other than 64-bit x86.
     #[error("{place}: the trace is of {found}; trace a program for x86_64")]
     Architecture {
-        /// Position of the record that shows this.
+        /// Position of the record that shows the error.
         place: Location,
         /// Kind of code that the trace has.
         found: &'static str,
@@ -100,7 +100,7 @@ pub enum ImportError {
          import what it writes"
     )]
     Templates {
-        /// Position of the record that shows this.
+        /// Position of the record that shows the error.
         place: Location,
     },
     /// Parts of the trace have different file types.
@@ -108,9 +108,9 @@ pub enum ImportError {
         "{place}: file type {found:#x} follows {before:#x}, but parts must be of one kind; import them one by one"
     )]
     Mixed {
-        /// Position of the record that shows this.
+        /// Position of the record with the different file type.
         place: Location,
-        /// File type of this part.
+        /// File type of the part that begins at `place`.
         found: u64,
         /// File type of the part before.
         before: u64,
@@ -118,7 +118,7 @@ pub enum ImportError {
     /// The file has several cores, or one CPU was requested and the file cannot be divided by CPU.
     #[error("{place}: this is the trace of one core, and cores run at once; give {needed}")]
     Core {
-        /// Position of the record that shows this.
+        /// Position of the record that shows the error.
         place: Location,
         /// Description of valid input.
         needed: &'static str,

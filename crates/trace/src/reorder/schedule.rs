@@ -1,19 +1,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Rule for which task runs next, and for how long.
+/// Rule that determines which task runs next, and the length of its time slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// The task that has waited longest runs for a quantum.
     #[default]
     RoundRobin,
     /// A task of the process that ran last runs for a quantum, because its lines are likeliest to
-    /// be cached. A task that was passed over this many times comes first.
+    /// be cached. A task that was passed over as often as field 0 says comes first.
     Affinity(u32),
     /// The task that has waited longest runs until it leaves the CPU voluntarily.
     LongestQuantum,
-    /// At most this many tasks alternate, each for a quantum. When one of them leaves the CPU
-    /// voluntarily, another task takes its place.
+    /// A limited number of tasks alternate, each for a quantum; field 0 is the limit. When one of
+    /// the tasks leaves the CPU voluntarily, another task takes its place.
     Batch(u32),
 }
 

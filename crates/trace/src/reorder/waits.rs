@@ -9,9 +9,10 @@ pub(super) const TO_ITS_END: u64 = u64::MAX;
 /// What must happen before a task may run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Other tasks, by index, must each have made this many calls.
+    /// Each task of the list must have made a number of calls. An element has the task's index and
+    /// the number.
     Calls(Vec<(usize, u64)>),
-    /// The other tasks together must have executed this many instructions.
+    /// The other tasks together must have executed a number of instructions; field 0 is the number.
     Instructions(u64),
 }
 

@@ -10,8 +10,8 @@ pub(in crate::machine) fn is_open(open: u64, way: usize) -> bool {
 }
 
 impl Order {
-    /// Returns the way whose line leaves. Only ways in `open` are considered, and all of them must
-    /// hold a line.
+    /// Returns the way whose line leaves. Only ways in `open` are considered; every way in `open`
+    /// must hold a line.
     pub(in crate::machine) fn leaving_within(&mut self, set: usize, open: u64) -> usize {
         match self.policy {
             Policy::Direct => 0,
