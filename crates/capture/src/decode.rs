@@ -35,10 +35,10 @@ pub struct DecodeError {
     pub problem: Problem,
 }
 
-/// What is wrong with a word of a stream.
+/// Fault of a word in a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The tag is not that of a known record.
+    /// The tag belongs to no known record.
     #[error("found the unknown tag {0:#x}")]
     Tag(u8),
     /// The record crosses the end of the buffer, or is too short for its kind.

@@ -27,8 +27,8 @@ pub(crate) enum Kernel {
 /// which shares its memory, releases it.
 const FORKS: [i64; 4] = [56, 57, 58, 435];
 
-/// Number of `restart_syscall`. The kernel reports it for a system call that it continues after a
-/// stop, such as the rest of a sleep.
+/// Number of `restart_syscall`. The kernel reports this number for a system call that continues
+/// after a stop, such as the rest of a sleep.
 const RESTART_SYSCALL: i64 = 219;
 
 /// Whether the system call that the kernel reports (`named`) may be the one that the task has

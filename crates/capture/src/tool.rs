@@ -62,7 +62,7 @@ fn shown(folders: &[PathBuf]) -> String {
         .join(", ")
 }
 
-/// What decides in which folders the tool is searched.
+/// Inputs that decide in which folders the tool is searched.
 #[derive(Clone, Debug, Default)]
 struct Environment {
     named_folder: Option<OsString>,

@@ -23,7 +23,7 @@ pub(crate) const AFFINITY: &str = "--affinity";
 /// Longest wait until the helper reports that it knows its step.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
-/// What a cleanup helper does after the end of the run.
+/// Action of a cleanup helper after the end of the run.
 #[derive(Debug)]
 pub enum Step<'a> {
     /// The helper removes a temporary folder or a draft whose lock the run held.

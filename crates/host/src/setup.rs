@@ -31,7 +31,7 @@ const LOOK: Timespec = Timespec {
 /// Time for which a run that stops waits until a set-up is undone.
 const LEFT_AFTER: Duration = Duration::from_millis(600);
 
-/// What is done around a program. Each part may be empty.
+/// Commands before, around and after a program. Each part may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
     /// Commands of the shell that then starts the program. The program inherits changes to the

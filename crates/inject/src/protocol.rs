@@ -101,7 +101,7 @@ pub enum Answer {
     Refused(String),
 }
 
-/// How the work of a service is counted.
+/// Method of counting the work of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
@@ -127,7 +127,7 @@ impl Work {
 pub struct ServiceOrder {
     /// Identity of the service's thread, which has already been placed on the CPU.
     pub id: ThreadId,
-    /// How the work of the service is counted.
+    /// Method of counting the work of the service.
     pub work: Work,
     /// CPU on which the thread and the preemptor run.
     pub cpu: CpuId,

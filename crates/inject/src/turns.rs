@@ -39,7 +39,7 @@ pub(crate) struct Turns {
     pub(crate) lost: Nanos,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnsEnd {
     /// Both copies of the command have ended.

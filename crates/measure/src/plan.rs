@@ -39,7 +39,7 @@ pub enum Preset {
 pub enum PlacementChoice {
     /// All tasks on this CPU.
     One(CpuId),
-    /// Tasks alternately on the one and the other of two CPUs.
+    /// Tasks alternately on the first and the second of two CPUs.
     Pair(CpuId, CpuId),
     /// All tasks on the first CPU; and in further cases, tasks alternately on both.
     OneAndPair(CpuId, CpuId),

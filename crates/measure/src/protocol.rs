@@ -93,7 +93,7 @@ pub enum Message {
     Cycles(Box<Cycles>),
     /// A batch for hardware counters or single hand-offs.
     Sample(Box<Sample>),
-    /// What a runtime's program reports about itself.
+    /// Facts that a runtime's program reports about itself.
     Runtime(Box<RuntimeRun>),
     /// The repetition could not be started, or broke off; contains the reason.
     Refused(String),

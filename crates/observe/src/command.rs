@@ -15,7 +15,7 @@ use crate::kernel::NoBpf;
 /// Time between asking a command to end and killing it.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// Where the standard streams of a command lead.
+/// Destination of the standard streams of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
     /// The command has the streams of this program.

@@ -4,7 +4,7 @@ use switchcost_units::Nanos;
 
 use crate::notice::Notice;
 
-/// What the loop of an observation does next.
+/// Next step of the loop of an observation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     GoOn,

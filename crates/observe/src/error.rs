@@ -35,7 +35,7 @@ pub enum ObserveError {
     Requests {
         /// The shell command.
         command: String,
-        /// What the command did instead.
+        /// Output of the command, or its failure, in words.
         found: String,
     },
     /// The number of requests at the end is smaller than at the start.

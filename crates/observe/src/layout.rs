@@ -99,9 +99,9 @@ enumerators! {
 }
 
 enumerators! {
-    /// What a number in the table of targets stands for. Both bits may be set.
+    /// Meaning of a number in the table of targets. Both bits may be set.
     mod target {
-        /// The number is that of a process, and all its threads are observed.
+        /// The number is a process ID, and all threads of the process are observed.
         PROCESS = 1,
         THREAD = 2,
     }

@@ -14,7 +14,7 @@ use crate::looks::Looks;
 /// take half of the observer's time.
 pub(crate) const PROCESSES: usize = 128;
 
-/// What was found out about each process.
+/// Facts about each process: resident memory, and its program.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     resident: BTreeMap<u32, Bytes>,
@@ -69,7 +69,7 @@ fn resident(process: u32) -> Option<Bytes> {
     ))
 }
 
-/// What is known about the program of a process.
+/// Facts about the program of a process.
 #[derive(Debug)]
 struct Program {
     path: PathBuf,

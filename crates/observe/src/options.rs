@@ -16,13 +16,13 @@ pub struct Options {
     pub counts_only: bool,
     /// Number of switches per second whose user stack is sampled; `None` for no samples.
     pub stacks_per_second: Option<u32>,
-    /// When system calls of the observed tasks are traced.
+    /// Times at which system calls of the observed tasks are traced.
     pub calls: CallTracing,
     /// Whether the source must not use BPF programs, even if the kernel accepts them.
     pub without_bpf: bool,
 }
 
-/// When system calls of the observed tasks, and the code between the calls, are traced.
+/// Times at which system calls of the observed tasks, and the code between the calls, are traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallTracing {
     /// Calls are never traced.

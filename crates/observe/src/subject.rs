@@ -19,7 +19,7 @@ const THREADS: [&str; 2] = ["cgroup.threads", "tasks"];
 /// Why no task can be observed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
-    /// The folder is not that of a control group.
+    /// The folder does not belong to a control group.
     #[error(
         "no control group {0}: {1}; name a folder below /sys/fs/cgroup with a file cgroup.procs, as systemd-cgls lists them"
     )]

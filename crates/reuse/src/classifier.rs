@@ -6,7 +6,7 @@ use switchcost_record::profile::Kind;
 use crate::chain::Chain;
 use crate::streams::{HOT, Streams, is_as_old};
 
-/// How an instruction accesses a line.
+/// Kind of access of an instruction to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// The line contains the instruction.
@@ -27,7 +27,7 @@ pub struct Arrival {
     pub at: u64,
     /// Address of the instruction that makes the request.
     pub instruction: u64,
-    /// How the instruction accesses the line.
+    /// Kind of access of the instruction to the line.
     pub access: Access,
     /// Number of lines that were used since the last use of the accessed line; `None` for a line
     /// that was never used. Ages that differ by less than a factor of two mean the same level.

@@ -217,7 +217,7 @@ impl Profiler {
         }
     }
 
-    /// Records the build ID of a process's first executable mapping, which is that of the program's
+    /// Records the build ID of a process's first executable mapping, which belongs to the program's
     /// file.
     fn map(&mut self, mapping: &Mapping) {
         let process = self.process();

@@ -52,7 +52,7 @@ pub struct Row {
     /// Hand-offs that the runtime's tasks support.
     #[serde(rename = "handoff")]
     pub handoffs: Vec<Handoff>,
-    /// Where the sources of the runtime's program are.
+    /// Place of the sources of the runtime's program.
     #[serde(skip)]
     pub(crate) sources: Sources,
 }
@@ -65,11 +65,11 @@ pub struct Handoff {
     pub name: String,
     /// Description of the hand-off, such as `goroutine hand-off over a channel`.
     pub words: String,
-    /// How the runtime chooses the next task.
+    /// Rule by which the runtime chooses the next task.
     pub class: Class,
     /// Kind of tasks: contexts within one OS thread, or OS threads.
     pub between: Between,
-    /// What a task does in the baseline, in which there is no switch.
+    /// Activity of a task in the baseline, in which there is no switch.
     pub baseline: String,
     /// Whether tasks of one OS thread can also be distributed over several OS threads, one per CPU.
     #[serde(default)]
@@ -83,7 +83,7 @@ pub struct Handoff {
     pub aside: bool,
 }
 
-/// Where the sources of a runtime's program are.
+/// Place of the sources of a runtime's program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sources {
     /// The runtime has no sources.

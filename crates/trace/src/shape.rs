@@ -3,7 +3,7 @@
 
 use crate::{Block, Reference, UnfitBlock};
 
-/// How the address of a reference is determined.
+/// Rule by which the address of a reference is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressKind {
     /// The address is *explicit*: it is stored at each execution. All other addresses are
@@ -11,8 +11,8 @@ pub enum AddressKind {
     Explicit,
     /// The address is always the same.
     Fixed(u64),
-    /// The address is at a constant distance from that of an earlier explicit reference of the
-    /// shape.
+    /// The address is at a constant distance from the address of an earlier explicit reference of
+    /// the shape.
     Relative {
         /// Index in the shape of the explicit reference.
         base: u16,
@@ -26,7 +26,7 @@ pub enum AddressKind {
 pub struct ShapeReference {
     /// The reference with 0 as its address.
     pub reference: Reference,
-    /// How the reference's address is determined at an execution.
+    /// Rule by which the reference's address is determined at an execution.
     pub place: AddressKind,
 }
 

@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 /// Size of one element in bytes: a double, as in Li, Ding and Shen 2007.
 pub const ELEMENT_BYTES: u64 = 8;
 
-/// What a walk does with each element.
+/// Operation of a walk on each element.
 #[derive(
     Clone,
     Copy,
@@ -124,7 +124,7 @@ pub struct WorkingSet {
     pub size_bytes: Bytes,
     /// Distance between two consecutively touched elements, or size of a node of a chase, in bytes.
     pub stride_bytes: Bytes,
-    /// What the walk does with each element.
+    /// Operation of the walk on each element.
     pub access: Access,
     /// Order in which the walk visits the elements.
     pub pattern: Pattern,

@@ -53,8 +53,8 @@ impl Runner {
         }
     }
 
-    /// Returns the machine that is simulated in full: that of the single design, or of the family's
-    /// first.
+    /// Returns the machine that is simulated in full: the machine of the single design, or of the
+    /// family's first design.
     pub(super) fn full_machine(&mut self) -> &mut Machine<Attribution> {
         match self {
             Runner::One(_, machine) => machine,

@@ -296,8 +296,8 @@ impl ThroughGrid {
         false
     }
 
-    /// Writes a modified line back to the swept levels that hold it. For the other members, it goes
-    /// to their later levels.
+    /// Writes a modified line back to the swept levels that hold it. For all other members, the
+    /// line goes to their later levels.
     fn give(&mut self, view: usize, request: &LevelRequest, cold: &Cold) {
         let set = self.set_of(request.key);
         let stacks = &mut self.stacks.views[view];

@@ -8,7 +8,7 @@ use crate::decode::{Counts, Left};
 const EXECVE: u16 = 59;
 const EXECVEAT: u16 = 322;
 
-/// What happened to a task after it entered the kernel.
+/// State of a task that entered the kernel, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// The task has returned. Contains the switches that the kernel counted during its absence.
@@ -17,7 +17,7 @@ pub(crate) enum Fate {
     Asleep,
     /// The task has ended.
     Gone,
-    /// What happened to the task can no longer be found out.
+    /// The state can no longer be found out.
     Unknown,
 }
 

@@ -50,7 +50,7 @@ impl Stamp {
     }
 }
 
-/// How a run ended, as its task reported it.
+/// End of a run, as its task reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     /// The task entered the kernel. Only its return shows whether it lost the CPU.

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What a path of the archive leads to.
+/// An entry of the archive, to which a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Folder,

@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use switchcost_host::own_environment::tool;
 
-/// What a Python interpreter reports about itself.
+/// Facts that a Python interpreter reports about itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Python {
     /// Path of the interpreter, not of a script that selects one, such as that of `pyenv`.

@@ -21,7 +21,8 @@ const END: u64 = u64::MAX;
 
 /// Whether the clocks of two CPUs disagree: whether the clock of one CPU, read on request of the
 /// other, was ever outside the time between request and answer by the other CPU's clock. Clocks
-/// that agree never are. Clocks that differ by more than a request takes always are.
+/// that agree never disagree by this test. Clocks that differ by more than the time of a request
+/// always disagree.
 ///
 /// # Errors
 ///

@@ -27,7 +27,7 @@ struct KnownAnswer {
 
 enum Expected {
     Within(RangeInclusive<u64>),
-    /// The count must be that of the cycles of [`core_clock::run_chain`].
+    /// The count must be the number of cycles of [`core_clock::run_chain`].
     Chain,
 }
 

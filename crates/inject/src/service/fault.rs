@@ -82,7 +82,7 @@ pub enum ServiceFault {
     Command {
         /// Command that should print the amount of work.
         command: String,
-        /// What the command printed, or how it failed.
+        /// Output of the command, or its failure, in words.
         found: String,
     },
     /// The service ended during the measurement.

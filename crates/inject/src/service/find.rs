@@ -33,7 +33,7 @@ pub struct Found {
     pub name: String,
     /// CPU on which the thread ran last.
     pub cpu: CpuId,
-    /// What the thread did while it was observed.
+    /// Activity of the thread while it was observed.
     pub look: Look,
 }
 

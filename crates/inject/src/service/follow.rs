@@ -18,7 +18,7 @@ pub trait Follower {
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;
 }
 
-/// How the measurement of a service ended.
+/// End of the measurement of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Followed {
     /// Whether the user stopped the measurement.

@@ -221,7 +221,7 @@ impl Shared {
         }
     }
 
-    /// Stores the present time as that of the hand-off, for the receiver, and returns it.
+    /// Stores the present time as the time of the hand-off, for the receiver, and returns it.
     #[inline(always)]
     pub(crate) fn stamp_sent(&self) -> Ticks {
         let now = self.clock.now();

@@ -16,7 +16,7 @@ use super::shared::{Command, Shared};
 use crate::controls::{ControlGuards, TaskControls, private_array};
 use crate::experiment::Split;
 
-/// What a task reports about the rounds in which it passed the token on.
+/// Times and switches of the rounds in which a task passed the token on.
 pub(crate) struct Passed {
     pub(crate) time: Split,
     /// Switches of the task up to its first receive; `None` if that receive was timed.
@@ -54,7 +54,7 @@ pub(crate) struct Worker {
     _guards: ControlGuards,
 }
 
-/// What a task does between receiving the token and sending it on.
+/// Work of a task between receiving the token and sending it on.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn<'a> {
     memory: &'a [AtomicU64],

@@ -71,7 +71,7 @@ pub enum PlanError {
     /// The selection is not possible for concurrent tasks.
     #[error("concurrent tasks cannot run with {found}; {remedy}")]
     NotAtOnce {
-        /// What was requested or found, for the message.
+        /// Property that was requested or found, for the message.
         found: String,
         /// Remedy, for the message.
         remedy: &'static str,

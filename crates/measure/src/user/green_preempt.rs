@@ -71,7 +71,8 @@ impl Gaps {
         self.left.load(SeqCst) == 0
     }
 
-    /// Returns the time of the gaps as that of hand-offs, and the time of the walks after them.
+    /// Returns the time of the gaps as the time of hand-offs, and the time of the walks after the
+    /// gaps.
     fn time(&self) -> Split {
         Split {
             handoffs: Ticks(self.gaps.load(SeqCst)),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ReadTraceError;
 use super::{TRACE_SCHEMA, TRACE_VERSION};
 
-/// What determined the order in which tasks run in a trace.
+/// Origin of the order in which tasks run in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceOrder {
@@ -28,7 +28,7 @@ pub struct TraceHeader {
     pub program_version: String,
     /// Source of the events: `valgrind`, `qemu`, `lackey`, `din`, `synthetic` and so on.
     pub source: String,
-    /// What determined the order of the tasks.
+    /// Origin of the order of the tasks.
     pub order: TraceOrder,
     /// Length of a time slice in instructions; `None` without time slices.
     pub quantum_instructions: Option<u64>,

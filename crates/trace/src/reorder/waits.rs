@@ -6,7 +6,7 @@ use super::pieces::Streams;
 /// Number of calls that stands for all calls of a task and its end.
 pub(super) const TO_ITS_END: u64 = u64::MAX;
 
-/// What must happen before a task may run again.
+/// Condition that must hold before a task may run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     /// Each task of the list must have made a number of calls. An element has the task's index and

@@ -39,7 +39,7 @@ struct Process {
     ended: Option<TaskId>,
 }
 
-/// What the running task has done since its last instruction.
+/// Events of the running task since its last instruction.
 #[derive(Default)]
 struct Leaving {
     call: Option<u16>,
