@@ -148,7 +148,7 @@ impl Frames {
         physical
     }
 
-    /// Whether a cached translation's key distinguishes this process from all others.
+    /// Whether the key of a cached translation distinguishes `process` from all other processes.
     #[inline]
     fn is_exact(&self, process: u32) -> bool {
         process < 1 << 26

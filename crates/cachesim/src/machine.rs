@@ -60,8 +60,8 @@ const VIEWS: usize = 3;
 const SHARED: usize = 0;
 const PRIVATE: usize = 1;
 const FLUSHED: usize = 2;
-/// Index of the cycles lost to others, which follow the cycles of the views. The cycles gained, and
-/// those gained by first touches, come after.
+/// Index of the cycles lost to other owners, which follow the cycles of the views. The next two are
+/// the cycles gained, and the cycles gained by first touches.
 const LOST: usize = VIEWS;
 const GAINED: usize = LOST + 1;
 const FIRST_TOUCHES: usize = GAINED + 1;

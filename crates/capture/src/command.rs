@@ -137,9 +137,9 @@ const MOST_INTERPRETERS: u32 = 4;
 const SET_USER: u32 = 0o4000;
 const SET_GROUP: u32 = 0o2000;
 
-/// Whether executing a file with this mode, owner and group changes the rights of a process.
-/// `users` and `groups` are the real and effective IDs of the process. Files of root give root no
-/// additional rights.
+/// Whether executing a file changes the rights of a process. `mode`, `user` and `group` are the
+/// mode, owner and group of the file. `users` and `groups` are the real and effective IDs of the
+/// process. Files of root give root no additional rights.
 fn gives_rights(mode: u32, user: u32, group: u32, users: [u32; 2], groups: [u32; 2]) -> bool {
     (mode & SET_USER != 0 && users != [user; 2]) || (mode & SET_GROUP != 0 && groups != [group; 2])
 }

@@ -31,7 +31,7 @@ pub struct DecodeError {
     pub buffer: u64,
     /// Index of the word in the buffer, from 0.
     pub word: usize,
-    /// The problem at this word.
+    /// The problem at the word.
     pub problem: Problem,
 }
 
@@ -267,8 +267,8 @@ impl<'a, T: Take> Decoder<'a, T> {
     }
 }
 
-/// Returns the number of a block's shape, and the number of explicit addresses that follow the
-/// word.
+/// Returns the number of a block's shape, and the number of explicit addresses that follow the word
+/// `head`.
 #[inline(always)]
 fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)

@@ -34,7 +34,7 @@ pub struct Bounds<'a> {
 pub enum Unfinished {
     /// The program was asked to end. Contains its exit status; `None` if it had to be killed.
     Stopped(Option<ExitStatus>),
-    /// The program did not end within this time.
+    /// The program did not end within the time in field 0.
     Late(Duration),
     /// The program printed more than [`MOST_PRINTED`] bytes.
     Endless,

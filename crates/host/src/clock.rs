@@ -67,7 +67,7 @@ impl Clock {
         }
     }
 
-    /// Returns facts about this clock for the record. `reason` is the reason for its choice.
+    /// Returns facts about a clock for the record. `reason` says why the clock was chosen.
     pub fn facts(self, rate: TickRate, reason: &str) -> ClockFacts {
         let source = match self {
             Clock::Counter => counter::SOURCE,
@@ -261,8 +261,8 @@ pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
     }
 }
 
-/// Returns how many nanoseconds of CLOCK_MONOTONIC pass during [`WINDOW`] of this clock. The
-/// kernel's clock is read before and after this clock, so an interruption can only add time.
+/// Returns the number of nanoseconds of CLOCK_MONOTONIC that pass during a [`WINDOW`] of `clock`.
+/// The kernel's clock is read before and after `clock`, so an interruption can only add time.
 fn kernels_window(clock: Clock, rate: TickRate) -> u64 {
     let before = monotonic();
     let start = clock.now();

@@ -38,7 +38,7 @@ pub enum Silence {
     Ended(ExitStatus),
     /// The program closed its output but continues to run.
     Closed,
-    /// The program wrote no line within this time.
+    /// The program wrote no line within the time in field 0.
     Late(Nanos),
     /// The line is longer than an answer may be.
     Endless,

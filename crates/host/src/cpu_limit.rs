@@ -66,8 +66,8 @@ fn alarm_at(limit: Rlimit) -> Option<Duration> {
     (!is_reported).then(|| all.saturating_sub(BEFORE.min(all / 2)))
 }
 
-/// Starts a timer that raises SIGXCPU after this CPU time of the process. Programs that the process
-/// starts have their own limits.
+/// Starts a timer that raises SIGXCPU after the process has used `time` of CPU time. Programs that
+/// the process starts have their own limits.
 fn raise_after(time: Duration) -> io::Result<()> {
     // SAFETY: the structure consists of numbers and a union of numbers.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };

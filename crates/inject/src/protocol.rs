@@ -63,7 +63,7 @@ pub struct Order {
 /// Files and folders of one copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Folder of this copy for temporary files.
+    /// Folder of the copy for temporary files.
     pub temporary: PathBuf,
     /// File for standard output; `None` if it is discarded.
     pub output: Option<PathBuf>,
@@ -144,7 +144,7 @@ pub struct ServiceOrder {
     /// Sizes of the footprints, in bytes, that the preemptor touches.
     pub footprints: Vec<Bytes>,
     /// Index of the footprint for the comparison of preemption with no preemption. The preemptor
-    /// then spins, at the first period, for the time that touching this footprint takes.
+    /// then spins, at the first period, for the time that touching the footprint takes.
     pub against_idle: usize,
     /// Whether the preemptor spins in both arms, so that no difference is expected. Such a
     /// measurement checks the instrument.

@@ -37,7 +37,7 @@ pub enum Preset {
 /// CPUs on which the tasks run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlacementChoice {
-    /// All tasks on this CPU.
+    /// All tasks on one CPU.
     One(CpuId),
     /// Tasks alternately on the first and the second of two CPUs.
     Pair(CpuId, CpuId),

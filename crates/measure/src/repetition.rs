@@ -442,9 +442,9 @@ fn cpus_of(case: &Case) -> Vec<CpuId> {
     cpus
 }
 
-/// Returns the counter of the core's cycles if one has passed its test; otherwise `None`. With
-/// several CPUs there is none: a core that waits for another task may halt, and its cycles are then
-/// not the time.
+/// Returns the counter of the core's cycles if one has passed its test; otherwise `None`. Also
+/// returns `None` for tasks on several CPUs: a core that waits for another task may halt, so its
+/// cycles do not measure the time.
 fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
     let [cpu] = order.case.placement.cpus[..] else {
         return None;

@@ -38,7 +38,7 @@ const OVERTIME: Nanos = Nanos::seconds(2);
 /// Divisor of the budget that gives the time after which the time of repetitions is estimated.
 const TO_ESTIMATE: u64 = 8;
 
-/// Reason why a case has no result if the budget ended before its first cycles.
+/// Reason why a case has no result, if the budget ended before the case's first cycles.
 const TOO_LATE: &str = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
                         shorter --pause";
 

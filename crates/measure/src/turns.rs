@@ -41,7 +41,8 @@ impl Turns {
     ///
     /// # Errors
     ///
-    /// If they do not: the fault. A message prints it after "failed to make a trace of walks: ".
+    /// If the tasks do not pass a token: the fault. A message prints the fault after "failed to
+    /// make a trace of walks: ".
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
         let family = mechanism.traits().family;

@@ -45,7 +45,7 @@ pub enum ObserveError {
     FewerRequests {
         /// The shell command.
         command: String,
-        /// Number from the command at the start.
+        /// Number that the command printed at the start.
         before: u64,
         /// Number from the command at the end.
         after: u64,

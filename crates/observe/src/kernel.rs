@@ -246,7 +246,7 @@ impl Kernel {
 
     /// Lets the BPF program examine all tasks that run or wait for a CPU. These tasks are then
     /// observed from now on, not only from their next switch. Fails if the kernel does not support
-    /// this.
+    /// such an examination.
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let look: &mut Iter = self
             .ebpf

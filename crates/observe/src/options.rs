@@ -34,6 +34,6 @@ pub enum CallTracing {
         /// Duration of the observation; `None` if it is not known.
         duration: Option<Nanos>,
     },
-    /// Calls are traced once, for this long.
+    /// Calls are traced once, for the time in field 0.
     Once(Nanos),
 }

@@ -24,10 +24,10 @@ pub enum SubjectError {
         "no control group {0}: {1}; name a folder below /sys/fs/cgroup with a file cgroup.procs, as systemd-cgls lists them"
     )]
     NoGroup(String, String),
-    /// No process has this ID.
+    /// No process has the given ID.
     #[error("no process with PID {0}; list processes with ps -e")]
     NoProcess(u32),
-    /// No process has this name.
+    /// No process has the given name.
     #[error("no process named '{0}' runs; list names with ps -e -o comm")]
     NoName(String),
     /// The ID belongs to a thread that is not the first of its process.

@@ -129,8 +129,8 @@ impl Classifier {
         }
     }
 
-    /// Returns the distance in lines, in either direction, from the line that this instruction
-    /// requested last, if the same distance occurred twice in a row; otherwise `None`.
+    /// Returns the distance in lines, in either direction, from the instruction's previous line to
+    /// the arriving one, if the same distance occurred twice in a row; otherwise `None`.
     fn step(&mut self, arrival: &Arrival) -> Option<u64> {
         let step = &mut self.steps[place_of(arrival.instruction, INSTRUCTIONS)];
         if step.instruction != arrival.instruction {

@@ -41,7 +41,7 @@ impl fmt::Display for ProcessId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The task waited, or was preempted, in this system call.
+    /// The task waited, or was preempted, in a system call, given by its number.
     Syscall(u16),
     /// The task had a page fault.
     PageFault,

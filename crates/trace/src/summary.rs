@@ -52,11 +52,11 @@ pub struct ProcessSummary {
     pub name: Vec<u8>,
     /// Task that started the first task.
     pub parent: TaskId,
-    /// Number of tasks that were born in this address space or entered it by an exec.
+    /// Number of tasks that were born in the address space or entered it by an exec.
     pub tasks: u64,
-    /// Number of instructions executed in this address space.
+    /// Number of instructions executed in the address space.
     pub instructions: u64,
-    /// Number of data references made in this address space.
+    /// Number of data references made in the address space.
     pub references: u64,
 }
 

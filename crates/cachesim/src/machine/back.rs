@@ -82,7 +82,7 @@ impl Machine<()> {
         is_exclusive
     }
 
-    /// Writes a modified line back to the first of the levels that holds it.
+    /// Writes a modified line back to the first level that is not write-through and holds the line.
     pub(crate) fn give_line(&mut self, view: usize, address: &Address) {
         self.visit_levels(|levels| levels.give(view, FIRST, address));
     }

@@ -151,7 +151,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     /// Records that the private level loses a line. If another process's request left the line in
-    /// the shared level, this explains a later difference.
+    /// the shared level, the loss explains a later difference.
     pub(super) fn let_go(&mut self, at: usize, set: usize, key: u64) {
         let level = &self.plan.levels[at];
         if !L::COMPARES || !level.is_of_several || !self.may_be_shared(level.address_of(key)) {

@@ -214,7 +214,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Serves the request in each view separately, from this level on.
+    /// Serves the request in each view separately, from the level of the request on.
     #[inline(never)]
     fn serve_each_alone(&mut self, request: RequestOfAll<'_>) -> Outcome {
         let mut outcome = Outcome::NOTHING;
@@ -456,8 +456,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Passes a store on from a write-through level; nothing waits for the store, except perhaps
-    /// for a buffer.
+    /// Passes a store on from a write-through level. The instruction waits only if all write
+    /// buffers are full.
     fn go_on_from_all(&mut self, request: RequestOfAll<'_>) {
         let request = RequestOfAll {
             is_demand: false,

@@ -361,7 +361,7 @@ impl Lines {
         }
     }
 
-    /// Returns the memory of a list for reuse.
+    /// Keeps the memory of a list of used slots for reuse.
     pub(super) fn reuse(&mut self, mut list: Vec<u32>) {
         if let Touched::Some(slots) = &mut self.touched {
             list.clear();

@@ -63,11 +63,11 @@ pub(super) struct LevelPlan {
     pub(super) next_for_lines: Option<usize>,
     /// Indices of the preceding levels, on either path.
     pub(super) before: Vec<usize>,
-    /// For each path (fetches; loads and stores), whether the program itself accesses this level.
+    /// For each path (fetches; loads and stores), whether the program itself accesses the level.
     pub(super) is_first: [bool; 2],
-    /// For each path (fetches; loads and stores), whether requests can reach this level.
+    /// For each path (fetches; loads and stores), whether requests can reach the level.
     pub(super) is_on: [bool; 2],
-    /// Whether requests to this level are reported.
+    /// Whether requests to the level are reported.
     pub(super) has_wanted_requests: bool,
     /// Whether the eviction of an unmodified line affects other levels.
     pub(super) is_left_with_effects: bool,

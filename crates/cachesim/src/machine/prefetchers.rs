@@ -114,7 +114,7 @@ struct Page {
     key: u64,
     last: i64,
     /// Direction of the traversal: 1 up, -1 down, 0 before the second request. `steps` counts the
-    /// steps in this direction.
+    /// steps in the present direction.
     direction: i64,
     steps: u32,
     /// Number of the farthest prefetched line, or of the last requested line.

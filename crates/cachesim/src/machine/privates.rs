@@ -184,7 +184,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Whether several processes may have the line at this address, in a level that allows it.
+    /// Whether several processes may have the line at `address`, in a level that allows sharing.
     #[inline]
     pub(super) fn may_be_shared(&self, address: Address) -> bool {
         self.plan.tells_tasks_apart

@@ -26,7 +26,7 @@ pub(super) struct PassResult {
     pub(super) facts: Outcome,
     /// Result of each design, with its index and, if simulated in full, its attributions to places.
     pub(super) designs: Vec<(u16, DesignResult, Option<ByPlace>)>,
-    /// Names of programs. Attributions refer to programs by this index.
+    /// Names of programs. Attributions refer to programs by their index in this list.
     pub(super) programs: Vec<String>,
     /// Number of instructions executed in each of the kernel's blocks.
     pub(super) kernel_blocks: KernelBlocks,

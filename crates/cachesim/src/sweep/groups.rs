@@ -214,7 +214,8 @@ fn share_a_path(one: &Level, other: &Level) -> bool {
         || (one.holds.data() && other.holds.data())
 }
 
-/// Whether this level with more ways always holds all lines that it would hold with fewer ways.
+/// Whether a level with more ways always holds all lines that the same level would hold with fewer
+/// ways.
 fn is_sweepable(level: &Level) -> bool {
     let lines = level.lines();
     let ways = level.ways.of(lines);

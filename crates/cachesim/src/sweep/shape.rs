@@ -9,7 +9,7 @@ use switchcost_design::{Design, OnSwitch, WritePolicy};
 pub(super) struct Shape {
     /// Index of the level in the design.
     pub(super) level: usize,
-    /// Whether modified lines stay in this level, to be written back later.
+    /// Whether modified lines stay in the level, to be written back later.
     pub(super) is_write_back: bool,
     pub(super) is_flushed_on_switch: bool,
     /// Grids of the level, by ascending number of sets.

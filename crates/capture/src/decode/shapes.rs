@@ -28,7 +28,7 @@ pub(super) struct Guarded {
 /// All shapes of an address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    /// Number that [`Take::define`] returned, by the shape's number in this address space; 0 for an
+    /// Number that [`Take::define`] returned, by the shape's number in the address space; 0 for an
     /// undefined shape.
     numbers: Vec<u32>,
     guarded: HashMap<u32, Arc<Guarded>>,

@@ -68,7 +68,7 @@ pub enum SwitchKind {
     },
     /// The task ends. The kernel does not report its last switch, which is voluntary.
     Ended,
-    /// The buffer of this CPU was full, and records before this one were lost.
+    /// The buffer of the CPU was full, and records before this one were lost.
     Lost {
         /// Number of lost records.
         records: u64,

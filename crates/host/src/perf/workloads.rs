@@ -192,7 +192,8 @@ impl Workbench {
         }
     }
 
-    /// Does nothing on other architectures. The count is then wrong, and the event is refused.
+    /// Does nothing, because no code can be made on this architecture. The count is then wrong, so
+    /// the test refuses the event.
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(super) fn run_code(&mut self, _: usize, _: u32) {}
 }

@@ -13,7 +13,7 @@ pub(crate) const LEAST_SHARE: f64 = 0.02;
 /// Why a service cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceFault {
-    /// No process or thread has this ID.
+    /// No process or thread has the given ID.
     #[error("no process with PID {0}; list processes with ps -e")]
     NoProcess(u32),
     /// The process is a kernel thread.

@@ -120,7 +120,7 @@ impl Shared {
         self.go[task].send()
     }
 
-    /// Waits for the next command to this peer.
+    /// Waits for the next command to peer `task`.
     pub(super) fn next_command(&self, task: usize) -> io::Result<Command> {
         self.go[task].recv()?;
         let (warm_up, rounds) = (self.load(task, WARM_UP), self.load(task, ROUNDS));

@@ -85,7 +85,7 @@ pub enum PlanError {
         mechanism: Mechanism,
         /// The first requested kind of tasks.
         wanted: Between,
-        /// Kind of tasks that this mechanism has.
+        /// Kind of tasks that the mechanism has.
         own: Between,
     },
     /// The reload was requested without a working set.

@@ -31,7 +31,7 @@ pub enum ImportError {
         /// Description of valid input.
         needed: &'static str,
     },
-    /// A line is longer than any line of these formats.
+    /// A line is longer than any line of the text formats.
     #[error("{place}: a line is longer than {most} bytes; check that it is the right format")]
     LongLine {
         /// Position of the line.
@@ -157,7 +157,7 @@ pub enum ImportError {
     OfFile {
         /// Name of the file, escaped.
         file: String,
-        /// Error in this file.
+        /// Error in one of several files.
         source: Box<ImportError>,
     },
     /// A binary file ends inside a record or before its footer.
@@ -167,7 +167,7 @@ pub enum ImportError {
     Cut {
         /// Position at which the file ends.
         place: Location,
-        /// Description of what should follow.
+        /// Description of the record or text that should follow.
         needed: &'static str,
     },
     /// The requested word size is not possible.

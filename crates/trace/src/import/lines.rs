@@ -5,7 +5,8 @@ use std::io::{self, BufRead, Read};
 use super::packed::refuse_packed;
 use super::{ImportError, Location};
 
-/// Maximum length of a line in bytes, more than these formats and Valgrind's messages need.
+/// Maximum length of a line in bytes, more than the formats of lackey and Dinero and Valgrind's
+/// messages need.
 const LONGEST: usize = 4096;
 
 /// Content of a parsed line.
