@@ -230,8 +230,8 @@ impl Processes {
         (end, is_other)
     }
 
-    /// Sets the process of the running task as the running one. Returns whether it differs from the
-    /// one before.
+    /// Sets the process of the running task as the running one. Returns whether the process differs
+    /// from the one before.
     fn take_running(&mut self) -> bool {
         self.take_running_of(self.table.running_process())
     }

@@ -26,8 +26,8 @@ const SLICE_BLOCKS: usize = 2048;
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
-/// Reason why the last level of a design cannot be shared concurrently. A message prints it after
-/// the design's name.
+/// Reason why the last level of a design cannot be shared concurrently. A message prints the reason
+/// after the design's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLastLevel {
     /// The design has only one level.

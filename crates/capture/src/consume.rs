@@ -12,8 +12,8 @@ use crate::ring::Ring;
 
 /// Longest sleep of the consumer if nothing wakes it.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Number of short sleeps before the consumer asks to be woken. Waking it costs the traced program
-/// time, and a buffer is filled in about one short sleep.
+/// Number of short sleeps before the consumer asks to be woken. Waking the consumer costs the
+/// traced program time, and a buffer is filled in about one short sleep.
 const NAPS: u32 = 3;
 const NAP: Duration = Duration::from_micros(300);
 

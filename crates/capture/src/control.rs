@@ -471,7 +471,7 @@ pub(crate) fn killed_in_its_turn(pid: u32) -> String {
 }
 
 /// Returns the message for a process that is stopped during its time slice, so that no other task
-/// can run. `error` says why it could not be made to leave the CPU.
+/// can run. `error` says why the process could not be made to leave the CPU.
 fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
     format!(
         "process {pid} was stopped by an untraced process and could not be taken off the CPU ({error}): the others \

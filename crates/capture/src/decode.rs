@@ -247,8 +247,8 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Decodes a record other than a block. Returns the mark for which it stands, if any, and its
-    /// length in words.
+    /// Decodes a record other than a block. Returns the mark for which the record stands, if any,
+    /// and the record's length in words.
     fn record(&mut self, words: &[AtomicU64]) -> Result<(Option<Mark>, usize), Problem> {
         let head = words[0].load(Relaxed);
         let (tag, count, immediate) = (

@@ -91,10 +91,10 @@ pub enum GuestError {
         path = .0.display()
     )]
     Device(PathBuf),
-    /// The guest did not boot in time. Contains the end of its output.
+    /// The guest did not boot in time. Contains the end of the guest's output.
     #[error("the guest did not finish booting within 3 minutes{}; try another --kernel or --append", last(.0))]
     SlowBoot(String),
-    /// The guest executes no instructions any more. Contains the end of its output.
+    /// The guest executes no instructions any more. Contains the end of the guest's output.
     #[error("the guest executed no instruction for two minutes{}; run it again, or try another --kernel", last(.0))]
     Hung(String),
     /// QEMU does not support the version of the plugin's interface.

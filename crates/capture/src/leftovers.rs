@@ -1,10 +1,10 @@
 //! Removes files that a killed Valgrind has left.
 //!
 //! Valgrind makes two files in TMPDIR (copies of /proc/self/cmdline and auxv), opens them, and
-//! removes their names immediately. If it is killed in between, the files remain. The names of the
-//! files contain the process ID, which in a separate PID namespace is the same in each capture. The
-//! next Valgrind would find its first name taken, and print a message to the program's standard
-//! error.
+//! removes their names immediately. If Valgrind is killed in between, the files remain. The names
+//! of the files contain the process ID, which in a separate PID namespace is the same in each
+//! capture. The next Valgrind would find its first name taken, and print a message to the program's
+//! standard error.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

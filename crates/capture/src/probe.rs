@@ -63,8 +63,8 @@ impl Probe {
         }
     }
 
-    /// Asks the kernel for the state of a task during an exec. A thread gets the number of its
-    /// process then.
+    /// Asks the kernel for the state of a task during an exec. During an exec, a thread gets the
+    /// number of its process.
     pub(crate) fn ask_in_exec(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
         match self.ask(kernel)? {
             Kernel::Gone if self.tid != self.pid => Probe::new(self.pid, self.pid).ask(kernel),

@@ -17,8 +17,8 @@ const EXECS: [u32; 2] = [59, 322];
 const BUFFERS: usize = 16;
 /// Number of empty buffers at which a waiting task is woken.
 const WORTH_WAKING: usize = BUFFERS / 2;
-/// Length of a buffer in words: 1 MiB. Of the sizes tried with gzip it was the fastest. All buffers
-/// together still fit many last-level caches.
+/// Length of a buffer in words: 1 MiB. This length was the fastest of those tried with gzip. All
+/// buffers together still fit many last-level caches.
 const BUFFER_WORDS: usize = 128 << 10;
 
 const SLOTS_OFFSET: usize = 4096;
@@ -217,7 +217,8 @@ impl Ring {
 
     /// Whether waking a task that waits for an empty buffer should be put off until several are
     /// empty: waking takes as long as filling a buffer. In scheduled captures all full buffers are
-    /// about to be read. In as-run captures they may have to wait, so a task is woken for one.
+    /// about to be read. In as-run captures the buffers may have to wait, so a task is woken for a
+    /// single empty buffer.
     fn may_wait_for_more(&self) -> bool {
         let empty = (0..BUFFERS)
             .filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY)

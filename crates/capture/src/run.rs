@@ -144,12 +144,12 @@ pub struct Summary {
 /// to `sink` on the calling thread. The sink may take the chunk's memory; what it leaves is
 /// discarded. When this returns, no process of the commands is left.
 ///
-/// In [`Order::Scheduled`] one task runs at a time. It keeps the CPU through its system calls until
-/// it blocks in one, its quantum ends, or it ends; then the longest-waiting task runs. After each
-/// system call that may wake a task, all others are either asleep in the kernel or queued before
-/// any task continues; tasks queued between two such moments are in order of birth. A task that
-/// wakes by itself (a timer, the network) is queued when it is noticed: only then does the order
-/// depend on time.
+/// In [`Order::Scheduled`] one task runs at a time. The running task keeps the CPU through its
+/// system calls until it blocks in one, its quantum ends, or it ends. Then the longest-waiting task
+/// runs. After each system call that may wake a task, all others are either asleep in the kernel or
+/// queued before any task continues; tasks queued between two such moments are in order of birth. A
+/// task that wakes by itself (a timer, the network) is queued when it is noticed: only then does
+/// the order depend on time.
 ///
 /// In [`Order::AsRun`] the kernel schedules the tasks, all on one CPU: the last allowed one if none
 /// is named. No two captures are the same.
@@ -380,8 +380,8 @@ fn last_cpu() -> Option<CpuId> {
         .copied()
 }
 
-/// Returns the commands, ready to be started. Also returns why they have no PID namespace although
-/// one was requested.
+/// Returns the commands, ready to be started. Also returns why the commands have no PID namespace
+/// although one was requested.
 fn programs(
     commands: &[Command],
     options: Options,

@@ -20,7 +20,7 @@ pub(crate) enum Seen {
     /// The task waits for the CPU.
     Queued {
         /// Why the task gave up the CPU, if it ran until now: its quantum ended, or it yielded.
-        /// `None` if it did not run.
+        /// `None` if the task did not run.
         gave_up: Option<Cause>,
     },
     /// The task had the CPU, slept in a system call so briefly that it was not seen asleep, and
@@ -136,8 +136,8 @@ impl Scheduler {
         }
     }
 
-    /// Decides whether the running task keeps the CPU. If it leaves, records the cause and returns
-    /// `None`.
+    /// Decides whether the running task keeps the CPU. If the task leaves the CPU, records the
+    /// cause and returns `None`.
     fn keep_or_leave(&mut self, slot: u32, seen: Seen) -> Option<Decision> {
         let (is_voluntary, cause) = match seen {
             Seen::Queued { gave_up: None } => return Some(Decision::GoOn(slot)),

@@ -32,7 +32,8 @@ pub struct Bounds<'a> {
 /// Why a program has not ended by itself.
 #[derive(Debug)]
 pub enum Unfinished {
-    /// The program was asked to end. Contains its exit status; `None` if it had to be killed.
+    /// The program was asked to end. Contains the program's exit status; `None` if the program had
+    /// to be killed.
     Stopped(Option<ExitStatus>),
     /// The program did not end within the time in field 0.
     Late(Duration),

@@ -111,8 +111,8 @@ fn unshared_per_mille(multiplication_cycles: u32, pass_hundredths: u32) -> u32 {
 /// `None` for an unknown core. A pass has 11 operations (decrement and branch are one), divided by
 /// the number of units that can execute them (Fog, "The microarchitecture of Intel, AMD and VIA
 /// CPUs", 2024; uops.info). The number of units follows from the core's features, because
-/// hypervisors name an older model. A core with more units than its features show counts as one
-/// with fewer.
+/// hypervisors name an older model. A core that has more units than its features show counts as a
+/// core with fewer units.
 #[cfg(target_arch = "x86_64")]
 fn pass_hundredths() -> Option<u32> {
     use raw_cpuid::CpuId;

@@ -29,7 +29,7 @@ pub struct CpuClaim {
 pub enum Claimed {
     /// This process has the CPU, or claims do not work on this machine.
     Ours(CpuClaim),
-    /// Another process has the CPU. Contains its process ID, if known.
+    /// Another process has the CPU. Contains the ID of the other process, if known.
     Anothers(Option<i32>),
 }
 

@@ -38,7 +38,7 @@ const PASSED_ON: [&str; 26] = [
     "CARGO_HTTP_CAINFO",
 ];
 
-/// Folder in which tools start. Only root can put files into it.
+/// Folder in which tools start. Only root can put files into the folder.
 pub const FOLDER: &str = "/";
 
 /// Returns the environment variables that tools get.

@@ -20,7 +20,7 @@ const LATE: Nanos = Nanos::millis(200);
 pub struct Pause {
     /// Time for which the thread was stopped or frozen, on CLOCK_MONOTONIC.
     pub stopped: Nanos,
-    /// Time for which the machine was suspended. CLOCK_MONOTONIC does not count it.
+    /// Time for which the machine was suspended. CLOCK_MONOTONIC does not count the time.
     pub suspended: Nanos,
 }
 

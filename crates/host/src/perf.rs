@@ -38,7 +38,8 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns the scope of the calling thread. `cpu` is the CPU to which it is pinned, if any.
+    /// Returns the scope of the calling thread. `cpu` is the CPU to which the thread is pinned, if
+    /// any.
     fn own(cpu: Option<CpuId>) -> Scope {
         Scope {
             threads: vec![crate::task::current_tid()],

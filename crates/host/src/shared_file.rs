@@ -1,5 +1,5 @@
 //! Memory that has the name of a file, so that programs started later can map it too. Processes can
-//! wait on its words.
+//! wait on the words of the memory.
 
 use std::ffi::CString;
 use std::io;

@@ -213,7 +213,8 @@ impl FreshProcess {
         }
     }
 
-    /// Returns the exit status of a process that has closed its output. Waits briefly for its end.
+    /// Returns the exit status of a process that has closed its output. Waits briefly for the end
+    /// of the process.
     pub fn exit_status(&mut self) -> io::Result<ExitStatus> {
         let status = end_within(&mut self.child, GONE_WITHIN)?;
         status.ok_or_else(|| {

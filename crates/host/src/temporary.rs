@@ -35,9 +35,9 @@ const FILES: &str = "files";
 /// Name of the file that lists paths of control groups, one per line.
 const GROUPS: &str = "groups";
 
-/// Descriptors of the locks that this process holds. A supervisor keeps them open until everything
-/// that it started has ended, because a process that still writes to the folder could create files
-/// while it is removed.
+/// Descriptors of the locks that this process holds. A supervisor keeps the locks open until
+/// everything that it started has ended, because a process that still writes to the folder could
+/// create files while it is removed.
 static LOCKS: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
 
 pub(crate) fn locks() -> Vec<RawFd> {
@@ -81,8 +81,8 @@ impl TemporaryFolder {
         &self.files
     }
 
-    /// Records control groups that are to be removed with the folder. Must be called before they
-    /// are created.
+    /// Records control groups that are to be removed with the folder. Must be called before the
+    /// groups are created.
     pub(crate) fn remove_with_it(&self, groups: &[PathBuf]) -> io::Result<()> {
         let lines: String = groups
             .iter()

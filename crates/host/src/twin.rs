@@ -1,6 +1,6 @@
 //! A twin: one of two copies of a program, which runs in time slices. The twin is stopped except
-//! when allowed to run. When it has ended, the kernel reports the resources that it and its
-//! children used.
+//! when allowed to run. When the twin has ended, the kernel reports the resources that the twin and
+//! its children used.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -31,9 +31,9 @@ const LOWEST: StepsBelowTop = StepsBelowTop(98);
 /// a twin is stopped every few milliseconds.
 const LONGEST_TURN: Duration = Duration::from_secs(5);
 
-/// A program in its own process group. Between time slices its control group is frozen, if it has
-/// one; otherwise its process group is stopped. When this value is dropped, the program is killed
-/// with everything that it has started.
+/// A program in its own process group. Between time slices the program's control group is frozen,
+/// if the program has one; otherwise its process group is stopped. When this value is dropped, the
+/// program is killed with everything that it has started.
 #[derive(Debug)]
 pub struct Twin {
     process: Forked,

@@ -39,7 +39,8 @@ impl Peer {
     }
 }
 
-/// Starts a peer, and waits until it is set up. `index` is its number among the tasks, from 1.
+/// Starts a peer, and waits until it is set up. `index` is the peer's number among the tasks, from
+/// 1.
 pub(crate) fn start_peer(
     index: usize,
     case: &Case,

@@ -22,10 +22,10 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
-/// Shortest time between two preemptions. With walks it is longer.
+/// Shortest time between two preemptions. With walks the time is longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Number of preemptions in a batch. Without walks they take half a millisecond, which is short
+/// Number of preemptions in a batch. Without walks a batch takes half a millisecond, which is short
 /// compared with changes of the core's speed.
 const ROUNDS: u64 = 4;
 

@@ -309,7 +309,7 @@ fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
 /// Maximum number of lines of a program's output in a message.
 const LAST_LINES: usize = 4;
 
-/// Words that a line with an error contains. Stack traces may follow it.
+/// Words that a line with an error contains. Stack traces may follow the line.
 const TELLING: [&str; 4] = ["error", "fatal", "exception", "panic"];
 
 /// Returns the last lines of a program's output, and before them the last line with an error.

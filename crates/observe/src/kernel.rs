@@ -68,8 +68,8 @@ const HOOKS: [Hook; 8] = [
     }),
 ];
 
-/// Name of the function that examines all tasks once. If the kernel cannot run it, a running task
-/// is first seen at its next switch.
+/// Name of the function that examines all tasks once. If the kernel cannot run the function, a
+/// running task is first seen at its next switch.
 const LOOK: &str = "on_look";
 
 const SCHEDULER_EXIT: &str = "on_scheduler_exit";
@@ -77,8 +77,8 @@ const SCHEDULER_EXIT: &str = "on_scheduler_exit";
 /// Size in bytes of the ring buffer if no events are requested: the least that the kernel accepts.
 const NO_STREAM: u32 = 4096;
 
-/// Why switches cannot be counted by BPF. A message prints it after "switches are counted without
-/// causes and competing tasks: ".
+/// Why switches cannot be counted by BPF. A message prints the reason after "switches are counted
+/// without causes and competing tasks: ".
 #[derive(Debug, thiserror::Error)]
 pub enum NoBpf {
     /// The caller asked for the kernel's own counters.
@@ -317,7 +317,7 @@ impl Kernel {
         RingBuf::try_from(ring).map_err(|error| refused(name, &error.into()))
     }
 
-    /// Returns the queue of free slots for tasks. At first it contains all slots.
+    /// Returns the queue of free slots for tasks. At first the queue contains all slots.
     pub(crate) fn take_free_slots(&mut self) -> Result<Queue<MapData, u32>, NoBpf> {
         let slots = self
             .ebpf

@@ -69,8 +69,8 @@ impl KernelCounts {
         }
     }
 
-    /// Records that a thread left its CPU or ended at time `at`. `since` is the start of its run,
-    /// if known.
+    /// Records that a thread left its CPU or ended at time `at`. `since` is the start of the
+    /// thread's run, if known.
     pub(crate) fn left(&mut self, thread: u32, since: Option<u64>, at: u64, switches: Totals) {
         let Some(last) = self.last.get_mut(&thread).filter(|last| last.at.0 < at) else {
             return;

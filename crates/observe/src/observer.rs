@@ -159,7 +159,7 @@ impl Backend for Observer {
         }
     }
 
-    /// Passes on switches and wake-ups. Only BPF programs report them.
+    /// Passes on switches and wake-ups. Only BPF programs report switches and wake-ups.
     fn take_events(&mut self, take: &mut dyn FnMut(Event)) {
         if let Way::Bpf(bpf) = &mut self.way {
             bpf.take_events(take);

@@ -257,8 +257,8 @@ fn events_of(pair: &Pair) -> u64 {
     pair.runs + pair.preempted + pair.woke + pair.kept_waiting
 }
 
-/// Adds a cause. Returns the number of its switches that cannot be reported, because its reason is
-/// unknown.
+/// Adds a cause. Returns the number of switches of the cause that cannot be reported, because their
+/// reason is unknown.
 fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
     let Some(why) = Why::from_repr(cause.reason) else {
         return cause.switches;

@@ -1,4 +1,4 @@
-//! Magic, the VLSI layout system that the paper used as well. In batch mode it repeatedly checks
+//! Magic, the VLSI layout system that the paper used as well. In batch mode Magic repeatedly checks
 //! the design rules of a generated layout and extracts its circuit.
 
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! A program of a set: its command and the folder of its inputs. Also errors of preparing it.
+//! A program of a set: its command and the folder of its inputs. Also the errors of preparing a
+//! program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -34,7 +34,7 @@ pub use classifier::{Access, Arrival, Classifier};
 use over_cuts::OverCuts;
 use recency::Recency;
 
-/// Number of instructions between two switch points. A core executes them in less than a
+/// Number of instructions between two switch points. A core executes this number in less than a
 /// microsecond.
 pub const CUT: u64 = 1024;
 

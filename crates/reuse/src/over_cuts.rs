@@ -81,8 +81,8 @@ impl OverCuts {
         }
     }
 
-    /// Counts a use. `differ` has the bits in which its interval number differs from that of the
-    /// previous use. Windows that contain both intervals have already counted the line: such
+    /// Counts a use. `differ` has the bits in which the interval numbers of the use and of the
+    /// previous use differ. Windows that contain both intervals have already counted the line: such
     /// windows are longer than the highest bit of `differ`.
     fn count(&mut self, differ: u64) {
         let windows = ((u64::BITS - differ.leading_zeros()) as usize).min(TIMES);

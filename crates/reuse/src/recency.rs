@@ -84,8 +84,8 @@ impl Recency {
         }
     }
 
-    /// Records the use of a line. Returns the use if it is the line's first since the last switch
-    /// point; otherwise `None`.
+    /// Records the use of a line. Returns the use, if no other use of the line followed the last
+    /// switch point; otherwise `None`.
     #[inline]
     pub(crate) fn touch(&mut self, key: u64) -> Option<Use> {
         self.late += 1;

@@ -109,7 +109,7 @@ fn digest(row: &Row, found: &Found, files: &[(String, String)]) -> u64 {
 }
 
 /// Compiles the program in a temporary folder. The folder gets its final name when the program is
-/// complete; otherwise it is removed.
+/// complete; otherwise the folder is removed.
 fn build(
     row: &Row,
     found: &Found,

@@ -196,7 +196,8 @@ impl Row {
         self.handoffs.iter().map(facts).collect()
     }
 
-    /// Whether the program runs in a clean environment and folder. A command of the user does not.
+    /// Whether the program runs in a clean environment and folder. A command of the user runs in
+    /// the user's.
     pub fn is_in_own_environment(&self) -> bool {
         self.sources != Sources::None
     }

@@ -38,7 +38,7 @@ pub struct Block {
     pub flags: BlockFlags,
 }
 
-/// Why a block is invalid. A message prints it after "block 12: ".
+/// Why a block is invalid. A message prints the reason after "block 12: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitBlock {
     /// The block has no instruction, or its length is 0 or too large.

@@ -79,8 +79,8 @@ pub struct Mapping {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// A task begins. If its address space is new, it has a copy of the parent's memory, or is
-    /// empty without a parent.
+    /// A task begins. If the task's address space is new, the address space is a copy of the
+    /// parent's, or empty without a parent.
     Birth {
         /// Number of the new task.
         task: TaskId,

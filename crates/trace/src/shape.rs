@@ -30,7 +30,7 @@ pub struct ShapeReference {
     pub place: AddressKind,
 }
 
-/// Why a shape is invalid. A message prints it after "an impossible shape: ".
+/// Why a shape is invalid. A message prints the reason after "an impossible shape: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitShape {
     /// The block does not fit its references.

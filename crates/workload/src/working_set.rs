@@ -58,7 +58,7 @@ pub enum Pattern {
     /// { for j in (i..n).step_by(s) { touch(a[j]) } }`.
     Strided,
     /// Pointer chase along a random cycle through nodes as large as the stride. No prefetcher can
-    /// predict it.
+    /// predict the cycle.
     Chase,
 }
 
@@ -110,8 +110,8 @@ pub enum Sharing {
 pub enum Pages {
     /// The machine's base pages, which have 4 KiB on x86-64.
     Base,
-    /// Transparent huge pages, which have 2 MiB on x86-64. If the kernel does not grant them, the
-    /// walk is refused.
+    /// Transparent huge pages, which have 2 MiB on x86-64. If the kernel does not grant huge pages,
+    /// the walk is refused.
     Huge,
 }
 
@@ -134,7 +134,8 @@ pub struct WorkingSet {
     pub pages: Pages,
 }
 
-/// Why a working set cannot be walked. A message prints it after "cannot measure a working set: ".
+/// Why a working set cannot be walked. A message prints the reason after "cannot measure a working
+/// set: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitWorkingSet {
     /// The size is not a whole number of elements.

@@ -278,7 +278,8 @@ impl WriteQueue {
         (self.at, self.newest) = (other.at, moved(other.newest));
     }
 
-    /// Queues a store in the buffer that is free at `now`. Writing it takes `next_level_cycles`.
+    /// Queues a store in the buffer that is free at `now`. The write to the next level takes
+    /// `next_level_cycles`.
     #[inline]
     pub(super) fn put(&mut self, now: u64, next_level_cycles: u64) {
         self.newest = self.newest.max(now) + self.drain_cycles + next_level_cycles;

@@ -93,7 +93,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     /// Handles a store to a write-through first level, if all views are known to hold the line.
-    /// Returns whether they are; otherwise the store must be looked up.
+    /// Returns whether the store was handled; otherwise it must be looked up.
     #[inline]
     pub(super) fn writes_through(&mut self, at: usize, first: u64, last: u64) -> bool {
         let level = &self.plan.levels[at];
@@ -418,8 +418,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// Writes a modified line that leaves all views back to the next level in one step, if all
-    /// views are known to hold it there. Returns whether they do.
+    /// Writes a modified line that leaves all views back to the next level in one step, if the next
+    /// level is known to hold the line in all views. Returns whether the line was written back.
     fn give_from_all(&mut self, at: usize, address: &Address) -> bool {
         let Some(next) = self.plan.levels[at].next_for_lines else {
             return false;

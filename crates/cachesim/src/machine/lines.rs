@@ -320,7 +320,7 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// Empties a slot. Returns the line and its key, if there was one.
+    /// Empties a slot. Returns the slot's line and its key, if the slot had a line.
     #[inline]
     pub(super) fn take(&mut self, plan: &LevelPlan, slot: usize) -> Option<(u64, Line)> {
         let key = std::mem::take(&mut self.keys[slot]);

@@ -32,8 +32,8 @@ impl Prefetchers {
         })
     }
 
-    /// Records a load or store. Returns its distance in bytes from the preceding one of the same
-    /// key, if that distance repeats.
+    /// Records a load or store. Returns the distance in bytes between the present access and the
+    /// preceding one of the same key, if the distance repeats.
     pub(super) fn stride(
         &mut self,
         settings: StridePrefetcher,
@@ -177,7 +177,8 @@ impl StreamerPages {
 }
 
 impl Page {
-    /// Records a request for a line of the page. Returns whether it is a step in a known direction.
+    /// Records a request for a line of the page. Returns whether the request is a step in a known
+    /// direction.
     fn steps_to(&mut self, line: i64) -> bool {
         let direction = (line - self.last).signum();
         if direction == 0 {

@@ -1,5 +1,5 @@
-//! Private hierarchies of the processes that do not run. Notes on their lines say why and when the
-//! shared view lost its copy.
+//! Private hierarchies of the processes that do not run. Notes on the lines of the private
+//! hierarchies say why and when the shared view lost its copy.
 
 use super::Hierarchies;
 use super::PRIVATE;

@@ -236,7 +236,7 @@ impl CodePredictors<'_> {
     }
 
     /// Whether the code of a block is known to hit. If so, its lines become the most recently used.
-    /// Calls `know` with the slots if they are worth storing.
+    /// Calls `know` with the slots if the slots are worth storing.
     #[inline(never)]
     fn finds(&mut self, block: &Block, know: impl FnOnce(CodeSlots)) -> bool {
         let (first, last) = (block.address, last_byte(block));

@@ -9,7 +9,7 @@ use super::depths::Depths;
 use super::grid::Grid;
 use super::shape::Shape;
 
-/// Swept last levels. The first levels before them are the same in all members.
+/// Swept last levels. The first levels, before the swept ones, are the same in all members.
 #[derive(Debug)]
 pub(super) struct Behind {
     levels: Vec<BehindLevel>,

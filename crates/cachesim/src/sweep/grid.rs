@@ -37,7 +37,8 @@ impl Grid {
         self.stacks.change_process(to);
     }
 
-    /// Drops the private stacks of a process. Modified lines in them are not written back.
+    /// Drops the private stacks of a process. Modified lines in the dropped stacks are not written
+    /// back.
     pub(super) fn drop_process(&mut self, process: u32) {
         if let Some(stacks) = self.stacks.drop_process(process) {
             stacks.count_modified(self.depths.kept_mut(PRIVATE));

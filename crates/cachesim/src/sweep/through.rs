@@ -2,8 +2,8 @@
 //! the levels after it once for each member.
 //!
 //! A member's level holds the first lines of each stack. Each lookup therefore shows for all
-//! members whether they miss, and which line leaves the level of each. The levels after it depend
-//! on nothing else.
+//! members whether they miss, and which line leaves the level of each. The levels after the swept
+//! one depend on nothing else.
 
 use std::hint::black_box;
 

@@ -25,7 +25,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Records the end of a task that was killed. Buffers that it had not submitted are lost.
+    /// Records the end of a task that was killed. Buffers that the task had not submitted are lost.
     fn task_exit(&mut self, dead: u32) -> Result<(), Halt<T::Error>> {
         let process = self.monitor.process(dead);
         if self

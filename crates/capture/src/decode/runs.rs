@@ -42,7 +42,7 @@ impl<T: Take> Decoder<'_, T> {
         self.slots.syscall()
     }
 
-    /// Returns the task in a slot; [`TaskId::NONE`] if there was none.
+    /// Returns the task in a slot; [`TaskId::NONE`] if there was no task.
     pub(crate) fn task(&self, slot: u32) -> TaskId {
         self.slots.id(slot.into()).unwrap_or(TaskId::NONE)
     }

@@ -136,8 +136,8 @@ fn learn<T: Take>(blocks: &[Block], forms: &[ShapeReference], words: &[u64], tak
     }
 }
 
-/// Decodes the definition of a shape. Also returns whether some of its references may not happen,
-/// and the words that contain its code.
+/// Decodes the definition of a shape. Also returns whether some references of the shape may not
+/// happen, and the words that contain the shape's code.
 fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool, &[u64]), Problem> {
     let (heads, rest) = words
         .split_at_checked(2 * block_count)

@@ -288,8 +288,8 @@ impl Slots {
         Ok((task, self.spaces[space].process))
     }
 
-    /// Ends the task in `slot`. Returns `None` if its end was recorded before, or if it was never
-    /// created.
+    /// Ends the task in `slot`. Returns `None` if the task's end was recorded before, or if the
+    /// task was never created.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
         if self.expected.remove(&slot).is_some() {
             return Ok(None);

@@ -53,7 +53,7 @@ impl Stamp {
 /// End of a run, as its task reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// The task entered the kernel. Only its return shows whether it lost the CPU.
+    /// The task entered the kernel. Only the task's return shows whether it lost the CPU.
     Syscall,
     /// The kernel preempted the task. Contains the switches counted since the run began.
     Preempted(Counts),

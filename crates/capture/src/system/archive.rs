@@ -80,7 +80,7 @@ impl Archive {
         self.programs.get(path).cloned()
     }
 
-    /// Records that a program is added. What it needs is added afterwards.
+    /// Records that a program is added. Files that the program needs are added afterwards.
     pub(super) fn add_program(&mut self, path: &Path, run: &Path) {
         self.programs.insert(path.to_owned(), run.to_owned());
     }

@@ -19,7 +19,7 @@ pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
     }
 }
 
-/// Adds a folder without its content. Returns its path without symbolic links.
+/// Adds a folder without its content. Returns the folder's path without symbolic links.
 pub(super) fn folder(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
     let real = follow(archive, path, MOST_LINKS)?;
     if real.parent().is_some() && !archive.has(&real) {

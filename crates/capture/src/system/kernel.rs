@@ -58,7 +58,8 @@ fn newest_in(folder: &Path) -> Option<Kernel> {
         .map(|image| Kernel { image })
 }
 
-/// Returns the numbers in a file's name. Versions are ordered by them: 6.9 is before 6.12.
+/// Returns the numbers in a file's name. The order of versions follows from the numbers: 6.9 is
+/// before 6.12.
 fn numbers(path: &Path) -> Vec<u64> {
     let name = path
         .file_name()

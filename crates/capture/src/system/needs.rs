@@ -81,8 +81,8 @@ fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     }
 }
 
-/// Adds a file or folder that the user named, with all its content. Programs are added with what
-/// they need.
+/// Adds a file or folder that the user named, with all its content. Programs are added together
+/// with the files that they need.
 pub(super) fn named(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     named_once(archive, path, &mut BTreeSet::new())
 }

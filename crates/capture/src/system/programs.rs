@@ -182,7 +182,8 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     Ok(program.clone())
 }
 
-/// Adds a program that may never run. If something that it needs is missing, a warning is recorded.
+/// Adds a program that may never run. If something that the program needs is missing, a warning is
+/// recorded.
 pub(super) fn add_optional(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     match program(archive, path) {
         Err(error @ (GuestError::Library { .. } | GuestError::Interpreter { .. })) => {

@@ -38,7 +38,7 @@ const MEBIBYTE: u64 = 1 << 20;
 const LEAST_MEMORY: u64 = 384 * MEBIBYTE;
 const SAID_LINES: usize = 8;
 
-/// A running QEMU. Dropping this value ends it.
+/// A running QEMU. Dropping this value ends QEMU.
 #[derive(Debug)]
 pub(super) struct Machine {
     supervisor: Supervisor,
@@ -93,7 +93,7 @@ impl Machine {
         })
     }
 
-    /// Waits until QEMU has ended, at most for `timeout`. Returns whether it has.
+    /// Waits until QEMU has ended, at most for `timeout`. Returns whether QEMU has ended.
     pub(super) fn has_ended(&mut self, timeout: Duration) -> Result<bool, GuestError> {
         match self.supervisor.report(timeout)? {
             Some(Event::Ended { status, .. }) => self.status = Some(status),
@@ -198,7 +198,7 @@ fn refusal(console: &str) -> Option<&str> {
         .map(|start| line[start..].trim_end())
 }
 
-/// Finds QEMU in PATH. Returns its path and version.
+/// Finds QEMU in PATH. Returns the path and version of QEMU.
 fn find() -> Result<(PathBuf, Version), GuestError> {
     let missing = |error: io::Error| GuestError::NoQemu {
         program: QEMU.to_owned(),

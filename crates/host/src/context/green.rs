@@ -114,8 +114,8 @@ impl Green {
     }
 }
 
-/// A running timer that preempts threads. The thread that started it stops it by dropping this
-/// value.
+/// A running timer that preempts threads. The thread that started the timer stops the timer by
+/// dropping this value.
 struct Preemption<'a> {
     scheduler: &'a Scheduler,
     timer: Option<SignalTimer>,

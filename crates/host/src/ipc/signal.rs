@@ -19,8 +19,8 @@ pub fn block_token_signal() -> io::Result<()> {
 
 /// A channel that sends the token as a signal to one task.
 ///
-/// The receiver is known only once it runs. So the channel gets the receiver from a function, as
-/// its process ID and thread ID.
+/// The receiver is known only once the receiver runs. So the channel gets the receiver from a
+/// function, as its process ID and thread ID.
 pub struct SignalLink {
     receiver: Box<dyn Fn() -> (i32, i32) + Send + Sync>,
     set: SignalSet,

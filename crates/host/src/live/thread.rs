@@ -9,7 +9,7 @@ use switchcost_units::Nanos;
 
 use crate::evidence::{parse_switches, read_text};
 
-/// Identity of a thread. Distinguishes it from a later thread with the same number.
+/// Identity of a thread, different from the identity of a later thread with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ThreadId {
     /// Process ID of the thread.

@@ -27,7 +27,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether the CPU counts the event. If not, the kernel does.
+    /// Whether the CPU counts the event. Other events are counted by the kernel.
     pub fn is_hardware(self) -> bool {
         !matches!(
             self,

@@ -15,8 +15,8 @@ const TRIAL_ROUNDS: u64 = 100_000;
 ///
 /// A CPU has four to a dozen counters, some of which the kernel's watchdog or the sibling
 /// hyperthread takes. A group that does not fit counts nothing. Events of the kernel are in their
-/// own group: with them in a group, a switch would make the CPU count the kernel's work for their
-/// counters. Events that do not count even alone are left out.
+/// own group: if they shared a group with events of the CPU, the CPU would at each switch count the
+/// kernel's work for their counters. Events that do not count even alone are left out.
 pub fn shares(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) -> Vec<Vec<Event>> {
     let _pin = cpu.and_then(|cpu| pin(&[cpu]).ok());
     let scope = Scope::own(cpu);

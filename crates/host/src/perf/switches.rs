@@ -66,7 +66,7 @@ pub enum SwitchKind {
         /// end.
         is_exec: bool,
     },
-    /// The task ends. The kernel does not report its last switch, which is voluntary.
+    /// The task ends. The kernel does not report the task's last switch, which is voluntary.
     Ended,
     /// The buffer of the CPU was full, and records before this one were lost.
     Lost {

@@ -32,7 +32,7 @@ pub enum Called {
     },
 }
 
-/// A counter of calls since its creation. Other observers do not affect it.
+/// A counter of calls since its creation. Other observers do not affect the counter.
 #[derive(Debug)]
 pub struct CallCounter(Counter);
 

@@ -61,7 +61,7 @@ fn script(commands: &OsStr, wrapper: &OsStr) -> OsString {
     script
 }
 
-/// Runs commands in a shell. All their output goes to standard error.
+/// Runs commands in a shell. All output of the commands goes to standard error.
 fn shell(
     script: &OsStr,
     arguments: &[OsString],

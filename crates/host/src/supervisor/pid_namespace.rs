@@ -131,8 +131,8 @@ impl PidNamespace {
         self.enter().map_err(|(step, error)| step.refused(error))
     }
 
-    /// Sets up the namespaces. Called in their first process. Returns the step that was refused,
-    /// and the error.
+    /// Sets up the namespaces. Called in the first process of the namespaces. Returns the step that
+    /// was refused, and the error.
     pub(super) fn enter(&self) -> Result<(), (Step, Errno)> {
         let at = |step| move |error| (step, error);
         if let Some(user) = &self.user {

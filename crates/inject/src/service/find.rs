@@ -69,7 +69,7 @@ impl Found {
 }
 
 /// Finds the busiest thread of a process and its descendants, or the thread with ID `number`.
-/// Measures for a second what it does. `work` is the user's name for the work.
+/// Measures for a second what the thread does. `work` is the user's name for the work.
 ///
 /// # Errors
 ///

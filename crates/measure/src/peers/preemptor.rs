@@ -1,5 +1,5 @@
 //! Loop of a preemptor, which takes the CPU from task 0 whenever its timer fires. In the baseline
-//! it makes the same system calls without a switch.
+//! the preemptor makes the same system calls without a switch.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -12,8 +12,8 @@ use switchcost_workload::{WorkingSet, walk};
 use super::shared::Shared;
 use crate::experiment::Split;
 
-/// Runs the preemptor until it is asked to stop. Each time that its timer fires (once per
-/// `period`), it takes the CPU and walks its memory.
+/// Runs the preemptor until it is asked to stop. Each time that the timer fires (once per
+/// `period`), the preemptor takes the CPU and walks its memory.
 pub(super) fn run_preemptor(
     shared: &Shared,
     memory: &[AtomicU64],

@@ -244,8 +244,8 @@ impl Shared {
             .for_each(|which| self.store(0, which, 0));
     }
 
-    /// Reports that one more task is ready to walk, and spins until `tasks` tasks are. Each has its
-    /// own CPU.
+    /// Reports that one more task is ready to walk, and spins until `tasks` tasks are. Each task
+    /// has its own CPU.
     pub(super) fn meet(&self, tasks: u64) {
         self.words[word_index(0, BEGUN)].fetch_add(1, SeqCst);
         while self.load(0, BEGUN) < tasks {

@@ -85,9 +85,9 @@ fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
     })
 }
 
-/// Size of the largest arrays in the default and the quick preset. Eight repetitions with them take
-/// two seconds, or half a second. The last level of a server may be several times as large, but a
-/// guest gets only a part of it.
+/// Size of the largest arrays in the default and the quick preset. Eight repetitions with such
+/// arrays take two seconds, or half a second. The last level of a server may be several times as
+/// large, but a guest gets only a part of it.
 const DEFAULT_TOP: Bytes = Bytes::mib(64);
 const QUICK_TOP: Bytes = Bytes::mib(16);
 /// Size of the largest arrays in the full preset.

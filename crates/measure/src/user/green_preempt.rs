@@ -19,10 +19,10 @@ use switchcost_units::{Nanos, Ticks};
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 
-/// Shortest time between two signals. With walks it is longer.
+/// Shortest time between two signals. With walks the time is longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Number of signals in a batch. Without walks they take half a millisecond, which is short
+/// Number of signals in a batch. Without walks a batch takes half a millisecond, which is short
 /// compared with changes of the core's speed.
 const SIGNALS: u64 = 4;
 
@@ -33,8 +33,8 @@ pub(super) struct PreemptedGreens {
     walking_period: Nanos,
 }
 
-/// Last reading of the clock, and gaps so far. All threads share them, and each may lose the CPU at
-/// any instruction.
+/// Last reading of the clock, and gaps so far. All threads share these values, and each thread may
+/// lose the CPU at any instruction.
 struct Gaps {
     clock: Clock,
     /// Latest reading of any thread, in ticks. The reading only increases: a thread that was

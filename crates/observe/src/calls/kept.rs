@@ -45,7 +45,7 @@ struct Thread {
 }
 
 impl Kept {
-    /// Begins a slice. `room` is the maximum number of its calls.
+    /// Begins a slice. `room` is the maximum number of calls in the slice.
     pub(super) fn begin(&mut self, began: Nanos, room: usize) {
         self.slice = Some(Open {
             began,

@@ -5,8 +5,8 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::limits;
 use crate::UnfitShape;
 
-/// Why the body of a chunk cannot be decoded although its checksum is right. A message prints it
-/// after "the chunk cannot be decoded: ".
+/// Why the body of a chunk cannot be decoded although its checksum is right. A message prints the
+/// reason after "the chunk cannot be decoded: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadBody {
     #[error("it ends inside its head")]
@@ -121,7 +121,7 @@ impl Packer {
     }
 
     /// Returns the body of a chunk: its head, the directory and the columns. A column is packed if
-    /// its flag is set and packing makes it shorter.
+    /// its flag is set and the packed column is shorter.
     pub(super) fn body<'a>(
         &'a mut self,
         head: &[u8],

@@ -1,4 +1,5 @@
-//! Limits of a chunk in a file. A writer stays below them, and a reader refuses more.
+//! Limits of a chunk in a file. A writer stays below the limits, and a reader refuses chunks beyond
+//! them.
 
 /// Maximum number of blocks of a chunk.
 pub(crate) const BLOCKS: usize = 512 << 10;

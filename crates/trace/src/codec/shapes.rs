@@ -204,7 +204,8 @@ impl<'a> ShapeReader<'a> {
         complete(shapes, blocks, forms)
     }
 
-    /// Reads the next block. Also returns whether it belongs to the same shape as the block before.
+    /// Reads the next block. Also returns whether the block belongs to the same shape as the one
+    /// before.
     fn block(&mut self) -> Result<(Block, bool), BadBody> {
         let address = self
             .expected

@@ -146,7 +146,7 @@ impl<'f> TraceFile<'f> {
     }
 }
 
-/// Reads the kernel's symbols of a complete trace. The result is empty if the trace has none.
+/// Reads the kernel's symbols of a complete trace. The result is empty if the trace has no symbols.
 ///
 /// # Errors
 ///
@@ -159,8 +159,8 @@ pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, Re
     })
 }
 
-/// Reads the dependences of the blocks of a complete trace. The result is empty if the trace has
-/// none.
+/// Reads the dependences of the blocks of a complete trace. The result is empty if the trace has no
+/// dependences.
 ///
 /// # Errors
 ///

@@ -188,8 +188,8 @@ impl<R: BufRead> Drmemtrace<R> {
         into.instruction(place, address, bytes)
     }
 
-    /// Adds up to eight instructions that follow the last one. The record has their lengths instead
-    /// of an address.
+    /// Adds up to eight instructions that follow the last one. The record has the instructions'
+    /// lengths instead of an address.
     fn bundle(
         &mut self,
         record: &Record,
@@ -288,7 +288,7 @@ impl<R: BufRead> Drmemtrace<R> {
     }
 
     /// Records the thread to which the records that follow in the current file belong. The file may
-    /// not repeat its process.
+    /// not repeat the thread's process.
     fn belongs_to(&mut self, thread: Option<u64>, process: Option<u64>) {
         let file = self.present();
         (file.thread, file.process) = (thread, process);

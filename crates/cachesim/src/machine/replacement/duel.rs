@@ -7,7 +7,8 @@ use super::{SRRIP_INSERTED, SRRIP_LEAVES};
 const LEADERS: usize = 32;
 /// Least number of sets per leader set.
 const FEWEST_FOLLOWERS: usize = 8;
-/// Middle of the 10-bit policy counter. Above it SRRIP has missed more than BRRIP.
+/// Middle of the 10-bit policy counter. If the counter is above the middle, SRRIP has missed more
+/// than BRRIP.
 const MIDDLE: u16 = 512;
 const MOST: u16 = 1023;
 /// Reciprocal rate of BRRIP: one line in this many is inserted with SRRIP's prediction, all others

@@ -47,7 +47,7 @@ impl Signatures {
         *counter = (*counter + 1).min(MOST);
     }
 
-    /// Records that a line comes in. Returns its re-reference prediction.
+    /// Records that a line comes in. Returns the line's re-reference prediction.
     pub(super) fn came(&mut self, slot: usize) -> u64 {
         self.lines[slot] = (self.asking, false);
         if self.counters[usize::from(self.asking)] == 0 {
@@ -57,7 +57,8 @@ impl Signatures {
         }
     }
 
-    /// Records that a line is evicted. If it never hit, the counter of its instruction is lowered.
+    /// Records that a line is evicted. If the line never hit, the counter of its instruction is
+    /// lowered.
     pub(super) fn left(&mut self, slot: usize) {
         let (signature, is_found) = self.lines[slot];
         if !is_found {

@@ -19,7 +19,7 @@ pub(super) struct File<R: BufRead> {
     pub(super) thread: Option<u64>,
     pub(super) process: Option<u64>,
     /// Time of the records that follow, in microseconds; 0 before the first time stamp. `cpu` is
-    /// their CPU.
+    /// the CPU of the same records.
     pub(super) now: u64,
     pub(super) cpu: Option<u64>,
     pub(super) is_read: bool,
