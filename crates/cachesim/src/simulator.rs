@@ -93,7 +93,7 @@ pub struct Outcome {
     pub parts: Vec<PartResult>,
 }
 
-/// Simulates designs on an event stream.
+/// Simulator of designs on an event stream.
 #[derive(Debug)]
 pub struct Simulator {
     check: Check,

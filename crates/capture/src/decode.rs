@@ -76,7 +76,7 @@ pub(crate) enum Stopped<E> {
     Refused(E),
 }
 
-/// Decodes words into blocks and marks, and passes them to a receiver.
+/// Decoder of words into blocks and marks, which are passed to a receiver.
 pub(crate) struct Decoder<'a, T> {
     take: &'a mut T,
     slots: Slots,

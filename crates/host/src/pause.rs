@@ -73,7 +73,7 @@ impl Moment {
     }
 }
 
-/// Detects pauses of one thread during its waits.
+/// Detector of pauses of one thread during its waits.
 #[derive(Debug)]
 pub struct PauseDetector {
     /// Time for which the thread has waited for a CPU so far; `None` if the kernel does not show

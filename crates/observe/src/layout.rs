@@ -8,7 +8,8 @@ mod tests;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Defines structures of the BPF program, together with the data by which a test compares them.
+/// Definition of structures of the BPF program, together with the data by which a test compares
+/// them.
 macro_rules! structures {
     ($($(#[$meta:meta])* struct $name:ident { $($(#[$of_field:meta])* $vis:vis $field:ident: $type:ty,)* })*) => { $(
         $(#[$meta])*
@@ -25,7 +26,8 @@ macro_rules! structures {
     )* };
 }
 
-/// Defines enumerators of the BPF program, together with the data by which a test compares them.
+/// Definition of enumerators of the BPF program, together with the data by which a test compares
+/// them.
 macro_rules! enumerators {
     ($(#[$meta:meta])* mod $name:ident { $($(#[$of:meta])* $each:ident = $value:expr,)* }) => {
         $(#[$meta])*

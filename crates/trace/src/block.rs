@@ -73,7 +73,7 @@ impl Block {
     /// Greatest length of a block in bytes. Every offset in a block fits a [`Reference`].
     pub const LONGEST: u16 = Reference::LAST_OFFSET + 1;
 
-    /// Checks the block's numbers, and its references against them.
+    /// Checks that the numbers of the block are possible, and that `references` fit the block.
     pub fn check(&self, references: &[Reference]) -> Result<(), UnfitBlock> {
         self.check_ends(references.iter().map(|reference| reference.through()))
     }

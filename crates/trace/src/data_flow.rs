@@ -15,7 +15,7 @@ struct Stored<T> {
     value: T,
 }
 
-/// Follows values through the code of the running task. At a switch all values are reset.
+/// Tracker of values through the code of the running task. At a switch all values are reset.
 #[derive(Debug)]
 pub struct DataFlow<T> {
     values: Values<T>,

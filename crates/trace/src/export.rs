@@ -11,7 +11,7 @@ use crate::Chunk;
 pub use din::{DinExporter, PieceSize, UnfitPiece};
 pub use lackey::LackeyExporter;
 
-/// Writes traces in another tool's format, chunk by chunk.
+/// Writer of a trace in another tool's format, chunk by chunk.
 pub trait Exporter {
     /// Writes the next chunk of the trace.
     ///

@@ -108,8 +108,8 @@ impl Flow {
         number_of(register).map_or(Sources::NONE, |number| self.registers[usize::from(number)])
     }
 
-    /// Returns the sources of the address that the instruction writes (`is_store`) or reads; `None`
-    /// if it does not.
+    /// Returns the sources of the address that the instruction writes (if `is_store`) or reads;
+    /// `None` if the instruction has no such access.
     fn address(&self, used: &Used<'_>, is_store: bool) -> Option<Sources> {
         let is_asked = if is_store { is_written } else { is_read };
         used.info

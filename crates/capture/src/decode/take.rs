@@ -129,8 +129,8 @@ pub(crate) struct Refused;
 /// chunk's memory.
 pub(crate) type Sink<'s> = dyn FnMut(&mut Chunk, &Dependences) -> Result<(), Refused> + 's;
 
-/// Assembles chunks and passes each full one to a sink. The type does not depend on the sink, so
-/// that the code for each executed shape is compiled only once, in this crate.
+/// Assembler of chunks, which passes each full chunk to a sink. The type does not depend on the
+/// sink, so that the code for each executed shape is compiled only once, in this crate.
 pub(crate) struct Chunks<'s> {
     sink: &'s mut Sink<'s>,
     chunk: Chunk,

@@ -44,7 +44,7 @@ impl fmt::Display for CycleEvent {
     }
 }
 
-/// Opens counters of core cycles, from the kernel or from a script in tests.
+/// Source of counters of core cycles: the kernel, or a script in tests.
 pub trait CycleSource {
     /// Opens a counter of everything that runs on a CPU, already counting.
     fn open(&self, event: CycleEvent, cpu: CpuId) -> Result<Box<dyn RunningCounter>, Unavailable>;

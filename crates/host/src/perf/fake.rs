@@ -9,13 +9,14 @@ use super::{CounterGroup, CounterSource, CounterTarget, Event, Reading, Unavaila
 /// Behaviour of a scripted counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// The counter always reads this value.
+    /// The counter always reads the value in field 0.
     Counts(u64),
     /// The counter reads the first value once, and the second value from then on.
     CountsInTurn(u64, u64),
-    /// The counter reads this value in the user mode of a task. The counter cannot count a CPU.
+    /// The counter reads the value in field 0 in the user mode of a task. The counter cannot count
+    /// a CPU.
     CountsUserOnly(u64),
-    /// The counter reads this value, and reports that it counted half of the time.
+    /// The counter reads the value in field 0, and reports that it counted half of the time.
     Multiplexed(u64),
     /// The counter can be opened, but not read.
     FailsToRead,

@@ -53,7 +53,7 @@ pub enum CounterTarget {
     Cpu(CpuId),
 }
 
-/// Opens groups of counters.
+/// Source of groups of counters.
 pub trait CounterSource {
     /// Opens a group of `events` for a target.
     fn open(

@@ -134,7 +134,7 @@ impl ServiceControl for OnCpu<'_> {
     }
 }
 
-/// Running average of the time of an action.
+/// Running average of the time of touching a footprint, in ticks.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     mean: f64,

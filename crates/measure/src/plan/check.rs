@@ -27,7 +27,7 @@ pub enum PlanError {
     /// The working set cannot be walked.
     #[error(transparent)]
     WorkingSet(#[from] UnfitWorkingSet),
-    /// The number of tasks is not allowed: the number.
+    /// The number of tasks, which field 0 contains, is not allowed.
     #[error("{0} task{s} cannot hand off in a ring; choose 2 to 64 with --tasks", s = if *.0 == 1 { "" } else { "s" })]
     Tasks(u32),
     /// The mechanism works only with two tasks.

@@ -58,7 +58,7 @@ struct Burner {
     owed: i64,
 }
 
-/// Number of delays in a calibration. The next constant is the length of each, about a microsecond.
+/// Number of delays in a calibration. Each delay has [`CALIBRATION_TICKS`], about a microsecond.
 const CALIBRATION: u64 = 200;
 const CALIBRATION_TICKS: Ticks = Ticks(2_000);
 

@@ -156,7 +156,7 @@ impl Sums {
     }
 }
 
-/// Assigns numbers to values in the order of their first occurrence.
+/// Numbers of values, in the order of their first occurrence.
 struct Numbers<T> {
     numbers: BTreeMap<T, u32>,
     values: Vec<T>,

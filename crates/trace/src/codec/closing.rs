@@ -18,7 +18,7 @@ pub(crate) struct Position {
     pub(crate) running: TaskId,
 }
 
-/// Turns chunks into bodies of records. The memory is reused from chunk to chunk.
+/// Converter of chunks into bodies of records, which reuses its memory from chunk to chunk.
 pub(crate) struct Closer {
     packer: Packer,
     marks: Vec<u8>,

@@ -85,7 +85,7 @@ const ZSTD: u8 = 1;
 /// and cc1 3 to 6 % smaller, and writing took an eighth longer.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Packs columns with zstd. The memory is reused.
+/// Packer of columns with zstd, which reuses its memory.
 pub(super) struct Packer {
     compressor: Compressor<'static>,
     packed: Vec<u8>,
@@ -234,7 +234,7 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// Unpacks columns. The memory is reused.
+/// Unpacker of columns, which reuses its memory.
 pub(super) struct Unpacker(Decompressor<'static>);
 
 impl Unpacker {

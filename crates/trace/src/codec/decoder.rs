@@ -114,7 +114,7 @@ impl ChunkHead {
     }
 }
 
-/// Turns bodies of records into chunks. The memory is reused.
+/// Decoder of bodies of records into chunks, which reuses its memory.
 pub(crate) struct ChunkDecoder {
     unpacker: Unpacker,
     columns: [Vec<u8>; 4],

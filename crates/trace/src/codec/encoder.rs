@@ -29,8 +29,8 @@ pub(crate) enum EncodeError {
     Shape(UnfitShape),
 }
 
-/// Turns pieces of chunks, or executed shapes, into chunks that can be closed. The memory is
-/// reused.
+/// Encoder of pieces of chunks, or of executed shapes, into chunks that can be closed. The encoder
+/// reuses its memory.
 pub(crate) struct ChunkEncoder {
     known: Known,
     open: Open,

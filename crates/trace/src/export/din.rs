@@ -46,7 +46,7 @@ impl TryFrom<u64> for PieceSize {
     }
 }
 
-/// Writes chunks as `din` text.
+/// Writer of chunks as `din` text.
 pub struct DinExporter<W> {
     into: W,
     selection: Selection,

@@ -11,7 +11,7 @@ use crate::{Block, Chunk, ProcessId, Reference};
 use super::selection::Selection;
 use super::{Exported, Exporter};
 
-/// Writes chunks in the format of lackey's `--trace-mem=yes`.
+/// Writer of chunks in the format of lackey's `--trace-mem=yes`.
 pub struct LackeyExporter<W> {
     into: W,
     selection: Selection,

@@ -104,7 +104,7 @@ impl Head {
     }
 }
 
-/// Writes records one after the other.
+/// Writer of records, one after the other.
 pub(super) struct Records<W> {
     into: W,
     number: u32,

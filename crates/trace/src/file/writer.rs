@@ -8,8 +8,8 @@ use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, EncodeError, Piece, limits};
 use crate::{BlockRun, Chunk, KernelSymbols, Placed};
 
-/// Appends chunks to a trace. Each chunk becomes a complete record, so a crash loses none of the
-/// chunks before.
+/// Writer that appends chunks to a trace. Each chunk becomes a complete record, so a crash loses
+/// none of the chunks before.
 pub struct TraceWriter<W> {
     appender: Appender<W>,
     encoder: ChunkEncoder,
