@@ -47,7 +47,7 @@ pub enum ObserveError {
         command: String,
         /// Number that the command printed at the start.
         before: u64,
-        /// Number from the command at the end.
+        /// Number that the command printed at the end.
         after: u64,
     },
 }

@@ -35,7 +35,7 @@ struct Look {
 }
 
 impl KernelCounts {
-    /// Begins with a thread that was already running.
+    /// Stores the present counters of a thread that was already running when its observation began.
     pub(crate) fn begin(&mut self, thread: u32) {
         if let Some(now) = read(thread) {
             self.first.insert(thread, now);

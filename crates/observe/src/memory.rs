@@ -110,7 +110,8 @@ fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
 }
 
 /// Whether a process has restricted speculation for itself (by prctl or seccomp), from the text of
-/// /proc/PID/status. The kernel then changes the processor's mode at switches to and from it.
+/// /proc/PID/status. At switches to and from such a process, the kernel changes the processor's
+/// mode.
 fn restricts_speculation(status: &str) -> bool {
     const RESTRICTED: [(&str, [&str; 2]); 2] = [
         (

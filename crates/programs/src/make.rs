@@ -39,7 +39,7 @@ const LINKED: [&str; 14] = [
 ];
 const HEADERS: &str = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
 
-/// Number of sources per user. The next constant is the number of functions per source.
+/// Number of sources per user. Each source has [`FUNCTIONS`] functions.
 const SOURCES: RangeInclusive<usize> = 8..=16;
 const FUNCTIONS: RangeInclusive<usize> = 25..=55;
 

@@ -23,7 +23,7 @@ impl fmt::Display for TaskId {
 
 /// Number of an address space, which a cache with process tags distinguishes. Address spaces are
 /// counted from 1, and numbers are never reused within a trace. A fork and an exec each make a new
-/// one, because addresses then refer to other memory.
+/// address space, because addresses then refer to other memory.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

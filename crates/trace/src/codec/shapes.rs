@@ -26,7 +26,7 @@ pub(super) struct ShapeColumns<'a> {
 }
 
 impl ShapeColumns<'_> {
-    /// Appends a shape. `expected` is the end of the last block before it.
+    /// Appends a shape. `expected` is the address after the last block of the preceding shape.
     pub(super) fn put(&mut self, expected: u64, blocks: &[Block], forms: &[ShapeReference]) {
         let (mut end, mut continues, mut first) = (expected, 0, 0);
         for block in blocks {
