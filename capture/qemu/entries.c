@@ -58,8 +58,8 @@ static void on_entry(unsigned cpu, void *kind)
     enter((uintptr_t)kind, 0);
 }
 
-/* Handles the first access in the entry of an exception. It is a push directly below the words that the processor
-   has pushed: the address of the faulting instruction, after the error code, if there is one. */
+/* Handles the first access in the entry of an exception. The access is a push directly below the words that the
+   processor has pushed: the address of the faulting instruction, after the error code, if there is one. */
 static void on_first_push(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *kind)
 {
     uint64_t physical, instruction;

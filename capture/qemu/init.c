@@ -59,8 +59,8 @@ static int are_stopping;
 
 static void signal_plugin(uint64_t kind)
 {
-    /* The page may be shared with forked children. Then the store copies it, and the store instruction is executed
-       again, alone; so it is done once before. */
+    /* The page may be shared with forked children. If so, the first store copies the page, and the store instruction
+       is executed again, alone. A store before the signal therefore copies the page. */
     *(volatile uint64_t *)&guest.signal = 0;
     switch (kind) {
     case SC_GUEST_ARM:
@@ -199,7 +199,7 @@ static void run(struct command *command, int go)
     _exit(127);
 }
 
-/* Starts all programs. They wait until a pipe is closed. */
+/* Starts all programs. The programs wait until a pipe is closed. */
 static int start_all(void)
 {
     int ends[2];

@@ -164,7 +164,7 @@ static void find_fields(struct sc_guest *guest)
     read_btf();
     task = structure("task_struct");
     guest->sp = field("task_struct", "thread") + field("thread_struct", "sp");
-    /* Before Linux 5.14 the state is a long. Its lower half contains all states. */
+    /* Before Linux 5.14 the state is a long. The lower half of that long contains all states. */
     guest->state = field("task_struct", offset_in(task, "__state") < 0 ? "state" : "__state");
     guest->pid = field("task_struct", "pid");
     guest->tgid = field("task_struct", "tgid");
@@ -187,7 +187,7 @@ static uint32_t optional(const char *owner, const char *name, int *are_all)
     return offset;
 }
 
-/* Finds the fields that lead to mapped files. Without them, mappings are not reported. */
+/* Finds the fields that lead to mapped files. Without these fields, mappings are not reported. */
 static void find_mappings(struct sc_mapping_layout *mappings)
 {
     int are_all = 1;
@@ -361,7 +361,8 @@ static int put_number(const char *path, long number)
     return is_put;
 }
 
-/* Makes /proc/vmallocinfo show real addresses. Otherwise it shows invented ones, which are not in the kernel's half. */
+/* Makes /proc/vmallocinfo show real addresses. Otherwise the file shows invented addresses, which are not in the
+   kernel's half. */
 void layout_show_addresses(void)
 {
     put_number("/proc/sys/kernel/kptr_restrict", 1);

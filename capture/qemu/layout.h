@@ -7,8 +7,8 @@
 
 #include "guest.h"
 
-/* Text of lines `ADDRESS NAME`. It does not move in the guest's memory. The name "-" means that nothing is known
-   from that address on. */
+/* Text of lines `ADDRESS NAME`. The text does not move in the guest's memory. The name "-" means that nothing is
+   known from that address on. */
 struct listing {
     char *text;
     size_t bytes, most;
@@ -49,7 +49,7 @@ void contents_list(const struct layout *layout, struct listing *listing);
 /* Makes the kernel show addresses to root, as in kallsyms. */
 void layout_show_addresses(void);
 
-/* Gives the kernel all the randomness that it needs. It is the same in every run. */
+/* Gives the kernel all the randomness that it needs. The randomness is the same in every run. */
 void entropy_give(void);
 
 /* Sets the length of a time slice, in nanoseconds. Returns -1 if the scheduler has no such setting. */

@@ -1,6 +1,6 @@
-/* Learns the references of a piece of code. QEMU does not report them at translation, so they are learnt as they
-   occur, each as an extension of the path before it. The address of a reference is derived if it is always the same,
-   or follows from an earlier one; otherwise it is explicit. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Learns the references of a piece of code. QEMU does not report references at translation, so they are learnt as
+   they occur, each as an extension of the path before it. The address of a reference is derived if it is always the
+   same, or follows from an earlier one; otherwise it is explicit. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Reports the files that a process has mapped, when the process first enters its own code, and after system calls
-   that change mappings. They are read from the guest's list of areas (struct vm_area_struct), which is a maple tree
-   (https://docs.kernel.org/core-api/maple_tree.html; since Linux 6.1). GPL-2.0-or-later, see ../valgrind/COPYING. */
+   that change mappings. The mappings are read from the guest's list of areas (struct vm_area_struct), which is a
+   maple tree (https://docs.kernel.org/core-api/maple_tree.html; since Linux 6.1). GPL-2.0-or-later, see
+   ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ struct reported {
 static struct sc_mapping_layout layout;
 static struct reported *all_reported;
 static size_t reported_count, reported_room;
-/* Number of the address space that was compared last. It is asked for each time the kernel is left. */
+/* Number of the address space that was compared last. The number is needed each time the kernel is left. */
 static uint32_t checked;
 
 void mappings_know(const struct sc_guest *guest)

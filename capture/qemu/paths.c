@@ -21,7 +21,7 @@ static struct run now;
 /* A run that was left before its end, at an address that is not known yet. */
 static struct run interrupted;
 bool paths_is_interrupted;
-/* Number of pieces of code that the entry of the exception has run so far. One of them pushes the address. */
+/* Number of pieces of code that the entry of the exception has run so far. One of these pieces pushes the address. */
 static UInt interrupted_since;
 #define LONGEST_INTERRUPTION 3
 bool paths_has_pending;
@@ -71,7 +71,7 @@ static uint8_t number_of_explicit(const struct shape_reference *references, UInt
             return index;
 }
 
-/* Collects the references of the segment that ends with `path`. Returns their number. */
+/* Collects the references of the segment that ends with `path`. Returns the number of references. */
 static UInt collect(const struct path *path, struct shape_reference *references)
 {
     const struct path *way[MOST_REFERENCES + 1];
@@ -103,7 +103,7 @@ static UInt collect(const struct path *path, struct shape_reference *references)
 }
 
 /* Defines the shape that ran from the start of a segment up to `path` and to the instruction before `end`. Returns
-   its head. */
+   the shape's head. */
 static ULong define(struct run *run, const struct path *path, UInt end)
 {
     struct shape_reference references[MOST_REFERENCES + 1];
@@ -278,7 +278,7 @@ static void take(struct path *path, uint64_t address)
     now.path = path;
 }
 
-/* Follows an instruction that accesses a device. QEMU executes it again, alone, without announcing it. */
+/* Follows an instruction that accesses a device. QEMU executes the instruction again, alone, without announcing it. */
 static bool follow_alone(struct code *code)
 {
     UInt index = now.head && code->count == 1 ? index_at(now.code, code->address) : 0;

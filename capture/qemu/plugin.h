@@ -81,7 +81,7 @@ struct code {
 
 struct code *code_of(const struct qemu_plugin_tb *tb, bool is_entry);
 
-/* learn.c: returns the start of the paths through a piece of code. Nothing is known of its references yet. */
+/* learn.c: returns the start of the paths through a piece of code. Nothing is known of the code's references yet. */
 struct path *paths_start(void);
 
 /* paths.c: code that runs, which is followed along its known paths. */
@@ -154,7 +154,8 @@ void switches_flush(void);
 void mappings_know(const struct sc_guest *guest);
 /* Creates an address space with the mappings of its parent. */
 void mappings_fork(uint32_t parent, uint32_t child);
-/* Records that the running task may have changed its mappings. They are read when the task returns to user mode. */
+/* Records that the running task may have changed its mappings. The mappings are read when the task returns to user
+   mode. */
 void mappings_changed(void);
 void mappings_look(void);
 
@@ -168,7 +169,7 @@ void pages_forget(void);
 
 /* Finds the physical address of an access. Returns false if the access is to a device. */
 bool physical_of(qemu_plugin_meminfo_t info, uint64_t address, uint64_t *physical);
-/* Copies the first bytes of an instruction, only those in its first page. Returns their number. */
+/* Copies the first bytes of an instruction, only those in its first page. Returns the number of bytes. */
 size_t code_bytes(const struct qemu_plugin_insn *instruction, uint8_t *into, size_t most);
 
 #endif

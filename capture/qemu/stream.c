@@ -33,7 +33,7 @@ void stream_abandon(void)
     stream_limit = nowhere + SLACK_WORDS;
 }
 
-/* Writes a record. There must be room for it, as there is between two pieces of code. */
+/* Writes a record. There must be room for the record, as there is between two pieces of code. */
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count)
 {
     *stream_cursor++ = tag << 56 | (ULong)count << 48 | (immediate & 0xffffffffffffULL);

@@ -9,8 +9,8 @@
 #define NO_SLOT ((UInt) - 1)
 #define NAME_BYTES 16
 #define NAME_WORDS (NAME_BYTES / 8)
-/* Room for the mappings of about two thousand files, which a process may have when it is first seen. They fit into
-   SLACK_WORDS. */
+/* Room for the mappings of about two thousand files, which a process may have when it is first seen. These mappings
+   fit into SLACK_WORDS. */
 #define MOST_PENDING 24576
 /* Maximum length of __switch_to_asm in bytes. */
 #define LONGEST_FUNCTION 256
@@ -141,8 +141,8 @@ static UInt task_create(uint64_t pointer)
     return slot;
 }
 
-/* Records the exit of a task. Its slot is kept until the switch away from it has been recorded, because that switch
-   may be to a task that has no slot yet. Its memory no longer counts as shared. */
+/* Records the exit of a task. The task's slot is kept until the switch away from the task has been recorded, because
+   that switch may be to a task that has no slot yet. The task's memory no longer counts as shared. */
 static void task_exit(UInt slot)
 {
     switches_note(SC_EXIT, slot, NULL, 0);

@@ -261,7 +261,7 @@ void builder_add_reference(struct builder *builder, IRExpr *address, UInt bytes,
     builder->last_load_bytes = bytes;
 }
 
-/* Adds a guarded reference. Its word is always written, so that a shape has a fixed length. */
+/* Adds a guarded reference. The word of a guarded reference is always written, so that a shape has a fixed length. */
 void builder_add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address, UInt bytes, Bool is_store)
 {
     UInt done;

@@ -1,8 +1,8 @@
 /* Functions of Valgrind's core that several files of the tool call, and that its headers for tools do not declare.
    SPDX-License-Identifier: GPL-2.0-or-later
 
-   All functions that the tool calls or wraps outside of Valgrind's interface for tools, by the header that declares them. They are the same
-   in the versions that README.md lists, except as said.
+   All functions that the tool calls or wraps outside of Valgrind's interface for tools, by the header that declares them. The functions are
+   the same in the versions that README.md lists, except as said.
 
    coregrind/
      pub_core_scheduler.h       acquire_BigLock, release_BigLock: wrapped

@@ -20,8 +20,8 @@ static Bool begins_with(const HChar *text, const HChar *start)
     return VG_(strncmp)(text, start, VG_(strlen)(start)) == 0;
 }
 
-/* Removes a variable. The words after it move up, to the end of the auxiliary vector, which the loader expects right
-   after the environment. */
+/* Removes a variable. The words after the variable move up, to the end of the auxiliary vector, which the loader
+   expects right after the environment. */
 static void remove_variable(HChar **place)
 {
     UWord *end = VG_(client_auxv);

@@ -275,7 +275,7 @@ static Bool is_of_script(HChar **words)
 }
 
 /* Writes the name directly before the words that follow it, as the kernel does. Programs that show their state
-   overwrite both. */
+   overwrite the name and the words. */
 static void put_name(HChar **place, const HChar *name)
 {
     SizeT length = VG_(strlen)(name), room = VG_(strlen)(*place);

@@ -57,7 +57,7 @@ static Bool is_translated(Addr address)
     return VG_(search_transtab)(&code, &section, &entry, address, False);
 }
 
-/* Decides which superblocks are hot. A superblock may have several shapes. Those after its first begin at no
+/* Decides which superblocks are hot. A superblock may have several shapes. Shapes after the first begin at no
    superblock's address, so they do not count. */
 static void decide(void)
 {
@@ -87,8 +87,8 @@ static void vote(struct place *place, Addr next)
         place->lead -= 1;
 }
 
-/* Records that `runs` superblocks have run, large ones counted as several. They have written these words, all of
-   which are shapes. */
+/* Records that `runs` superblocks have run, large ones counted as several. The superblocks have written the words
+   from `word` to `end`, all of which are shapes. */
 void hot_ran(UInt count, const ULong *word, const ULong *end)
 {
     struct place *before = NULL;

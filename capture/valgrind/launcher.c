@@ -3,8 +3,8 @@
    The tool contains Valgrind's core. The core needs a launcher only to start each program that is executed later.
    With this launcher, the tool runs with the files with which it was built, whatever Valgrind is installed. The
    launcher also raises the limit on open files, so that the core has room for its own files beside the program's,
-   and passes the program's limit on (limits.c). It sets the size of the first thread's stack, for which the core
-   would permit at most 16 MiB, whatever the program's limit is. */
+   and passes the program's limit on (limits.c). The launcher sets the size of the first thread's stack, for which
+   the core would permit at most 16 MiB, whatever the program's limit is. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void note_stack(char *option, size_t room)
     snprintf(option, room, STACK "%0*llu", DIGITS, bytes);
 }
 
-/* Returns the arguments, with the options first. They replace the options for the previous program. */
+/* Returns the arguments, with the options first. The options replace those for the previous program. */
 static char **with_options(int count, char **arguments, char *files, char *stack)
 {
     int old = count > 2 && strncmp(arguments[1], FILES, strlen(FILES)) == 0 ? 2 : 0;

@@ -51,8 +51,8 @@ void lifecycle_claim_slot(ThreadId tid)
     task->owes_birth = True;
 }
 
-/* As run: records a task that is being created. Its creator may continue and even execute another program before the
-   new task runs, so the state that it inherits gets its place in the stream now. */
+/* As run: records a task that is being created. The creator may continue and even execute another program before the
+   new task runs, so the state that the new task inherits gets its place in the stream now. */
 UInt lifecycle_expect(ThreadId maker, UInt process_slot)
 {
     UInt slot = ring_claim_slot(tasks[maker].slot, process_slot);

@@ -29,7 +29,7 @@ static HChar *buffers;
 
 /* Wakes all waiters: the controller may have one thread for grants and one for buffers. */
 #define ALL_SLEEPERS 0x7fffffff
-/* Longest sleep of a waiting task. It is longer if there are more than MANY_TASKS tasks: otherwise some of them
+/* Longest sleep of a waiting task. The sleep is longer if there are more than MANY_TASKS tasks: otherwise some tasks
    would always be awake to look around, and the controller waits until none is. */
 #define SLEEP_NANOSECONDS (50 * 1000 * 1000)
 #define MANY_TASKS 64
@@ -91,8 +91,8 @@ static Int open_file(const HChar *path)
 }
 
 /* Passes the open file on to the next program. A program that is executed later may have neither the right to open
-   the path nor access to the folder. It gets the descriptor, and the descriptor's number in place of the path, with
-   the same length. */
+   the path nor access to the folder. So the next program gets the descriptor, and the descriptor's number in place
+   of the path, with the same length. */
 static void hand_on(Int fd, SizeT length)
 {
     HChar *option = VG_(malloc)("switchcost.ring", sizeof OPTION + length);

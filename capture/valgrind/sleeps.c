@@ -30,8 +30,8 @@ static Bool is_on_disk(UWord descriptor)
     return kind == REGULAR || kind == BLOCKS || kind == DIRECTORY;
 }
 
-/* Whether a task that sleeps in a system call waits for a timer, another task or a device. If it may also wait for a
-   disk, a sleep does not count as a switch, because it is not reproducible. */
+/* Whether a task that sleeps in a system call waits for a timer, another task or a device. If the task may also wait
+   for a disk, a sleep does not count as a switch, because it is not reproducible. */
 static Bool waits_for_events(UInt number, const UWord *arguments)
 {
     switch (number) {

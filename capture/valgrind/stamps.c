@@ -38,8 +38,8 @@ static ThreadId writer = VG_INVALID_THREADID;
 
 #define IS_BACK 1
 
-/* Returns a time stamp. It need not be ordered with the instructions around it: stamps order the runs of one CPU,
-   and between two runs either the kernel has switched, or another thread has taken Valgrind's lock. */
+/* Returns a time stamp. The reading need not be ordered with the instructions around it: stamps order the runs of
+   one CPU, and between two runs either the kernel has switched, or another thread has taken Valgrind's lock. */
 static ULong time_stamp(void)
 {
     UInt low, high;

@@ -59,7 +59,7 @@ Int stream_begin_run(Int most)
     return fit < most ? (Int)fit : most;
 }
 
-/* Called after generated code has run. Returns the place at which it began to write; NULL if other words were
+/* Called after generated code has run. Returns the place at which the code began to write; NULL if other words were
    written since. */
 const ULong *stream_end_run(void)
 {

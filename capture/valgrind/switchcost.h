@@ -57,7 +57,7 @@ struct live {
     ULong *watch;  /* as run: *watch is 0 if the kernel has taken the CPU away */
 };
 
-/* Offset of the state from the start of the guest's registers. The state follows them. */
+/* Offset of the state from the start of the guest's registers. The state follows the registers. */
 #define LIVE_OFFSET ((Int)sizeof(VexGuestAMD64State))
 #define CURSOR_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, cursor))
 #define BUDGET_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, budget))

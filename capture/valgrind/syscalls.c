@@ -90,7 +90,7 @@ static Bool is_stop(UWord signal)
     return signal == VKI_SIGSTOP || signal == VKI_SIGTSTP || signal == VKI_SIGTTIN || signal == VKI_SIGTTOU;
 }
 
-/* Whether a task may stop itself by this system call. It must have released the CPU before. */
+/* Whether a task may stop itself by this system call. Such a task must have released the CPU before. */
 static Bool may_stop(UInt number, const UWord *arguments)
 {
     switch (number) {

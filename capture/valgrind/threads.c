@@ -74,7 +74,7 @@ static void process_is_forked(ThreadId tid)
     task->is_forked = True;
 }
 
-/* Sets the 16 random bytes that the kernel puts on the stack of each new image. They are meant for the stack
+/* Sets the 16 random bytes that the kernel puts on the stack of each new image. The bytes are meant for the stack
    protector. But string functions with tables, which read a few bytes too many, turn them into addresses, so no two
    traces would be the same. */
 static void settle_random_bytes(void)

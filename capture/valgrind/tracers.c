@@ -1,8 +1,8 @@
 /* Programs that look into others: debuggers, tracers of system calls. GPL-2.0-or-later, see COPYING.
 
-   Such programs would find Valgrind's registers and system calls in place of the traced program's. They would also
-   stop a task in its time slice, so that no task could run. Therefore they are refused with the kernel's error for a
-   lack of rights, and the trace records this. */
+   Such programs would find Valgrind's registers and system calls in place of the traced program's. Such programs
+   would also stop a task in its time slice, so that no task could run. Therefore the programs are refused with the
+   kernel's error for a lack of rights, and the trace records the refusal. */
 #include "switchcost.h"
 
 #include "pub_tool_libcproc.h"

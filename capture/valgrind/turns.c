@@ -1,8 +1,8 @@
 /* Time slices (turns) of tasks on the virtual CPU. GPL-2.0-or-later, see COPYING.
 
    A task leaves the CPU at an event check (at the end of its time slice) or around a system call. A task never waits
-   inside generated code. It waits only if Valgrind holds no address of a translation and the big lock is free, because
-   other threads of the process may run and discard translations.
+   inside generated code. The task waits only if Valgrind holds no address of a translation and the big lock is free,
+   because other threads of the process may run and discard translations.
 
    Functions of Valgrind's core are wrapped at link time. disp_run_translations runs generated code, for at most as
    many superblocks at a time as surely fit. Each superblock must be counted for this, so no jump may be linked past
@@ -321,7 +321,7 @@ static void end_turn(ThreadId tid)
         turns_pass(tid, SC_WHY_QUANTUM);
 }
 
-/* Lets the task wait. This is safe only after a failed event check: on the other ways out of generated code,
+/* Lets the task wait. Waiting is safe only after a failed event check: on the other ways out of generated code,
    Valgrind may hold the address of a translation that it is about to link. */
 static void stop_client_code(ThreadId tid, ULong blocks)
 {

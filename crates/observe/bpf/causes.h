@@ -11,12 +11,12 @@ static __always_inline __u64 key_of(__u32 entry, enum reason reason)
     return (__u64)reason << 32 | entry;
 }
 
-// Returns the index of a cause in its task's table. Usually it is the last index again, or is found
-// immediately. If the table is full, the cause with the fewest switches is removed, and its counts
-// are added to the entry at the end of the table for other causes of its reason. So causes that
-// occurred once when a program started do not displace frequent ones. The function is not static,
-// so that the verifier checks it only once. Otherwise it would be checked together with all code
-// after each of its exits, which took a third of a second.
+// Returns the index of a cause in its task's table. Usually the index is the last one again, or is
+// found immediately. If the table is full, the cause with the fewest switches is removed, and its
+// counts are added to the entry at the end of the table for other causes of its reason. So causes
+// that occurred once when a program started do not displace frequent ones. The function is not
+// static, so that the verifier checks it only once. Otherwise it would be checked together with all
+// code after each of its exits, which took a third of a second.
 __noinline __u32 cause_of(struct task *t, __u64 key, struct control *c)
 {
     if (!t || !c)

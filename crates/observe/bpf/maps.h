@@ -62,7 +62,8 @@ struct {
     __uint(max_entries, 1 << 18);
 } ended SEC(".maps");
 
-// Ring buffer of switches and wake-ups. It has the least possible size if they are not requested.
+// Ring buffer of switches and wake-ups. The buffer has the least possible size if events are not
+// requested.
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 1 << 24);

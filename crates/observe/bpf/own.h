@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The observer's own process. Its tasks are left out when all tasks are observed.
+// The observer's own process. The observer's tasks are left out when all tasks are observed.
 
 #pragma once
 

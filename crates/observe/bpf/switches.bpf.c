@@ -55,8 +55,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
             switched_in(t, on, cpu, greater(now - ran, t->off_since));
         on->busy_ns += ran;
         if (t) {
-            // The kernel's account of the run. It begins some microseconds earlier than this
-            // program's if an interrupt wakes the task.
+            // The kernel's account of the run. By the kernel's account, a run begins some
+            // microseconds earlier than by this program's, if an interrupt wakes the task.
             t->run_ns = prev->se.sum_exec_runtime - t->run_began;
             // The task may have run since before it, or this CPU, was observed.
             if (t->on_since && !counts_only)

@@ -67,7 +67,7 @@ static __always_inline bool is_target(__u32 number, __u32 kind)
     return kinds && *kinds & kind;
 }
 
-// Makes a process a target. The decision about each of its threads is then made again.
+// Makes a process a target. The decision about each thread of the process is then made again.
 static __always_inline void make_target(__u32 process, struct control *c)
 {
     enum target *before = bpf_map_lookup_elem(&targets, &process), kinds = TARGET_PROCESS | (before ? *before : 0);

@@ -66,8 +66,8 @@ static __always_inline void behind(struct most *most, __u64 process, __u64 ns, _
     most->share += (share - most->share) & is_more;
 }
 
-// Divides a wait among the last runs on the CPU that the task then got. The last of them ended when
-// the task's own run began. Between two runs the CPU was idle.
+// Divides a wait among the last runs on the CPU that the task then got. The last of these runs
+// ended when the task's own run began. Between two runs the CPU was idle.
 static __always_inline int share_out_by_runs(struct task *t, struct cpu *on, __u64 ns)
 {
     __u64 moved = lesser(t->moved_ns, ns), at = t->on_since, until = at - ns + moved, idle = 0, seen = 0;
@@ -121,7 +121,7 @@ static __always_inline int share_out_by_sums(struct task *t, struct cpu *on, __u
 }
 
 // Whether the task waited only for the previous run, and that of a process in the task's own table.
-// This is the usual case.
+// Such a wait is the usual case.
 static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, __u64 ns)
 {
     struct run *run = &on->runs[on->newest & (RUNS - 1)];
