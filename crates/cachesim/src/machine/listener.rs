@@ -135,7 +135,7 @@ impl Departure {
 /// Reason why the shared hierarchy missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The private hierarchy missed, too.
+    /// The private hierarchy also missed, so the miss is not due to sharing.
     #[default]
     Intrinsic,
     Flushed,

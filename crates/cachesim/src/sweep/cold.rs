@@ -96,7 +96,7 @@ impl Cold {
         levels.set_counts(FLUSHED, &counts);
     }
 
-    /// Returns the counts since the last restart.
+    /// Returns the counts of each level since the last call of [`Cold::restart_counts`].
     pub(super) fn counts(&self) -> Vec<LevelCounts> {
         self.levels.counts(FLUSHED)
     }
