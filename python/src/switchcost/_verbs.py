@@ -482,7 +482,7 @@ def trace(
         system: Run the programs in a guest under QEMU, and trace its kernel, too.
         kernel: Kernel of the guest: an image, or a Debian package [default: the one from make setup].
         append: Additional kernel parameters, such as 'mitigations=auto'.
-        memory: Memory of the guest [default: the size of its files plus 384MiB].
+        memory: Memory of the guest [default: 384MiB plus three times the size of its files].
         mips: Millions of instructions per second of guest time [default: 1000].
         physical: Also record physical addresses, for physically indexed levels.
         slice: Time slice of the guest's scheduler [default: its own].

@@ -82,7 +82,7 @@ pub(crate) struct GuestArguments {
     )]
     pub(crate) append: Vec<String>,
 
-    /// Memory of the guest [default: the size of its files plus 384MiB]
+    /// Memory of the guest [default: 384MiB plus three times the size of its files]
     #[arg(
         hide_short_help = true,
         long,
