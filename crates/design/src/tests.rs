@@ -850,7 +850,7 @@ fn names_what_is_no_size_and_no_number_of_ways() {
     );
     assert_eq!(
         error("size", r#""64kb""#),
-        "'64kb' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
+        "'64kb' is not a size; write 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
     );
     assert_eq!(error("ways", "-1"), "found -1 ways");
     assert_eq!(

@@ -48,12 +48,12 @@ impl Turns {
         let family = mechanism.traits().family;
         if !matches!(family, Family::Ring | Family::UserLevel) {
             return Err(format!(
-                "--mechanism {mechanism} hands on no token; use one that does, such as pipe"
+                "--mechanism {mechanism} cannot be traced, because its tasks do not take turns; use another, such as pipe"
             ));
         }
         if tasks < 2 {
             return Err(format!(
-                "{tasks} task cannot take turns; use two or more (with --alone each has the token to itself)"
+                "{tasks} task cannot take turns; use two or more (--alone runs each task without switches)"
             ));
         }
         Ok(())
@@ -144,13 +144,14 @@ mod tests {
         assert_eq!(
             turns(Mechanism::Preempt, 2).check(),
             Err(
-                "--mechanism preempt hands on no token; use one that does, such as pipe".to_owned()
+                "--mechanism preempt cannot be traced, because its tasks do not take turns; use another, such as pipe"
+                    .to_owned()
             )
         );
         assert_eq!(
             turns(Mechanism::Pipe, 1).check(),
             Err(
-                "1 task cannot take turns; use two or more (with --alone each has the token to itself)"
+                "1 task cannot take turns; use two or more (--alone runs each task without switches)"
                     .to_owned()
             )
         );

@@ -20,9 +20,7 @@ const THREADS: [&str; 2] = ["cgroup.threads", "tasks"];
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
     /// The folder does not belong to a control group.
-    #[error(
-        "no control group {0}: {1}; name a folder below /sys/fs/cgroup with a file cgroup.procs, as systemd-cgls lists them"
-    )]
+    #[error("no control group {0}: {1}; list control groups with systemd-cgls")]
     NoGroup(String, String),
     /// No process has the given ID.
     #[error("no process with PID {0}; list processes with ps -e")]

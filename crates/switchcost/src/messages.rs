@@ -100,7 +100,13 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
             .map(|argument| alternatives(argument))
             .collect();
         let verb = if missing.len() == 1 { "is" } else { "are" };
-        return (format!("{} {verb} missing", missing.join(" and ")), usage());
+        let names = missing.join(" and ");
+        // An option without a value is never needed by itself.
+        let why = match names.starts_with("--") && !names.contains(' ') {
+            true => ", and another option needs it",
+            false => "",
+        };
+        return (format!("{names} {verb} missing{why}"), usage());
     }
     let negative = first(ContextKind::InvalidArg).and_then(|argument| negative_value(&argument));
     if let (MistakeKind::UnknownArgument, Some(value)) = (mistake.kind(), negative) {

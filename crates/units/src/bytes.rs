@@ -68,9 +68,7 @@ impl fmt::Display for Bytes {
 
 /// Error for a text that is not a size; contains the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "'{found}' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
-)]
+#[error("'{found}' is not a size; write 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)")]
 pub struct ParseBytesError {
     found: String,
 }
@@ -168,7 +166,7 @@ mod tests {
             .expect_err("decimal units are ambiguous");
         assert_eq!(
             error.to_string(),
-            "'64kb' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
+            "'64kb' is not a size; write 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
         );
     }
 

@@ -73,7 +73,7 @@ fn names_line_column_and_field_of_a_mistake() {
     );
     assert_eq!(
         error(&SMALL.replace("\"4KiB\"", "\"4kb\"")),
-        "a.toml:6:8 (size = \"4kb\"): '4kb' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 \
+        "a.toml:6:8 (size = \"4kb\"): '4kb' is not a size; write 512B, 64KiB or 4MiB (1 KiB = 1024 \
          bytes); docs/formats/design.md lists the fields"
     );
     assert_eq!(

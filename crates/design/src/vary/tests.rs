@@ -346,7 +346,7 @@ fn names_the_level_or_field_that_is_not_there() {
 fn names_the_value_that_is_none() {
     assert_eq!(
         error(&["L1D.size=4kb"]),
-        "L1D.size=4kb: '4kb' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
+        "L1D.size=4kb: '4kb' is not a size; write 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
     );
     assert_eq!(
         error(&["L1D.ways=1,,2"]),

@@ -152,9 +152,8 @@ pub enum PlanError {
     },
     /// The arrays cannot be prepared and walked within the budget.
     #[error(
-        "--budget {budget:#} is too short: even on the fastest machine, {tasks} tasks take more than {needed} to prepare and \
-         walk {size} each, {repetitions} times{and_others}; raise --budget, or lower --tasks or --size ({fits:#} in total \
-         would fit)"
+        "--budget {budget:#} is too short: {tasks} tasks need at least {needed} to walk {size} each, {repetitions} \
+         times{and_others}; raise --budget, or lower --tasks or --size to at most {fits:#} for all tasks together"
     )]
     Time {
         /// Time for the whole run.

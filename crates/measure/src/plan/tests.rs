@@ -325,8 +325,8 @@ fn large(budget: Nanos) -> Selection {
 fn a_plan_that_no_machine_can_do_in_time_is_refused() {
     assert_eq!(
         message(&large(Nanos::seconds(5))),
-        "--budget 5s is too short: even on the fastest machine, 64 tasks take more than 8.93 s to prepare and walk 256 MiB \
-         each, 5 times; raise --budget, or lower --tasks or --size (8GiB in total would fit)"
+        "--budget 5s is too short: 64 tasks need at least 8.93 s to walk 256 MiB each, 5 times; raise --budget, or lower \
+         --tasks or --size to at most 8GiB for all tasks together"
     );
     let several = Selection {
         mechanisms: vec![Mechanism::Pipe, Mechanism::Futex],
@@ -334,8 +334,8 @@ fn a_plan_that_no_machine_can_do_in_time_is_refused() {
     };
     assert_eq!(
         message(&several),
-        "--budget 5s is too short: even on the fastest machine, 64 tasks take more than 20.10 s to prepare and walk 256 MiB \
-         each, 5 times, and another case as often; raise --budget, or lower --tasks or --size (4075MiB in total would fit)"
+        "--budget 5s is too short: 64 tasks need at least 20.10 s to walk 256 MiB each, 5 times, and another case as often; \
+         raise --budget, or lower --tasks or --size to at most 4075MiB for all tasks together"
     );
     let surer = Selection {
         confidence_per_mille: 990,

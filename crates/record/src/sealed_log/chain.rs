@@ -18,7 +18,7 @@ const SEAL_BYTES: usize = FIELD.len() + DIGITS + CLOSE.len();
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenChain {
     /// The line has no checksum at its end.
-    #[error("it does not end in its checksum")]
+    #[error("the line has no checksum")]
     NoCheck,
     /// The line has been changed, or lines before it are missing.
     #[error("its checksum is {found:016x}, not {right:016x}")]

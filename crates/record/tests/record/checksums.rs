@@ -150,7 +150,7 @@ fn a_line_without_a_checksum_is_damage() {
     let bare = body(all[1]);
     assert_eq!(
         damage(&joined(&[all[0], &bare])),
-        (2, "it does not end in its checksum".to_owned())
+        (2, "the line has no checksum".to_owned())
     );
     let windows = SAMPLE.replacen("}\n", "}\r\n", 1);
     assert_eq!(

@@ -142,7 +142,7 @@ fn a_line_of_no_kind_is_damage() {
         let bytes = [sealed(&bodies()[..1]), joined(&[line])].concat();
         assert_eq!(
             damage(&bytes),
-            (2, "it does not end in its checksum".to_owned()),
+            (2, "the line has no checksum".to_owned()),
             "{line:?}"
         );
     }

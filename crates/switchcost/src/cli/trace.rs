@@ -85,8 +85,9 @@ pub(crate) struct CaptureArguments {
 }
 
 impl CaptureArguments {
-    /// Returns true if any of these arguments differs from its default.
-    pub(crate) fn is_given(&self) -> bool {
+    /// Returns the name of the first argument that differs from its default; `None` if all have
+    /// their defaults.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
         let CaptureArguments {
             with,
             order,
@@ -95,11 +96,16 @@ impl CaptureArguments {
             cpu,
             command,
         } = self;
-        !(with.is_empty() && command.is_empty())
-            || *order != OrderFlag::default()
-            || *processes != ProcessesFlag::default()
-            || switches.is_some()
-            || cpu.is_some()
+        let given = [
+            (!with.is_empty(), "--with"),
+            (*order != OrderFlag::default(), "--order"),
+            (*processes != ProcessesFlag::default(), "--processes"),
+            (switches.is_some(), "--switches"),
+            (cpu.is_some(), "--cpu"),
+            (!command.is_empty(), "a command"),
+        ];
+        let found = given.into_iter().find(|(is_given, _)| *is_given);
+        found.map(|(_, name)| name)
     }
 }
 

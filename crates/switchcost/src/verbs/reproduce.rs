@@ -100,7 +100,7 @@ fn site<'a>(
         .ok_or_else(Failure::cpu_refusal)?;
     if !host.cpus_allowed.contains(&quiet_cpu) {
         return Err(Failure::usage(format!(
-            "CPU {quiet_cpu} does not exist or is not allowed for this process; taskset -pc $$ shows those that are"
+            "CPU {quiet_cpu} does not exist or is not allowed for this process; taskset -pc $$ shows the allowed CPUs"
         )));
     }
     let noisy_cpu = host

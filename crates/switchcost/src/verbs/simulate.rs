@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     let Some(source) = source else {
         if arguments.part.is_given() {
             return Err(Failure::usage(
-                "--range and --warm-up need a trace with its index, and live keeps none; write one with switchcost trace",
+                "--range and --warm-up need a stored trace, and simulate live stores none; write one with switchcost trace",
             ));
         }
         let session = Session::prepare(
@@ -99,14 +99,13 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
 
 /// Returns an error if flags for tracing are given, which only live simulations use.
 fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
-    if capture.is_given() {
-        Err(Failure::usage(
-            "a command or a flag for tracing cannot be combined with a trace; to trace and simulate in one pass, \
-             write live in place of the trace",
-        ))
-    } else {
-        Ok(())
-    }
+    let Some(name) = capture.first_given() else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!(
+        "{name} is for tracing, and cannot be combined with a trace; to trace and simulate in one pass, write live in place of \
+         the trace"
+    )))
 }
 
 fn simulate_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {

@@ -78,13 +78,16 @@ fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
 
 fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
     Failure::usage(format!(
-        "{} CPU{} in --cpu cannot be combined with --placement {placement}, which takes {}; give --cpu that many",
-        cpus.len(),
-        if cpus.len() == 1 { "" } else { "s" },
+        "--placement {placement} needs {}, but --cpu names {}; write, for example, --cpu {}",
         match placement {
-            PlacementFlag::One => "one, or two different ones",
-            PlacementFlag::Pair | PlacementFlag::Both => "two different ones",
-            PlacementFlag::Matrix => "two or more",
+            PlacementFlag::One => "one or two CPUs",
+            PlacementFlag::Pair | PlacementFlag::Both => "two different CPUs",
+            PlacementFlag::Matrix => "two or more CPUs",
+        },
+        cpus.len(),
+        match placement {
+            PlacementFlag::One => "0",
+            PlacementFlag::Pair | PlacementFlag::Both | PlacementFlag::Matrix => "0,1",
         }
     ))
 }

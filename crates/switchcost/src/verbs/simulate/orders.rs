@@ -74,16 +74,16 @@ pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure
              out",
         ));
     }
-    let refused = |found: String| {
-        Err(Failure::usage(format!(
-            "{found} cannot be combined with live, which takes one number of instructions; write a trace to try several"
-        )))
-    };
     match arguments.quantum[..] {
         [] => Ok(QUANTUM_INSTRUCTIONS),
         [Quantum::Instructions(instructions)] => Ok(instructions),
-        [Quantum::Time(time)] => refused(format!("a quantum of {time}")),
-        ref several => refused(format!("{} quanta", several.len())),
+        [Quantum::Time(time)] => Err(Failure::usage(format!(
+            "a quantum of {time} cannot be combined with live; write it in instructions, such as 400000"
+        ))),
+        ref several => Err(Failure::usage(format!(
+            "{} quanta cannot be combined with live, which takes one; write a trace to try several",
+            several.len()
+        ))),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
         || arguments.part.is_given();
     if has_orders {
         return Err(Failure::usage(format!(
-            "--schedule, --at-once and live take one trace, not {}; run simulate once for each",
+            "--schedule, --quantum, --preempt-every, --at-once and --range take one trace, not {}; run simulate once for each",
             paths.len()
         )));
     }
