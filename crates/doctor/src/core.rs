@@ -53,7 +53,7 @@ pub(super) fn sharing(subject: &Subject) -> Check {
         return line.fit(found);
     }
     let remedy = Remedy::new(
-        "choose another CPU with --cpu, or a quieter time; costs on an unshared and on a shared core are reported separately",
+        "choose another CPU with --cpu, or a quieter time; measure uses only samples on an unshared core, if it has enough",
         "a machine with dedicated cores, or without SMT (nosmt)",
     );
     line.caveat(found, remedy)
