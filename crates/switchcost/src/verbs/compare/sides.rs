@@ -25,6 +25,10 @@ pub(super) fn compared(
     new: &[Source],
     request: Request<'_>,
 ) -> Result<Comparison, Failure> {
+    // The kind of a missing file is unknown.
+    base.iter()
+        .chain(new)
+        .try_for_each(|source| open(source).map(drop))?;
     base.iter().chain(new).try_for_each(refuse_trace)?;
     let mut kinds: Vec<(Kind, &Source)> = base
         .iter()
@@ -35,10 +39,6 @@ pub(super) fn compared(
     if let (Some((first_kind, first)), Some((second_kind, second))) = (kinds.first(), kinds.last())
         && first_kind != second_kind
     {
-        // The kind of a missing file is unknown, so the file is opened first.
-        [first, second]
-            .into_iter()
-            .try_for_each(|source| open(source).map(drop))?;
         let [first, second] = [first, second].map(|source| source.path().display());
         return Err(Failure::usage(format!(
             "{first} is a record of {first_kind}, and {second} of {second_kind}; compare records of one kind"
