@@ -401,9 +401,9 @@ pub struct Comparison {
 /// Smallest growths of costs that a comparison would have shown, as shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownGrowths {
-    /// Smallest growth that would have been shown in the most precise cost.
+    /// Smallest growth that this comparison would have shown in its most precise cost.
     pub least: f64,
-    /// Smallest growth that would have been shown in the least precise cost.
+    /// Smallest growth that this comparison would have shown in its least precise cost.
     pub most: f64,
     /// Number of costs with an interval.
     pub numbers: usize,

@@ -69,8 +69,9 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Returns whether a record may count, judged by its header. If the result is true, the caller
-    /// reads the whole record for [`EarlierRecords::add`].
+    /// Returns whether the record with this header can belong to the history of this run: an
+    /// earlier run of the same cases on the same machine, under the same conditions. If it cannot,
+    /// the record is counted as left out.
     pub fn takes(&mut self, header: &Header) -> bool {
         if (&header.started_at, header.seed) == (&self.this.started_at, self.this.seed) {
             return false;

@@ -186,8 +186,7 @@ pub struct MovedFinding {
     pub cost_ns: Option<Estimate>,
     /// Cost of a preemption with a move minus that of a preemption without, in nanoseconds.
     pub more_than_staying_ns: Option<Estimate>,
-    /// Costs of the preemptions with a move, in the structure that also describes preemptions
-    /// without a move.
+    /// All findings on preemptions that moved the program to another CPU or back.
     #[serde(skip)]
     pub found: FootprintFinding,
 }
@@ -241,10 +240,10 @@ fn twin_findings(record: &Injection) -> Findings {
     }
 }
 
-/// Returns the findings that exist for copies of a program and for services. `finding` and
-/// `reloads` have the indices of the timing and the footprint as arguments: `finding` returns one
-/// finding, and `reloads` the cost of cold caches in each block of runs. `per_second` returns the
-/// number of preemptions per second at a timing.
+/// Returns the findings that both an injection into two copies of a program and one into a service
+/// have. `finding` and `reloads` have the indices of the timing and the footprint as arguments:
+/// `finding` returns one finding, and `reloads` the cost of cold caches in each block of runs.
+/// `per_second` returns the number of preemptions per second at a timing.
 fn findings(
     header: &Header,
     chain_ns: Option<f64>,

@@ -76,7 +76,7 @@ pub(crate) struct Campaign {
     pub(crate) matching: String,
     /// Whether a sample of each kind's trials suffices.
     pub(crate) is_sampled: bool,
-    /// Number of times that the trials are drawn.
+    /// Number of repetitions of all trials, each with new random choices.
     pub(crate) times: u32,
     pub(crate) at_once: usize,
 }

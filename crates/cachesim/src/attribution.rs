@@ -43,7 +43,7 @@ pub(crate) type Attribution = (
     LevelRequests,
 );
 
-/// Groups the attributions to places.
+/// Returns the attributions to places in memory.
 pub(crate) fn group_by_place(all: Attribution) -> ByPlace {
     all.0.1.1
 }

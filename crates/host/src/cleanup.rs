@@ -20,7 +20,7 @@ pub(crate) const TERMINAL: &str = "--terminal";
 pub(crate) const COMMAND: &str = "--command";
 pub(crate) const AFFINITY: &str = "--affinity";
 
-/// Longest wait until the helper reports that it knows its step.
+/// Longest wait until the cleanup helper reports that it knows what to do after the run.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
 /// Action of a cleanup helper after the end of the run.

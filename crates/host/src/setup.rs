@@ -19,7 +19,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub use keeper::keep;
 
-/// First argument that makes the program a keeper.
+/// First command-line argument that makes this program a keeper, which sets up and undoes the
+/// environment of another program.
 pub const KEEPER_ARGUMENT: &str = "keep-one-setup";
 
 /// Time between two calls of `should_stop` during a wait.

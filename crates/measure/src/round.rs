@@ -18,7 +18,7 @@ pub(crate) struct Preparation {
 }
 
 impl Preparation {
-    /// Maps the memory to be written.
+    /// Creates a preparation. Maps the memory that is written to flush the caches.
     pub(crate) fn new(rounds: &Rounds) -> Result<Preparation, String> {
         let map = |size: Bytes| {
             Memory::map(size, MapType::Private, Pages::Base).map_err(|error| {

@@ -54,8 +54,8 @@ const FIRST_ROUNDS: u64 = 1;
 /// must start first.
 const ROUNDS_TO_START: u64 = 8;
 
-/// Length of a window of the warm-up, in batches. The window is long enough to warm up the
-/// hand-off, and not only the start of a window.
+/// Length of a timed window of the warm-up, in batches. In a shorter window the program would
+/// mostly run the code that starts and ends a window, instead of hand-offs.
 const WARM_UP_BATCHES: u64 = 10;
 
 /// Factor by which a warm-up may exceed its planned length, if the program had less CPU time than

@@ -153,9 +153,9 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
         .collect()
 }
 
-/// Whether the number of switches in a window differs from the plan. The tasks' own count between
-/// commands is used if there is one. Otherwise the kernel's count over the window is used, which
-/// includes commands.
+/// Whether the number of switches in a timed window differs from the planned number. The tasks' own
+/// count is used if there is one. Otherwise the kernel's count is used, which includes the switches
+/// by which tasks receive commands.
 fn has_other_switch_count(window: &Cycles, case: &Case) -> bool {
     let Some(plan) = case.switches else {
         return false;

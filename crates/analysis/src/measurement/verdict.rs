@@ -93,7 +93,8 @@ fn lacks_switches(judged: &Judged<'_>) -> bool {
         .is_some_and(|counted| counted < low / 2.0)
 }
 
-/// Returns a text about the disturbed windows: their share, the main reason, and a remedy.
+/// Returns a text about the disturbed samples of a case: their share, the main reason, and a
+/// remedy.
 pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     let (left_out, all) = (judged.excluded.total, judged.excluded.of);
     let percent = judged.excluded_share() * 100.0;

@@ -68,7 +68,8 @@ fn bias(context: &Context<'_>, sums: &DesignSums, group: &GroupFinding) -> Optio
     })
 }
 
-/// Returns the number of intervals in each step of the curve.
+/// Returns the number of intervals in each step of the CPI curve; `last + 1` if the curve has one
+/// step.
 fn steps_to(sums: &DesignSums, last: usize) -> usize {
     // The first interval of the second step is the number of intervals in a step.
     (1..=last + 1)

@@ -8,8 +8,10 @@ use super::group::merged;
 use super::sums::Sum;
 use crate::lists::saturating_sum;
 
-/// Returns the cycles per instruction in the shared hierarchy. `cycles` is the number of all its
-/// cycles. If a batch is left out, its cycles and instructions are both left out.
+/// Returns the cycles per instruction in the shared hierarchy. `cycles` is the number of all cycles
+/// in that hierarchy. The interval is computed from the ratios that result if each batch of
+/// segments is left out once (jackknife). If `is_full` is false, the record has only sums, and
+/// there is no interval.
 pub(crate) fn cpi(context: &Context<'_>, sums: &DesignSums, cycles: u64, is_full: bool) -> Cost {
     let instructions = context.head.trace.instructions;
     let ratio = |cycles: u64, instructions: u64| {

@@ -20,8 +20,9 @@ pub struct Findings {
     pub cut_share: f64,
     /// Distributions of segment lengths, by group of segments.
     pub lengths: Vec<LengthDistribution>,
-    /// Number of threads that ran, without the first thread of each process. Threads of a process
-    /// count as one process in all findings. 0 if no design distinguishes segments.
+    /// Number of threads that ran, except the first thread of each process. Threads of a process
+    /// count as one process in all findings. 0 if the record has only sums, which do not name the
+    /// threads.
     #[serde(skip)]
     pub threads: u64,
     /// Findings for the designs, in the order of the record.

@@ -259,7 +259,7 @@ impl CommonLines {
         }
     }
 
-    /// Returns whether a set has no known lines.
+    /// Returns whether no line of a set is stored here.
     #[inline]
     pub(super) fn is_empty(&self, set: usize) -> bool {
         match self.lengths.len() {

@@ -219,8 +219,8 @@ fn set_carrying(levels: &mut [LevelPlan]) {
     }
 }
 
-/// Reason why the views may differ in the recent lines of a set, or why a common list would not
-/// help.
+/// Reason why a level has no list of the lines that all three views used last: these lines may
+/// differ between views, or the list would not help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FallbackReason {
     /// The level's replacement is not least recently used.

@@ -47,7 +47,7 @@ fn line_of(address: u64, line_bits: u32) -> u64 {
     (address & VIRTUAL_MASK) >> line_bits
 }
 
-/// Returns the prediction that is right for a line, with 0 as the slot.
+/// Returns the correct prediction for a line, with 0 in the bits of the slot.
 #[inline(always)]
 fn right(line: u64) -> u64 {
     line << LINE_SHIFT | IS_ANY

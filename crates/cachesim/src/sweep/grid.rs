@@ -91,7 +91,7 @@ impl Grid {
         false
     }
 
-    /// Writes a modified line back to the levels that hold it.
+    /// Writes a modified line back to those levels of the grid that hold it.
     pub(super) fn give(&mut self, view: usize, key: u64) {
         let set = self.set_of(key);
         let stacks = &mut self.stacks.views[view];

@@ -146,9 +146,9 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|letter: char| letter.is_ascii_alphanumeric()) && name.chars().all(is_letter)
 }
 
-/// Beginnings of the names of packages that depend on the one with the image:
-/// linux-image-cloud-amd64 depends on the package of a version, which in newer Debian depends on a
-/// third one.
+/// Prefixes of the names of Debian's kernel packages. A metapackage, such as
+/// linux-image-cloud-amd64, depends on the package of one kernel version. In newer Debian, that
+/// package depends on the package with the kernel's image.
 const PARTS: [&str; 2] = ["linux-image-", "linux-binary-"];
 
 fn package_with_image(name: &str) -> io::Result<String> {

@@ -71,7 +71,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Makes a pair of which neither task has the token.
+    /// Creates the mutex and the condition variable. At first, neither task has the token.
     pub fn new() -> io::Result<Arc<Turns>> {
         Ok(Arc::new(Turns {
             monitor: Monitor::new()?,

@@ -20,7 +20,7 @@ struct Type {
     /// Members of a structure (name, type, offset in bits) or enumerators (name and value; the last
     /// number is not used).
     parts: Vec<(String, u32, u32)>,
-    /// Number of elements of an array, and number of their type.
+    /// Number of elements of an array, and ID of the elements' type.
     elements: (u32, u32),
 }
 

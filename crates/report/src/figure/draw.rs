@@ -206,8 +206,8 @@ impl Plane {
         Plane::new(place, height_of, None, COLOUR_SCALE)
     }
 
-    /// Creates a plane with `rows` rows of positions, or an upright plane of the usual height if
-    /// `rows` is `None`.
+    /// Creates the drawing area between two axes. `rows` is the height of the area if positions run
+    /// from top to bottom, or `None` if they run from left to right.
     fn new(place: Ruler, height_of: Ruler, rows: Option<f64>, margin_right: f64) -> Self {
         let is_across = rows.is_some();
         let (below, beside) = if is_across {

@@ -98,8 +98,8 @@ fn add_line(page: &mut Page, findings: &Findings, sweep: &Sweep, axis: &Axis, nu
     page.method(["sweep"]);
 }
 
-/// Returns the numbers with a column: the CPI, and the misses of each level in which the designs
-/// differ.
+/// Returns the quantities that get a column in the table: the CPI, and the misses of each level in
+/// which the designs differ.
 fn line_numbers(members: &[(&str, &DesignFinding)]) -> Vec<Number> {
     let levels = members
         .first()

@@ -59,7 +59,7 @@ pub enum Violation {
         /// Block before which the mark is placed.
         found: u32,
     },
-    /// A birth does not give the new task the next number.
+    /// The event that starts a task does not give the task the next number.
     #[error("task {found} is born where task {need} is next")]
     TaskNumber {
         /// Number in the birth.

@@ -45,7 +45,7 @@ impl Counts {
     }
 }
 
-/// Columns to which only new or mispredicted shapes add.
+/// Columns that grow only if a shape is new or was not predicted.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) count: u32,

@@ -64,7 +64,7 @@ pub enum ImportError {
     Address {
         /// Position of the address.
         place: Location,
-        /// Address that was found.
+        /// The invalid address.
         address: u64,
     },
     /// The trace has more threads than can be read.
@@ -110,9 +110,9 @@ pub enum ImportError {
     Mixed {
         /// Position of the record with the different file type.
         place: Location,
-        /// File type of the part that begins at `place`.
+        /// File type of the records from `place` on.
         found: u64,
-        /// File type of the part before.
+        /// File type of the records before `place`.
         before: u64,
     },
     /// The file has several cores, or one CPU was requested and the file cannot be divided by CPU.

@@ -112,8 +112,8 @@ fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     Some(LogCost::new(&logs, Part { variance, ..single }))
 }
 
-/// Returns the least possible variance of the logarithm of a record's number. Events at random
-/// times cause this variance in a count.
+/// Returns the variance that the logarithm of a record's number has because its events occur at
+/// random times (a Poisson process): 1 / number of events, as the mean over the records.
 fn chance_variance(side: &Side) -> f64 {
     let numbers = side.iter().flatten();
     let of_events: f64 = numbers

@@ -19,7 +19,7 @@ const INTERCEPT_PART: f64 = 0.5;
 /// 90 %, more than this number exclude 0 with a probability of 1 in 90.
 const DRAWS: u64 = 20;
 const MOST_OUTSIDE: usize = 5;
-/// Number of calls that are labelled at random.
+/// Expected number of calls in each check with random labels.
 const LABELLED: f64 = 20_000.0;
 const HALF_US: u64 = 50_000;
 
