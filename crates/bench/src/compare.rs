@@ -13,7 +13,7 @@ use crate::tables::BESIDE_NEIGHBOUR;
 
 const RUNS: usize = 40;
 
-/// Number of runs that are divided into sets.
+/// Number of runs of which every division into two sets of equal size is compared.
 const IN_SETS: usize = 10;
 
 /// Error rate in percent that `compare` promises at its default confidence.

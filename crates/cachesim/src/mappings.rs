@@ -8,7 +8,7 @@ use switchcost_trace::Mapping;
 /// A range of addresses that is still mapped as one mapping defined it.
 #[derive(Clone, Debug)]
 struct Piece {
-    /// Last address of the piece.
+    /// Last address of the range.
     last: u64,
     mapping: Arc<Mapping>,
 }

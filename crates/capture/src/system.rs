@@ -78,9 +78,9 @@ pub struct System {
 /// A folder of this machine that gets another path in the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedFolder {
-    /// Path on this machine.
+    /// Path of the folder on this machine.
     pub here: PathBuf,
-    /// Path in the guest.
+    /// Path of the folder in the guest.
     pub there: PathBuf,
 }
 

@@ -410,9 +410,9 @@ pub struct FillPoint {
 /// One part of a trace, with the results of all designs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartResult {
-    /// Number of instructions in the part.
+    /// Number of instructions in this part of the trace.
     pub instructions: u64,
-    /// Number of switches in the part, voluntary and involuntary.
+    /// Number of switches in this part of the trace, voluntary and involuntary.
     pub switches: u64,
     /// Results with the indices of their designs. The results have no attribution to places.
     pub designs: Vec<(u16, DesignResult)>,

@@ -216,7 +216,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Takes the first pair of readings.
+    /// Starts a calibration of `clock` against CLOCK_MONOTONIC_RAW, with the first pair of readings.
     pub fn start(clock: Clock) -> Calibration {
         Calibration {
             clock,

@@ -89,7 +89,7 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// A window of cycles.
+    /// Times of a window: at most 25 ms of rounds of batches with and without switches.
     Cycles(Box<Cycles>),
     /// A batch for hardware counters or single hand-offs.
     Sample(Box<Sample>),

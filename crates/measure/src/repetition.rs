@@ -475,7 +475,7 @@ impl Core<'_> {
     }
 }
 
-/// Batches of the current window.
+/// Batches of the present window (at most 25 ms), with counts of their switches.
 #[derive(Default)]
 struct Taken {
     batches: Batches,

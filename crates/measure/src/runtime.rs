@@ -83,7 +83,7 @@ struct Ready {
     refused: Option<String>,
 }
 
-/// Request for one window.
+/// Request to a runtime's program for one timed window.
 #[derive(Debug, Serialize)]
 struct Question {
     arm: &'static str,

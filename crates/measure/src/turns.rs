@@ -32,7 +32,7 @@ pub struct Turns {
     pub arm: Arm,
     /// Number of times that each task gets the token.
     pub rounds: u64,
-    /// Seed of the random patterns.
+    /// Seed of the random order in which the tasks walk their working sets.
     pub seed: u64,
 }
 

@@ -4,7 +4,7 @@ use crate::totals::Totals;
 use switchcost_record::observation::Moment;
 use switchcost_units::Nanos;
 
-/// Length of an interval at the start.
+/// Length of the intervals before any are merged.
 const FIRST: Nanos = Nanos::millis(100);
 /// Number of intervals at which pairs of neighbours are merged. Intervals are twice as long from
 /// then on.

@@ -252,7 +252,8 @@ impl Sums {
     }
 }
 
-/// Returns the number of events of a pair.
+/// Returns the number of times that one process of a pair ran instead of the other, preempted it,
+/// woke it, or kept it waiting.
 fn events_of(pair: &Pair) -> u64 {
     pair.runs + pair.preempted + pair.woke + pair.kept_waiting
 }

@@ -38,7 +38,7 @@ pub enum Kind {
     Own,
 }
 
-/// A claim of the table.
+/// A claim, as the table of claims lists it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {

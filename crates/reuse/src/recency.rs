@@ -25,7 +25,7 @@ impl Use {
 
 /// Number of slots for recently used lines, which are found without a search; a power of two.
 const RECENT: usize = 1 << 9;
-/// Number of positions at the start.
+/// Number of positions for which memory is reserved at first.
 const FEW: usize = 1 << 12;
 
 #[derive(Clone, Copy, Debug)]

@@ -84,9 +84,9 @@ pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> 
     }
 }
 
-/// Whether a window has too many page faults. `more` is the number of tolerated minor faults due to
-/// batches. For language runtimes only major faults count, because the minor faults of their
-/// allocators belong to the measured work.
+/// Whether page faults disturbed a timed window. `more` is the number of minor faults that are
+/// tolerated because the batches themselves cause them. For language runtimes only major faults
+/// count, because the minor faults of their allocators belong to the measured work.
 fn has_faults(evidence: &Evidence, case: &Case, more: u64) -> bool {
     if case.runtime.is_some() {
         return evidence.major_faults > 0;

@@ -18,7 +18,7 @@ pub struct Payer<'a> {
 /// One part of the cost of a program's switches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// Kind of this part.
+    /// Kind of this part of the cost.
     pub of: Of,
     /// Number of switches to which this part belongs.
     pub switches: u64,

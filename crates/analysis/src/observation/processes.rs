@@ -37,7 +37,7 @@ pub struct ProcessFinding {
     pub involuntary: u64,
     /// Number of involuntary switches as a share of all switches.
     pub involuntary_share: f64,
-    /// Number of switches per second of the window.
+    /// Number of switches per second of the observation.
     pub per_second: f64,
     /// CPU time in nanoseconds; null if not counted.
     pub cpu_ns: Option<f64>,

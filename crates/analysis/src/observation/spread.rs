@@ -15,10 +15,10 @@ pub struct Spread {
     pub wait: Option<Vec<Bin>>,
 }
 
-/// Number of times in one bin.
+/// Number of times off the CPU, or of waits for a CPU, whose length is in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
-    /// Number of times off the CPU (or of waits) in the bin.
+    /// Number of times in this bin.
     pub count: u64,
     /// Number of times in the bin as a share of all times off the CPU (or of all waits).
     pub share: f64,

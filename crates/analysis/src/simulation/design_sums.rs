@@ -21,9 +21,9 @@ pub(crate) struct DesignSums {
     depth: DetailLevel,
     /// For each cause, cells by interval. The last cell has the sums over all later intervals.
     pub(crate) cells: Vec<Option<Box<[Cell]>>>,
-    /// For each cause and batch, sums by interval.
+    /// Sums by interval since the switch, for each cause of a switch and each batch of segments.
     pub(crate) batches: Vec<Option<Box<[Sum]>>>,
-    /// For each program, sums by interval.
+    /// Sums by interval since the switch, for each program.
     pub(crate) programs: Vec<Option<Box<[Sum]>>>,
     /// For each program, sums by batch. Their `segments` are numbers of time slices.
     pub(crate) program_batches: Vec<Option<Box<[Sum]>>>,

@@ -450,7 +450,7 @@ pub enum Part {
 pub struct ExcessPart {
     /// Part of the memory system in which the cycles arise.
     pub part: Part,
-    /// Number of excess cycles in the part.
+    /// Number of excess cycles that arise in this part of the memory system.
     pub cycles: f64,
     /// Excess cycles of the part as a share of all excess cycles; `None` if there is no excess.
     pub share: Option<f64>,

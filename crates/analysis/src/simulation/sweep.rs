@@ -15,7 +15,7 @@ pub struct Sweep {
     pub members: Vec<(Vec<usize>, usize)>,
 }
 
-/// A varied field with its values.
+/// A field of the design that is varied, with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Levels and field of the axis in the notation of `--vary`: `L1I+L1D.size`.

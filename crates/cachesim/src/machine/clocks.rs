@@ -6,7 +6,7 @@ use super::{FLUSHED, PRIVATE, READ, SHARED, VIEWS};
 /// Time of the three views, in cycles since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clocks {
-    /// Time of each view without `common`.
+    /// Time of each view up to the last [`Clocks::commit`].
     pub(super) now: [u64; VIEWS],
     /// Time that all views have spent since the last [`Clocks::commit`], not yet in `now`.
     pub(super) common: u64,

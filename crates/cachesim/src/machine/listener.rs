@@ -115,7 +115,7 @@ pub(crate) struct LevelRequest {
 /// Reason for which a line left a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
-    /// A line that came in took the place.
+    /// Another line took the place of the line.
     Replaced,
     /// An inclusive level farther from the processor evicted the line.
     Lost,

@@ -1,4 +1,4 @@
-//! A set of some of the three views.
+//! A set of views: of the shared, the private and the flushed hierarchy.
 
 use super::{PRIVATE, SHARED, VIEWS};
 

@@ -43,7 +43,7 @@ struct Before {
     designs: Vec<(u16, DesignResult)>,
 }
 
-/// State of one pass.
+/// State of one pass over the event stream, for a single design or a family of designs.
 #[derive(Debug)]
 pub(super) struct Pass {
     options: Options,
@@ -412,7 +412,7 @@ impl Pass {
         }
     }
 
-    /// Ends the last segment.
+    /// Ends the last segment, and returns the results of the pass.
     pub(super) fn finish(mut self) -> PassResult {
         self.mappings_change();
         self.close_interval();

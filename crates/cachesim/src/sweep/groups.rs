@@ -115,7 +115,7 @@ fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
     groups
 }
 
-/// Whether the members differ in a level.
+/// Whether the designs of a group differ in the size or the ways of a level.
 fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
     let shape = |number: usize| {
         (

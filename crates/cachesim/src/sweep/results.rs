@@ -16,7 +16,7 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 pub(super) struct Member {
     pub(super) number: u16,
     pub(super) design: Design,
-    /// Place of the member in each swept level.
+    /// Grid, number of ways and column of the design's counts, for each swept level.
     pub(super) places: Vec<GridSlot>,
     /// Index in a row of the cycles of the levels after the swept one, if there are any.
     pub(super) cycles_behind: Option<usize>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use switchcost_design::{Design, OnSwitch, WritePolicy};
 
-/// One swept level, as all members have it.
+/// Properties of a swept level that all designs of the group have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Index of the level in the design.

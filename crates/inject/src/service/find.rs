@@ -126,7 +126,8 @@ impl Members {
     }
 }
 
-/// Returns the busiest thread, the first one if several are equal; `None` if there is none.
+/// Returns the member that used the most CPU time between the censuses `before` and `now`, the
+/// first one if several are equal; `None` if there is none.
 fn busiest<'a>(now: &'a Census, before: &Census, members: &Members) -> Option<&'a Seen> {
     let used = now.used_since(before).filter(|(seen, _)| members.has(seen));
     used.reduce(|most, next| if next.1 > most.1 { next } else { most })

@@ -95,7 +95,7 @@ impl Burner {
         (longer + self.owed) / CALIBRATION as i64 - CALIBRATION_TICKS.0 as i64
     }
 
-    /// Spends a time. A time of 0 costs nothing.
+    /// Uses the CPU for a time. A time of 0 costs nothing.
     #[inline(never)]
     fn burn(&mut self, ticks: Ticks) {
         if ticks.0 == 0 {

@@ -30,7 +30,7 @@ pub(super) struct Kept {
 
 type SiteKey = (u16, u32, i64, bool, u16);
 
-/// The slice that is being traced.
+/// The part of the observation in which system calls are being traced.
 struct Open {
     began: Nanos,
     room: usize,

@@ -62,7 +62,7 @@ pub enum Violation {
     /// The event that starts a task does not give the task the next number.
     #[error("task {found} is born where task {need} is next")]
     TaskNumber {
-        /// Number in the birth.
+        /// Number that the event gives to the new task.
         found: TaskId,
         /// Number that the new task must have: the next free one.
         need: TaskId,

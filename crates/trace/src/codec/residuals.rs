@@ -113,9 +113,9 @@ fn far(residual: u64) -> [u8; FAR_BYTES] {
 struct Packed {
     codes: u8,
     parts: [[u8; 16]; 2],
-    /// Number of bytes in the first part.
+    /// Number of bytes in the first part that are used.
     first_bytes: u8,
-    /// Number of bytes in both parts.
+    /// Number of bytes in both parts together that are used.
     bytes: u8,
 }
 

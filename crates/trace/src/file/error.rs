@@ -32,14 +32,14 @@ pub enum WriteTraceError {
         /// Rule that the block breaks.
         why: UnfitBlock,
     },
-    /// The numbers of the chunk's parts do not match.
+    /// The numbers of references, marks or other items in a chunk do not match.
     #[error("a chunk has {found} {what} instead of {need}; check the source of the trace")]
     Parts {
-        /// Kind of part that was counted.
+        /// Kind of item that was counted.
         what: &'static str,
-        /// Number of parts in the chunk.
+        /// Number of items in the chunk.
         found: u64,
-        /// Number of parts that the chunk must have.
+        /// Number of items that the chunk must have.
         need: u64,
     },
     /// A mark precedes the mark before it, or follows the last block.

@@ -26,7 +26,7 @@ pub enum ImportError {
     Unknown {
         /// Position of the line or record.
         place: Location,
-        /// Text that was found, shortened and escaped.
+        /// The invalid text, shortened and escaped.
         found: String,
         /// Description of valid input.
         needed: &'static str,

@@ -31,7 +31,7 @@ pub struct Effect {
     pub anchors: usize,
     /// Number of switches that have controls on the same path.
     pub treated: usize,
-    /// Number of controls in the comparison.
+    /// Number of controls (calls without a switch) in the comparison.
     pub controls: usize,
     /// Number of blocks of time that contain the compared calls.
     pub blocks: usize,
