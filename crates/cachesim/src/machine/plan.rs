@@ -245,7 +245,7 @@ pub(crate) enum FallbackReason {
 impl FallbackReason {
     fn find(level: &LevelPlan, is_timed: bool) -> Option<FallbackReason> {
         let all = [
-            (is_timed, FallbackReason::Time),
+            (is_timed && !level.is_tlb, FallbackReason::Time),
             (!level.policy.is_lru(), FallbackReason::Replacement),
             (level.victim.is_some(), FallbackReason::VictimCache),
             (level.streams.is_some(), FallbackReason::StreamBuffers),
