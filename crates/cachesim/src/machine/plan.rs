@@ -236,7 +236,8 @@ pub(crate) enum FallbackReason {
     /// Lines keep the physical address of the request that brought them in, which may differ
     /// between views.
     CarriedAddress,
-    /// The time of a request matters, and each view has its own clock.
+    /// The time of a request to a cache matters, and each view has its own clock. Lookups in TLBs
+    /// do not depend on the time.
     Time,
     /// Requests come from one view at a time, because the preceding levels are simulated elsewhere.
     Behind,
