@@ -30,8 +30,8 @@ use working_sets::WorkingSets;
 
 use crate::machine::LevelRequests;
 
-/// All listeners of a design that is simulated in full. Some of these listeners also record
-/// requests to levels of the design that other levels answer.
+/// All listeners of a design that is simulated in full. One of these listeners records the requests
+/// to levels that are also simulated elsewhere, in other sizes.
 pub(crate) type Attribution = (
     (
         (

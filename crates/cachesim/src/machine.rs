@@ -92,7 +92,7 @@ struct State<L> {
     levels: Vec<Level>,
     clocks: Clocks,
     privates: Privates,
-    /// History of the process whose private hierarchy is in the levels.
+    /// History of the process whose private hierarchy is simulated at present.
     history: History,
     frames: Option<Frames>,
     /// Process that made the last request, with its time slice.
@@ -328,7 +328,8 @@ impl<L: Listener> Machine<L> {
         Some(cycles)
     }
 
-    /// Ends the segment and appends its intervals to `intervals`. `end` is the index of the cause.
+    /// Ends the segment and appends its intervals to `intervals`. `end` is the index of the cause
+    /// that ended the segment.
     pub(crate) fn end_segment(&mut self, end: u32, intervals: &mut Vec<Interval>) {
         intervals.extend(
             self.intervals

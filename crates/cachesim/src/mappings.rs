@@ -63,7 +63,7 @@ impl Mappings {
         }
     }
 
-    /// Splits the piece that contains an address but does not start there.
+    /// Splits the mapped range that contains an address but does not start there.
     fn cut_before(&mut self, start: u64) {
         let Some((_, piece)) = self.pieces.range_mut(..start).next_back() else {
             return;

@@ -519,9 +519,9 @@ pub struct TraceFacts {
 /// A part of a trace that was simulated without the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TracePart {
-    /// Number of the part's first instruction, from 0.
+    /// Number of the first instruction of the simulated part, from 0.
     pub from_instruction: u64,
-    /// Number of the first instruction after the part.
+    /// Number of the first instruction after the simulated part.
     pub to_instruction: u64,
     /// Number of instructions in the whole trace.
     pub trace_instructions: u64,
@@ -542,9 +542,9 @@ pub struct WithoutWarmUp {
     pub level: String,
     /// Number of misses in the simulated part.
     pub misses: u64,
-    /// Number of misses without the warm-up minus the number with it. Both numbers count the start
-    /// of the simulated part, over as many instructions as the warm-up has. Without the warm-up,
-    /// only the last use of each line before the part is simulated.
+    /// Number of misses that the warm-up avoids at the start of the simulated part: misses without
+    /// the warm-up minus misses with it, over as many instructions as the warm-up has. Without the
+    /// warm-up, only the last use of each line before the part is simulated.
     pub more_misses: i64,
 }
 

@@ -135,7 +135,7 @@ struct CaseState {
     refusals: u32,
     rounds: BatchRounds,
     spent: Nanos,
-    /// Intended total time of the cycles in one repetition.
+    /// Intended total time of the rounds (called cycles in the record) of one repetition.
     cycles_ns: Nanos,
     is_finished: bool,
 }

@@ -84,8 +84,8 @@ impl Bodies {
         }
     }
 
-    /// Runs the body of one context once. A walk is timed separately. Without a walk the body does
-    /// nothing.
+    /// Runs the body of one context once: a timed walk over its working set, or nothing without a
+    /// walk.
     #[inline(always)]
     fn turn(&self, task: usize) {
         if self.walks.get() {

@@ -92,7 +92,7 @@ pub struct Observation {
     pub own_cost: Option<OwnCost>,
     /// Control groups of the observed tasks that used up their CPU quota.
     pub throttled: Vec<Throttled>,
-    /// Switches and waits in consecutive stretches of the window, at most 240.
+    /// Switches and waits in consecutive intervals of the observation, at most 240.
     pub moments: Vec<Moment>,
     /// Stacks at switches, sampled (`--stacks`); `None` if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -269,19 +269,19 @@ impl Lost {
     }
 }
 
-/// Switches and times of the observed tasks in one stretch of the window.
+/// Switches and times of the observed tasks in one interval of the observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Moment {
-    /// End of the stretch in nanoseconds since the start of the window.
+    /// End of the interval in nanoseconds since the start of the observation.
     pub end_ns: Nanos,
     /// Number of switches at which an observed task waited for something.
     pub voluntary: u64,
     /// Number of involuntary switches, and of calls of sched_yield.
     pub involuntary: u64,
-    /// Time on a CPU in nanoseconds. A run counts in the stretch in which it ends.
+    /// Time on a CPU in nanoseconds. A run counts in the interval in which it ends.
     pub run_ns: Nanos,
     /// Time for which tasks were ready and waited for a CPU, in nanoseconds. A wait counts in the
-    /// stretch in which the task leaves the CPU again.
+    /// interval in which the task leaves the CPU again.
     pub wait_ns: Nanos,
 }
 

@@ -60,7 +60,7 @@ pub struct Classifier {
     /// Instruction number at which the current group of scattered loads began, and the age of the
     /// line that it requested.
     group: (u64, u32),
-    /// Longest chain in the current window.
+    /// Longest chain of dependent lines in the present window of instructions.
     longest: Chain,
     /// Instruction number of the last request for code, and the age of its line.
     code: (u64, u32),

@@ -121,7 +121,8 @@ impl Profiler {
         }
     }
 
-    /// Returns the number of the running address space, shifted above the numbers of lines.
+    /// Returns the number of the running address space, shifted left so that the number of a line
+    /// can be added.
     fn space(&self) -> u64 {
         u64::from(self.process().0) << NUMBER_BITS
     }

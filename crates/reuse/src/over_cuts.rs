@@ -9,8 +9,9 @@ use crate::CUT;
 use crate::quantiles::Quantiles;
 use crate::recency::{Use, bytes};
 
-/// Number of times after a switch point: 1, 2, 4, ... intervals between switch points. The longest
-/// has 2^27 instructions, which take some tens of milliseconds.
+/// Number of the times after a switch point for which used lines are counted: 1, 2, 4, ...
+/// intervals between switch points. The longest has 2^27 instructions, which take some tens of
+/// milliseconds.
 pub(crate) const TIMES: usize = 18;
 /// Binary logarithm of the upper end of the first class of ages (16 KiB). Each further class ends
 /// at twice the age.
@@ -99,8 +100,8 @@ impl OverCuts {
         }
     }
 
-    /// Returns the number of times for which the trace has enough windows, so that its end cuts off
-    /// at most one window in sixteen.
+    /// Returns how many of the times after a switch point have enough windows in the trace, so that
+    /// the trace's end cuts off at most one window in sixteen.
     pub(crate) fn times(&self) -> usize {
         (1..TIMES)
             .find(|time| 16 << time > self.cuts)

@@ -146,9 +146,9 @@ pub enum Mark {
     Map(Mapping),
     /// A part of the running task's address space is unmapped.
     Unmap {
-        /// First address of the part.
+        /// First address of the unmapped range.
         start: u64,
-        /// Length of the part in bytes.
+        /// Length of the unmapped range in bytes.
         bytes: u64,
     },
     /// A page of the running task has the given physical address from this mark on. Sources that

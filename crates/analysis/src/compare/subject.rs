@@ -121,7 +121,7 @@ impl Part {
         matches!(self, Part::Function(_) | Part::FunctionLevel { .. })
     }
 
-    /// Returns the kind and name of the part.
+    /// Returns the kind and name of this part of a simulation.
     pub fn kind_and_name(&self) -> KindAndName<'_> {
         let (kind, name) = match self {
             Part::All => ("all", None),

@@ -1,12 +1,12 @@
 use switchcost_record::observation::{Moment, Observation, Source};
 use switchcost_units::Nanos;
 
-/// Switches and waits of the observed tasks in one stretch of the window.
+/// Switches and waits of the observed tasks in one interval of the observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// Start of the stretch, in seconds since the start of the window.
+    /// Start of the interval, in seconds since the start of the observation.
     pub from_seconds: f64,
-    /// End of the stretch, in seconds since the start of the window.
+    /// End of the interval, in seconds since the start of the observation.
     pub to_seconds: f64,
     /// Number of voluntary switches per second.
     pub voluntary: f64,
@@ -16,7 +16,7 @@ pub struct Stretch {
     pub waiting: Option<f64>,
 }
 
-/// Returns the stretches of an observation in order. Empty for a record of an earlier version.
+/// Returns the intervals of an observation in order. Empty for a record of an earlier version.
 pub fn stretches(observation: &Observation) -> Vec<Stretch> {
     let moments = long_enough(&observation.moments);
     // Run times are 0 if the kernel counts neither waits nor run times.
@@ -44,8 +44,8 @@ fn length(begin: Nanos, moment: &Moment) -> f64 {
     moment.end_ns.0.saturating_sub(begin.0) as f64
 }
 
-/// Merges each stretch that is shorter than half of the one before, such as the last, into the one
-/// before. An event that ends in a short stretch may have lasted longer than the stretch.
+/// Merges each interval that is shorter than half of the one before, such as the last, into the one
+/// before. A wait that ends in a short interval may have lasted longer than the interval.
 fn long_enough(moments: &[Moment]) -> Vec<Moment> {
     let mut all: Vec<Moment> = Vec::new();
     for moment in moments {

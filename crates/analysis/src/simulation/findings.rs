@@ -615,7 +615,7 @@ pub struct PlaceFinding {
     pub place: String,
     /// Source file and line of the code; `None` if unknown, and for data.
     pub line: Option<String>,
-    /// Number of excess cycles of references at the place.
+    /// Number of excess cycles of references to this function, variable or file offset.
     pub excess_cycles: i64,
     /// Excess cycles of the place as a share of the design's excess cycles; `None` if there is no
     /// excess.
@@ -636,8 +636,8 @@ pub struct EvictorFinding {
     pub place: String,
     /// Number of lines of other owners that the place's lookups evicted.
     pub lines: u64,
-    /// Number of lines that the place's lookups evicted, as a share of all lines of the level that
-    /// another owner's line evicted; `None` if there are none.
+    /// The evicted lines as a share of all lines of the level that were evicted for a line of
+    /// another owner; `None` if there are none.
     pub share: Option<f64>,
 }
 

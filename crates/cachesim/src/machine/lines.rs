@@ -159,8 +159,9 @@ impl Lines {
         way_of(&self.keys[start..start + self.ways], key).map(|way| start + way)
     }
 
-    /// Reads a part of the state that the next lookup of a line needs, so that it is in the cache
-    /// by then.
+    /// Reads a part of the state that the next lookup in the set needs, so that this part is in the
+    /// CPU's cache by then. The returned value depends on the reads, so that the compiler keeps
+    /// them.
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let (first, last) = (set * self.ways, (set + 1) * self.ways - 1);

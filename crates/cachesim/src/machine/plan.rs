@@ -387,8 +387,8 @@ impl LevelPlan {
         })
     }
 
-    /// Whether a repeated lookup of a set's last line changes nothing; `was_found` is the result of
-    /// the first lookup.
+    /// Whether a second lookup of the line that was used last in its set changes nothing;
+    /// `was_found` is the result of the first lookup.
     pub(super) fn may_skip_repeat(&self, was_found: bool) -> bool {
         let changes_nothing = was_found || !self.fetches_next_line;
         changes_nothing && !self.trains && self.policy.may_skip_repeat(was_found)

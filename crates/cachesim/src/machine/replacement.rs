@@ -62,8 +62,8 @@ impl Policy {
         }
     }
 
-    /// Whether a repeated lookup of a set's last line has no effect, so that it can be skipped.
-    /// `was_found` says whether the first lookup found the line or brought it in.
+    /// Whether a second lookup of the line that was used last in its set has no effect, so that it
+    /// can be skipped. `was_found` says whether the first lookup found the line or brought it in.
     pub(super) fn may_skip_repeat(self, was_found: bool) -> bool {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Random | Policy::Tree => true,

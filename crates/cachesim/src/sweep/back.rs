@@ -1,4 +1,4 @@
-//! Simulates the levels after a swept level, for one member of a family.
+//! Simulates the levels after a swept level, for one design of a family.
 
 use switchcost_design::Design;
 

@@ -1,4 +1,4 @@
-//! Counts the stack depths at which lines were found, for all levels with one number of sets.
+//! Counts the stack depths at which lines were found, for all levels with the same number of sets.
 
 use crate::machine::Kind;
 

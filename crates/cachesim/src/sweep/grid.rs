@@ -1,4 +1,5 @@
-//! All levels with one number of sets: the stacks of the three views, and the counts by depth.
+//! Levels of several designs that have the same number of sets: the lines of the three views in the
+//! order of last use, and the counts of lookups by stack depth.
 
 use crate::machine::Kind;
 

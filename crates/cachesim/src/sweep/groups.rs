@@ -14,7 +14,7 @@ use super::through::MOST_MEMBERS;
 pub(super) enum Position {
     /// The swept level is followed by memory.
     Last,
-    /// The swept level is followed by levels that each member has for itself.
+    /// The swept level is followed by levels that are simulated separately for each design.
     Between,
 }
 
@@ -22,14 +22,14 @@ pub(super) enum Position {
 /// after the differing ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// Indices of the members in the list of designs, ascending.
+    /// Indices of the group's designs in the list of all designs, ascending.
     pub(crate) members: Vec<usize>,
     /// Levels in which the designs may differ.
     pub(super) levels: Vec<usize>,
     pub(super) position: Position,
 }
 
-/// Returns all groups of at least `fewest_members`, sorted by their first members.
+/// Returns all groups of at least `fewest_members` designs, sorted by their first designs.
 pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
     let mut free: Vec<usize> = (0..designs.len()).collect();
     let mut groups = Vec::new();
@@ -68,7 +68,7 @@ pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
     groups
 }
 
-/// Key that equal members share, the swept levels, and their position.
+/// Key that is equal for designs that can be swept together, the swept levels, and their position.
 type Sweep = (String, Vec<usize>, Position);
 
 fn alike(
@@ -129,8 +129,8 @@ fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
         .any(|&number| shape(number) != shape(group.members[0]))
 }
 
-/// Returns the key of a design for a sweep of `level`: the parts that all members must share. The
-/// level's size, ways and cycles may differ, and so may all later levels.
+/// Returns the key of a design for a sweep of `level`: the properties that all designs of a group
+/// must share. The level's size, ways and cycles may differ, and so may all later levels.
 fn name_common_levels(design: &Design, level: usize) -> String {
     let mut common = design.clone();
     common.levels.truncate(level + 1);
@@ -160,8 +160,8 @@ fn is_between(design: &Design, at: usize) -> bool {
         && level.write == WritePolicy::Back
 }
 
-/// Returns the key of a design: the parts that all members must share. The size, ways and cycles of
-/// `levels` may differ.
+/// Returns the key of a design: the properties that all designs of a group must share. The size,
+/// ways and cycles of `levels` may differ.
 fn likeness(design: &Design, levels: &[usize]) -> String {
     let mut common = design.clone();
     (common.name, common.title, common.source, common.cycle_ns) = Default::default();

@@ -48,7 +48,7 @@ pub(super) struct Results<'a> {
     pub(super) feed: &'a Feed,
     /// Results of the levels after the swept one, by member.
     pub(super) behind: &'a [DesignResult],
-    /// Misses by column, for all processes that ran.
+    /// Misses by grid and number of ways, for all processes that ran.
     pub(super) by_process: &'a [ProcessMisses],
     pub(super) guide: &'a DesignResult,
     pub(super) guide_member: &'a Member,

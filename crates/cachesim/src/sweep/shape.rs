@@ -1,4 +1,5 @@
-//! Describes one swept level of a family: what its members have in common, and in what they differ.
+//! Describes one swept level of a group of designs: what the designs have in common, and in what
+//! they differ.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +17,17 @@ pub(super) struct Shape {
     pub(super) grids: Vec<GridShape>,
 }
 
-/// All members whose level has the same number of sets.
+/// All designs of a group whose swept level has the same number of sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GridShape {
     pub(super) sets: usize,
-    /// Numbers of ways of the members, descending.
+    /// Numbers of ways of these designs' levels, descending.
     pub(super) ways: Vec<usize>,
     /// First column of the grid, which has one column for each number of ways.
     pub(super) first_column: usize,
 }
 
-/// Position of one member's level: its grid, and its column in the grid.
+/// Position of one design's level: its grid, and its column in the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GridSlot {
     pub(super) grid: usize,

@@ -53,7 +53,9 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.lengths[set] = self.turn << LENGTH_BITS | length as u32;
     }
 
-    /// Reads a part of the memory that a lookup will read, so that it is in the cache by then.
+    /// Reads a part of the memory that a lookup in the set will read, so that this part is in the
+    /// CPU's cache by then. The returned value depends on the reads, so that the compiler keeps
+    /// them.
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let start = set * self.ways;

@@ -41,7 +41,7 @@ pub(super) struct Through {
     lookups: [u64; VIEWS],
 }
 
-/// All members whose level has the same number of sets.
+/// All designs of a group whose swept level has the same number of sets.
 #[derive(Debug)]
 struct ThroughGrid {
     shape: GridShape,

@@ -56,7 +56,7 @@ impl OutputFormat for &Info<'_> {
 /// Chains of loads of which each takes its address from the one before, in windows of consecutive instructions.
 #[derive(JsonSchema, Serialize)]
 struct LoadChains {
-    /// Length of a window in instructions.
+    /// Length of the windows in which chains of loads are counted, in instructions.
     window_instructions: u64,
     /// Loads whose dependences are known.
     loads: u64,

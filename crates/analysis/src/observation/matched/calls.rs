@@ -13,7 +13,8 @@ pub(super) struct Call {
     /// Number of the thread's name, equal for threads of one name.
     pub(super) role: u32,
     pub(super) slice: u32,
-    /// Entry of the call in microseconds since the start of the slice.
+    /// Entry of the call in microseconds since calls began to be traced in this slice of the
+    /// observation.
     pub(super) at_us: u64,
     pub(super) call_ns: u32,
     pub(super) user_ns: u32,
