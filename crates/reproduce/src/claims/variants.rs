@@ -20,7 +20,8 @@ pub(super) fn over_variants(
     }
     let variants = variants.as_ref().map_err(Clone::clone)?;
     let (base, rest) = variants.split_first().ok_or("no trace was kept")?;
-    let base = quantity(base)?;
+    let base =
+        quantity(base).map_err(|why| format!("in the traces of the open parameters, {why}"))?;
     let mut others = Vec::new();
     for variant in rest {
         match quantity(variant) {
@@ -92,5 +93,24 @@ mod tests {
         assert_eq!(ends(moved(&term, 4.0, 2.0)), (1.0, 0.75, 1.25));
         let difference = Term::new("difference", 0.1, -0.1, 0.3);
         assert_eq!(ends(moved(&difference, 1.0, 1.5)), (0.6, 0.4, 0.8));
+    }
+
+    /// A number that only the records with a measurement have.
+    fn of_measured(records: &Records) -> Result<Found, String> {
+        records.measured("a")?;
+        Ok(Found::new(vec![Term::new("ratio", 2.0, 1.5, 2.5)], ""))
+    }
+
+    #[test]
+    fn a_number_that_the_traces_of_the_open_parameters_lack_is_missing_there() {
+        let (record, findings) = crate::testing::measured();
+        let mut trials = Records::default();
+        trials.add_measured("a", record, findings);
+        let why = over_variants(of_measured, &trials, &Ok(vec![Records::default()]))
+            .expect_err("the traces have no measurement");
+        assert!(
+            why.starts_with("in the traces of the open parameters, "),
+            "{why}"
+        );
     }
 }

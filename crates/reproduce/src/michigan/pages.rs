@@ -75,7 +75,13 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 fn huge_over_base(records: &Records) -> Result<Found, String> {
     let term = |kib: &u64| {
         let (huge, base) = (total(records, "huge", *kib)?, total(records, "base", *kib)?);
-        Ok::<_, String>(ratio(Bytes::kib(*kib).to_string(), &huge, &base))
+        let size = Bytes::kib(*kib);
+        if base.low <= 0.0 {
+            return Err(format!(
+                "at {size}, the cost with base pages is not clear of 0"
+            ));
+        }
+        Ok(ratio(size.to_string(), &huge, &base))
     };
     let largest = total(records, "base", SIZES_KIB[SIZES_KIB.len() - 1])?;
     let note = format!(

@@ -250,6 +250,26 @@ fn variance_is_in_microseconds() {
 }
 
 #[test]
+fn a_cost_with_base_pages_that_may_be_0_has_no_ratio() {
+    let mut records = published();
+    let (record, mut findings) = measured();
+    let cost = |kib: u64, half_ns| {
+        let mut finding = case(Mechanism::Pipe, kib << 10, Access::Rmw, 1200.0);
+        finding.total_ns = Some(testing::within(1200.0, half_ns));
+        finding
+    };
+    findings.results = vec![cost(2048, 10.0), cost(4096, 1300.0)];
+    records.add_measured("michigan-pages-base", record, findings);
+    let exhibits = Paper::Michigan.exhibits(&records);
+    let mut claims = exhibits.iter().flat_map(|exhibit| &exhibit.claims);
+    let claim = claims.find(|claim| claim.entry.id == "larger-pages");
+    assert_eq!(
+        claim.and_then(|claim| claim.missing.as_deref()),
+        Some("at 4 MiB, the cost with base pages is not clear of 0")
+    );
+}
+
+#[test]
 fn a_maximum_within_the_intervals_is_not_reported() {
     let mut records = published();
     let flat = |ns| Level {
