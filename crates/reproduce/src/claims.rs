@@ -75,6 +75,10 @@ pub struct Entry {
     /// Whether the claim is judged over all open parameters, one setting at a time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub over_free: bool,
+    /// Whether the inputs of the simulation vary from result to result, such as the seed of a trace
+    /// or a guest's kernel.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub varies: bool,
     /// Possible reasons if the claim is not met, each with its own rule.
     #[serde(default, rename = "reason", skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<ReasonEntry>,
@@ -88,7 +92,7 @@ impl Entry {
     /// Returns true if the claim's numbers vary from run to run. Such numbers need an interval, and
     /// a second result that agrees.
     pub fn is_noisy(&self) -> bool {
-        self.over_free || matches!(self.kind, Kind::Tested | Kind::Own)
+        self.over_free || self.varies || matches!(self.kind, Kind::Tested | Kind::Own)
     }
 
     /// Returns the verdict of each of several results on the claim. Each interval is widened by the

@@ -272,6 +272,22 @@ mod tests {
         assert_eq!(exhibits[0].claims[0].verdict, Verdict::Holds);
     }
 
+    /// The seed of its trace is another one in each result.
+    #[test]
+    fn a_simulation_of_other_inputs_needs_a_second_result() {
+        let judged = |mine: (f64, f64), theirs: (f64, f64)| {
+            let mut exhibits = exhibits(mine.0, mine.1, Kind::Calibrated);
+            let claim = &mut exhibits[0].claims[0];
+            claim.entry.varies = true;
+            claim.alone = claim.entry.judge(&claim.terms);
+            claim.verdict = claim.alone;
+            stand(&mut exhibits, &[earlier(theirs.0, theirs.1, &quantity())]);
+            exhibits.swap_remove(0).claims.swap_remove(0).verdict
+        };
+        assert_eq!(judged((1.0, 2.0), (1.5, 2.5)), Verdict::Holds);
+        assert_eq!(judged((1.0, 2.0), (11.0, 12.0)), Verdict::Undecided);
+    }
+
     #[test]
     fn what_is_no_other_result_is_refused_with_what_is_needed() {
         let why = |text: &str| {

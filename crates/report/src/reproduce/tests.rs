@@ -22,6 +22,7 @@ fn some_claim() -> Claim {
         free: Vec::new(),
         open: None,
         over_free: false,
+        varies: false,
         reasons: Vec::new(),
     };
     let terms = vec![Term {

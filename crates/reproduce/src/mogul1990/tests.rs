@@ -401,6 +401,11 @@ fn one_trial_shows_only_what_its_batches_do() {
         "another set is another trace"
     );
     assert_eq!(verdicts["lower-cpi"], Verdict::Undecided);
+    assert_eq!(
+        verdicts["kernel-raises-cost"],
+        Verdict::Undecided,
+        "the range over addressings is not that over trials"
+    );
 }
 
 #[test]

@@ -129,10 +129,15 @@ fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
 fn added_on(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let with_kernel = cost(records, set, design)?;
-    arithmetic(
+    let term = arithmetic(
         format!("{}, {design}: with minus without", SETS[set].published),
         &less(&with_kernel, &alone, true),
-    )
+    )?;
+    if term.is_exact() {
+        Err("one trial has no spread: run another".to_owned())
+    } else {
+        Ok(term)
+    }
 }
 
 pub(super) fn added(records: &Records) -> Outcome {
