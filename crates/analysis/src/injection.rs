@@ -44,7 +44,7 @@ const LEAST_HIT: f64 = 0.95;
 pub struct Findings {
     /// Mean CPU time of a copy that is not preempted, in nanoseconds.
     pub cpu_ns: Option<f64>,
-    /// Mean core clock in hertz, for which costs are reported; `None` if the number of cycles of a
+    /// Mean core clock in hertz, to which costs are scaled; `None` if the number of cycles of a
     /// multiplication on this core is unknown.
     pub core_hertz: Option<f64>,
     /// Number of preemptions per second at the first period: of the program's CPU time, or for a

@@ -22,7 +22,7 @@ const TRIALS: usize = 10;
 /// Number of runs with default settings, half of which are next to another task.
 const DEFAULT_RUNS: usize = 20;
 
-/// Number of runs without a difference. With intervals of 90 %, one in ten may show a difference by
+/// Number of runs with equal arms. With intervals of 90 %, one in ten may show a difference by
 /// chance.
 const NULLS: usize = 400;
 

@@ -1,4 +1,4 @@
-//! Every design, fed with one event stream.
+//! Simulates all designs on one event stream.
 
 mod check;
 mod parts;

@@ -117,7 +117,8 @@ pub(crate) struct AsRun<'a, 'd, T> {
     newest: u64,
     /// For each slot, whether its task is asleep or was asleep before its present run.
     sleepers: HashMap<u32, bool>,
-    /// Time stamps of open runs that others do not wait for, because their tasks are stopped.
+    /// Time stamps of unfinished runs for which other tasks do not wait, because the tasks of these
+    /// runs are stopped.
     suspended: Vec<u64>,
     stuck_since: Option<Instant>,
     last_poll: Instant,

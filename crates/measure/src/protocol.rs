@@ -61,7 +61,7 @@ pub struct Order {
     pub run_start: Nanos,
     /// Intended length of a timed batch.
     pub batch_ns: Nanos,
-    /// Intended length of all cycles of the repetition together.
+    /// Intended length of all rounds of the repetition together.
     pub repetition_ns: Nanos,
     /// Number of round trips per batch, calibrated by an earlier repetition of the case.
     pub rounds: BatchRounds,

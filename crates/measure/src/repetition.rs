@@ -31,7 +31,7 @@ use crate::user;
 /// Number of single hand-offs that a repetition times.
 const SINGLE_HANDOFFS: u64 = 300;
 
-/// Longest window, unless a single cycle is longer. Real-time tasks may run for 950 ms of each
+/// Longest window, unless a single round is longer. Real-time tasks may run for 950 ms of each
 /// second.
 const WINDOW: Nanos = Nanos::millis(25);
 
@@ -142,7 +142,7 @@ impl<'a> Repetition<'a> {
         Ok(rounds)
     }
 
-    /// Runs cycles until the repetition has used up its time, in windows that fit the kernel's
+    /// Runs rounds until the repetition has used up its time, in windows that fit the kernel's
     /// budget for real-time tasks.
     fn cycles<W: Write>(
         &mut self,
@@ -164,7 +164,7 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Runs consecutive cycles as one window, for which evidence is read once. The first cycle is
+    /// Runs consecutive rounds as one window, for which evidence is read once. The first round is
     /// discarded, because reading the evidence evicts the tasks' data and code from the caches.
     fn window(
         &mut self,
@@ -552,9 +552,9 @@ impl Taken {
     }
 }
 
-/// Returns the batches of one cycle. For each level there are three batches: one arm, the other arm
-/// for twice as long, and the first arm again. Which arm comes first is random, so that neither is
-/// always in the middle.
+/// Returns the batches of one round. For each pair of arms there are three batches: one arm, the
+/// other arm for twice as long, and the first arm again. Which arm comes first is random, so that
+/// neither is always in the middle.
 fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng) -> Vec<Batch> {
     let mut batches = Vec::with_capacity(6);
     for [baseline, switching] in levels(order) {

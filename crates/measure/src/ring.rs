@@ -160,8 +160,8 @@ impl Experiment for Ring {
         }
     }
 
-    /// Makes one visit: each peer walks once, and the token returns to task 0, which keeps it for
-    /// its own walks.
+    /// Makes one round of a reload measurement (a visit): each peer walks once, and the token
+    /// returns to task 0, which keeps it for its own walks.
     fn visit(&mut self, walks: u32, before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
         let batch = Batch {
             arm: switchcost_record::Arm::SwitchTotal,

@@ -22,11 +22,11 @@ const FIRST_REPETITIONS: u32 = 8;
 /// Number of repetitions up to which a case without an interval is continued after the budget.
 const MOST_REPETITIONS: u32 = 2 * FIRST_REPETITIONS;
 
-/// Ratio of a repetition's time to that of its cycles, from which most of the time counts as
+/// Ratio of a repetition's time to that of its rounds, from which most of the time counts as
 /// set-up.
 const MOSTLY_SET_UP: u64 = 3;
 
-/// Divisor of a runtime's warm-up time that gives the least time of its cycles. A process that is
+/// Divisor of a runtime's warm-up time that gives the least time of its rounds. A process that is
 /// expensive to start is thus used longer than the time for which other tasks usually use the same
 /// core.
 const OF_WARM_UP: u64 = 4;
@@ -38,7 +38,7 @@ const OVERTIME: Nanos = Nanos::seconds(2);
 /// Divisor of the budget that gives the time after which the time of repetitions is estimated.
 const TO_ESTIMATE: u64 = 8;
 
-/// Reason why a case has no result, if the budget ended before the case's first cycles.
+/// Reason why a case has no result, if the budget ended before the case's first rounds.
 const TOO_LATE: &str = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
                         shorter --pause";
 
@@ -88,13 +88,13 @@ pub struct Progress {
 
 /// The caller's side of [`measure`]: decides when a run ends, and is informed of its progress.
 pub trait Stop {
-    /// Returns whether the estimate from `cycles` of a case is precise enough.
+    /// Returns whether the estimate from the windows `cycles` of a case is precise enough.
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
     /// Returns whether the run should stop immediately.
     fn should_stop(&self) -> bool;
 
-    /// Returns whether `cycles` of a case are enough for an interval, however wide.
+    /// Returns whether the windows `cycles` of a case are enough for an interval, however wide.
     fn has_interval(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
     /// Returns the time (CLOCK_MONOTONIC) until which a run continues after its budget, for cases
@@ -184,14 +184,14 @@ fn launch<'a>(
     runtimes.get(&case.runtime.as_ref()?.runtime)?.as_ref().ok()
 }
 
-/// Returns the intended time of the cycles in the first repetitions of a case.
+/// Returns the intended time of the rounds in the first repetitions of a case.
 fn first_cycles_time(planned: Nanos, launch: Option<&Launch>) -> Nanos {
     planned.max(launch.map_or(planned, |launch| Nanos(launch.warm_up_ns.0 / OF_WARM_UP)))
 }
 
-/// Returns the intended time of the cycles in later repetitions. `first` is the time that a first
+/// Returns the intended time of the rounds in later repetitions. `first` is the time that a first
 /// repetition took in all. Large arrays take long to set up, and at least half of the time should
-/// go to measured cycles.
+/// go to measured rounds.
 fn cycles_time(planned: Nanos, first: Nanos) -> Nanos {
     let each = Nanos(first.0 / u64::from(FIRST_REPETITIONS));
     if each.0 > MOSTLY_SET_UP * planned.0 {

@@ -196,7 +196,8 @@ impl Sums {
         sum.kept_waiting += neighbour.kept_waiting;
     }
 
-    /// Keeps the pairs with the most events. Events of all others are counted as lost.
+    /// Keeps the pairs of processes with the most events: runs, preemptions, wake-ups and waits.
+    /// Events of all other pairs are counted as lost.
     fn drop_light_pairs(&mut self) {
         let mut sorted: Vec<u64> = self.pairs.values().map(events_of).collect();
         sorted.sort_unstable_by_key(|&events| std::cmp::Reverse(events));

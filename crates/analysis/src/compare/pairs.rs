@@ -297,7 +297,8 @@ impl Matched<'_> {
     }
 }
 
-/// Moves the new side of the entry `from` to the entry `to`.
+/// Moves the new side's findings from the case with the index `from` to the case with the index
+/// `to`.
 pub(super) fn join(all: &mut [Matched<'_>], to: usize, from: usize) {
     all[to].sides[1] = std::mem::take(&mut all[from].sides[1]);
     all[to].new_case = Some(all[from].case);

@@ -126,8 +126,8 @@ fn tlb_name(level: u32, kind: TlbKind) -> String {
     }
 }
 
-/// Returns the name of the levels that hold the arrays of all tasks, from the first to the last
-/// size of a region: `L1d`, or `L2 to memory`.
+/// Returns the name of a region of array sizes: the cache or memory that holds the arrays of all
+/// tasks at the first and at the last size, such as `L1d`, or `L2 to memory`.
 pub(crate) fn region_name(
     host: &HostManifest,
     case: &Case,

@@ -43,14 +43,14 @@ pub(crate) struct Speed {
     /// Granularity of the clock in ticks, computed from the probes. Equal probes may differ by one
     /// such step.
     step: f64,
-    /// Median time of the multiplication chain over all moments, in ticks. All costs are scaled to
-    /// the core clock of this median, the reference clock.
+    /// Median time of the multiplication chain over the run, in ticks. All costs are scaled to the
+    /// core clock of this median, the reference clock.
     reference_chain: f64,
-    /// Least sharing ratio over all moments: the time of the probe's additions divided by the time
-    /// of its multiplications.
+    /// Least sharing ratio at any moment of the run: the time of the probe's additions divided by
+    /// the time of its multiplications.
     least_ratio: f64,
     usual_ratio: f64,
-    /// Number of moments from which the ratios were computed.
+    /// Number of moments (means over consecutive probes) from which the ratios were computed.
     moments: usize,
     /// Largest sharing ratio (time of the probe's additions divided by time of its multiplications)
     /// at which the core counts as unshared.

@@ -7,7 +7,7 @@ use switchcost_record::observation::Histogram;
 /// bucket, which has no end.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Latency {
-    /// Number of times in the histogram.
+    /// Number of times that the histogram counts.
     pub count: u64,
     /// Median time in nanoseconds.
     pub p50_ns: Option<f64>,

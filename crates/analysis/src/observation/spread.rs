@@ -52,8 +52,8 @@ fn start(at: usize) -> f64 {
     }
 }
 
-/// Numbers of times by power of two. The two buckets of each power have unequal lengths, so their
-/// counts would alternate in a plot.
+/// Numbers of times off the CPU, or of waits, by power of two of their length. The two buckets of
+/// each power have unequal lengths, so their counts would alternate in a plot.
 struct Counts {
     by_power: [u64; POWERS],
     /// Index of the histogram's last bucket, which has no end; `None` if that bucket is empty.

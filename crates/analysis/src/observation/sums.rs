@@ -46,7 +46,8 @@ pub fn sum_by_label(
 pub struct Times {
     /// Sum of all times in nanoseconds.
     pub sum_ns: f64,
-    /// Number of times per bucket. The first bucket begins at 0, and the last has no end.
+    /// Number of times off the CPU, or of waits, in each bucket. The first bucket begins at 0, and
+    /// the last has no end.
     pub counts: Vec<u64>,
 }
 

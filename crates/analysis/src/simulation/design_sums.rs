@@ -46,7 +46,7 @@ pub(crate) struct DesignSums {
 }
 
 impl DesignSums {
-    /// Returns sums without any intervals, with the number of causes in `head`.
+    /// Creates empty sums for one design of the record with this head.
     pub(crate) fn new(head: &Simulation, names: &ProgramNames, depth: DetailLevel) -> Self {
         let (causes, programs) = (head.causes.len(), names.names.len());
         DesignSums {

@@ -9,8 +9,8 @@ use super::group::merged;
 use super::sums::Sum;
 use crate::lists::saturating_sum;
 
-/// Returns the excess cycles as a share of all cycles of the shared hierarchy. If a batch is left
-/// out, its cycles are left out of both.
+/// Returns the excess cycles as a share of all cycles of the shared hierarchy. The interval is
+/// computed from the shares that result if each batch of segments is left out once (jackknife).
 pub(crate) fn overhead(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -32,8 +32,8 @@ pub(crate) fn overhead(
 
 /// Returns the average cost times the number of switches, as a share of all cycles, as in Table 4
 /// of Mogul and Borg 1990. The result may exceed 1 if short time slices differ from long ones.
-/// `cost` is the average cost up to `cut`. If a batch is left out, its switches and cycles are left
-/// out as well.
+/// `cost` is the average cost up to `cut`. The interval is computed from the shares that result if
+/// each batch of segments is left out once (jackknife).
 pub(crate) fn table_4_overhead(
     context: &Context<'_>,
     sums: &DesignSums,

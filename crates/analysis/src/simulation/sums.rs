@@ -6,7 +6,8 @@ use switchcost_design::result::{Interval, OfOthers};
 /// [`Sum::gained`], or [`Sum::state`].
 pub(crate) type Cycles = fn(&Sum) -> f64;
 
-/// Sums over intervals with the same number: segments, instructions, and cycles in each hierarchy.
+/// Sums over all intervals that are equally far from their switch: segments, instructions, and
+/// cycles in each hierarchy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub(crate) segments: u64,
@@ -94,7 +95,7 @@ pub(crate) fn add_all(to: &mut [Sum], from: &[Sum]) {
     to.iter_mut().zip(from).for_each(|(to, from)| to.add(from));
 }
 
-/// Sums over intervals with the same number, and the spread between segments.
+/// Sums over all intervals that are equally far from their switch, and the spread between segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) sum: Sum,

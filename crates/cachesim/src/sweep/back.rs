@@ -14,8 +14,7 @@ pub(super) struct Back {
     /// Number of ways of the swept level.
     pub(super) ways: usize,
     pub(super) levels: Box<Machine<()>>,
-    /// Cycles of demand requests in all levels of the member from the swept one's successor on, by
-    /// view.
+    /// Cycles of demand requests in all levels after the swept one, by view.
     cycles: [u64; VIEWS],
     /// Number of modified lines that left the swept level, by view.
     pub(super) write_backs: [u64; VIEWS],

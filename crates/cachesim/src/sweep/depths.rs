@@ -13,7 +13,7 @@ pub(super) struct Depths {
     ways: usize,
     /// Number of references, by view, kind and depth.
     references: Vec<u64>,
-    /// Number of demand lookups, by view and depth.
+    /// Number of demand lookups, by view and stack depth.
     demand: Vec<u64>,
     /// Number of stores that made a line modified in levels of `w` ways or fewer, by view and by
     /// `w`.

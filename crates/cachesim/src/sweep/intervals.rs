@@ -7,7 +7,8 @@ use switchcost_design::result::Interval;
 /// Maximum count of numbers in memory. If there are more, sums are returned before the trace ends.
 const MOST_NUMBERS: usize = 8 << 20;
 
-/// Common properties of intervals that are added up: process, cause, end and number.
+/// Common properties of intervals that are added up: process, cause, end of the segment, and number
+/// of the interval after the switch.
 type Key = (u32, u32, u32, u32);
 
 /// Rows of numbers: one row for each interval or sum of intervals.

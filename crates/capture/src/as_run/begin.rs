@@ -18,7 +18,8 @@ pub(super) struct Begin {
 }
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
-    /// Returns the marks at the start of a run; `None` if they cannot be determined yet.
+    /// Returns the marks at the start of the run to which the buffer `full` belongs; `None` if they
+    /// cannot be determined yet. `is_birth` says whether the run begins with the birth of its task.
     pub(super) fn beginning(
         &mut self,
         full: &Full,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::Command;
 
-/// Shells, whose text names the programs that they start.
+/// Shells. The programs that a shell starts are found by their names in its script.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "ksh", "zsh"];
 /// Programs that start the program named by their arguments.
 const STARTERS: [&str; 11] = [

@@ -98,7 +98,7 @@ pub(super) fn only(anchors: &Anchors, is_in: impl Fn(usize) -> bool) -> Anchors 
     }
 }
 
-/// A thread's progress from an anchor call on, in one of the arms.
+/// A thread's progress from a call at which the comparison begins, in one of the arms.
 struct Run {
     at: usize,
     path: u64,

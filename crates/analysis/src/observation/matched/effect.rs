@@ -217,7 +217,7 @@ fn largest(values: &mut [(f64, usize)]) -> Vec<(f64, usize)> {
     largest
 }
 
-/// Values of one arm on one path.
+/// The largest values of one arm (with or without a switch) on one path of call sites.
 struct Arm {
     key: usize,
     arm: usize,

@@ -120,8 +120,9 @@ impl<'a> Runner<'a> {
         Ok((records, commands))
     }
 
-    /// Returns the path of a step's record, after running the step if needed; an error with the
-    /// reason if there is no record.
+    /// Returns the path of the record of step `number` of `of`, after running the step if needed;
+    /// an error with the reason if there is no record. `has_trace` is an error if the step needs a
+    /// trace that could not be made.
     fn one(
         &self,
         step: &Step,
