@@ -24,9 +24,11 @@ use arrays::{Array, LINE, touched};
 /// Number of walks of an array per round. After the first walk, all lines are in the cache again,
 /// or the array itself has evicted them.
 const PASSES: usize = 4;
-/// Least number of rounds for one array.
-const FEWEST_ROUNDS: usize = 7;
+/// Least number of rounds for one array. A round of the largest takes tenths of a second.
+const FEWEST_ROUNDS: usize = 3;
 const MOST_ROUNDS: usize = 64;
+/// Time in which an array has more rounds than the fewest, however little is left.
+const LEAST_TIME: Nanos = Nanos(20_000_000);
 /// Maximum number of pages that are allocated before each array, a random number, so that each
 /// array has other page frames.
 const MOST_PAGES: u64 = 1024;
@@ -73,7 +75,7 @@ pub fn price_points(
                 }
                 let away = &others[..away.as_usize() / size_of::<AtomicU64>()];
                 // Laying out an array takes about as long as its rounds.
-                let time = Nanos(time_left.0 / left / 2);
+                let time = LEAST_TIME.max(Nanos(time_left.0 / left / 2));
                 // On some processors code cannot be measured. Such a kind has no value.
                 if let Ok(of_array) = price_rounds(*kind, *own, away, time, clock, &mut random) {
                     rounds.entry(*point).or_default().push(of_array);

@@ -167,8 +167,8 @@ def measure(
         flush: Flush the caches before each timed batch by writing this much memory, such as 4MiB.
         pause: Sleep before each timed batch, such as 1s.
         confidence: Confidence level of the intervals, such as 95% [default: 90%].
-        budget: Time for the whole run, such as 30s or 5min [default: 26s, 6s with --quick, 170s with --full; 5s per case if
-            you choose cases].
+        budget: Time for the whole run, such as 30s or 5min [default: 26s, 6s with --quick, 170s with --full, 120s with
+            --prices; 5s per case if you choose cases].
         max_repetitions: Maximum number of repetitions per case [default: 150].
         seed: Seed of the run order and of random patterns [default: random, and recorded].
         synthetic_switch: Cost of a switch with --mechanism synthetic [default: 2us].

@@ -323,7 +323,7 @@ pub(crate) struct MeasureArguments {
     pub(crate) confidence: u32,
 
     /// Time for the whole run, such as 30s or 5min [default: 26s, 6s with --quick,
-    /// 170s with --full; 5s per case if you choose cases]
+    /// 170s with --full, 120s with --prices; 5s per case if you choose cases]
     #[arg(long, value_name = "TIME", help_heading = "Precision and time")]
     pub(crate) budget: Option<Nanos>,
 

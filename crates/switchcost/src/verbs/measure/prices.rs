@@ -29,14 +29,15 @@ use crate::signals::Interrupt;
 /// fills a cache keeps evicting its own lines.
 const OWN_KIB: [u64; 9] = [12, 24, 48, 96, 192, 384, 768, 1536, 3072];
 const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
-/// Steps between the sizes of each grid: every 4th size, then every 2nd, then all. Costs between
-/// measured sizes are interpolated.
-const STEPS: [usize; 3] = [4, 2, 1];
+/// Steps between the sizes of arrays and between the footprints of each grid. Costs between measured
+/// sizes are interpolated. The first grid has a footprint for each level of a cache, because costs
+/// rise steeply where a footprint outgrows a level.
+const STEPS: [(usize, usize); 3] = [(4, 2), (2, 2), (1, 1)];
 /// Number of arrays at different addresses: as many as a 90 % interval needs.
 const ARRAYS: usize = 8;
-/// Default budget: one third for arrays, the rest for the switch path, whose cost is a small
+/// Default budget: one half for arrays, the rest for the switch path, whose cost is a small
 /// difference of long runs.
-const BUDGET: Nanos = Nanos::seconds(60);
+const BUDGET: Nanos = Nanos::seconds(120);
 
 pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Failure> {
     let output = Output::claim(Some(path))?;
@@ -47,7 +48,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     let cpu = cpu(arguments, &host)?;
     let seed = arguments.seed.unwrap_or_else(crate::verbs::seed_of_now);
     let started_at = runs::stamp(OffsetDateTime::now_utc());
-    let Some(lines) = lines(&host, cpu, began + Nanos(budget.0 / 3), seed, &interrupt)? else {
+    let Some(lines) = lines(&host, cpu, began + Nanos(budget.0 / 2), seed, &interrupt)? else {
         return Ok(Exit::Broken);
     };
     let switch_path = switch_path::measured(cpu, began + budget, &interrupt);
@@ -147,7 +148,8 @@ fn grids() -> Vec<Vec<Point>> {
     for kind in Kind::priced() {
         for (row, own) in OWN_KIB.into_iter().enumerate() {
             for (column, away) in AWAY_KIB.into_iter().rev().enumerate() {
-                let is_in = |step: &usize| row % step == 0 && column % step == 0;
+                let is_in =
+                    |(rows, columns): &(usize, usize)| row % rows == 0 && column % columns == 0;
                 let first = STEPS.iter().position(is_in).expect("the last has all");
                 grids[first].push((kind, Bytes::kib(own), Bytes::kib(away)));
             }
@@ -186,25 +188,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_grid_reaches_from_the_smallest_array_to_the_largest() {
+    fn the_first_grid_has_a_footprint_for_each_level_of_a_cache() {
         let grids = grids();
         let kinds = Kind::priced().count();
         assert_eq!(
             grids.iter().map(Vec::len).collect::<Vec<_>>(),
-            [6 * kinds, 14 * kinds, 52 * kinds]
+            [12 * kinds, 8 * kinds, 52 * kinds]
         );
         let sizes = |(_, own, away): &Point| (own.0 >> 10, away.0 >> 10);
-        let first: Vec<_> = grids[0].iter().take(6).map(sizes).collect();
-        assert_eq!(
-            first,
-            [
-                (12, 16384),
-                (12, 1024),
-                (192, 16384),
-                (192, 1024),
-                (3072, 16384),
-                (3072, 1024)
-            ]
-        );
+        let first: Vec<_> = grids[0].iter().take(12).map(sizes).collect();
+        let expected = [12, 192, 3072]
+            .into_iter()
+            .flat_map(|own| [16384, 4096, 1024, 256].map(|away| (own, away)));
+        assert_eq!(first, expected.collect::<Vec<_>>());
     }
 }
