@@ -124,7 +124,7 @@ impl LastUses {
         });
     }
 
-    /// Records the stretches of the chunk: which process runs from which block on.
+    /// Records for the chunk which process runs from which block on.
     fn follow(&mut self, chunk: &Chunk) {
         self.stretches.clear();
         self.stretches.push(Stretch {

@@ -39,7 +39,7 @@ pub struct Parts<'f> {
     /// chunk before it that has one.
     has_switch: bool,
     last_switch: Option<usize>,
-    /// Number of the first instruction of the piece that was returned last.
+    /// Number of the first instruction of the chunk that was returned last.
     start: u64,
 }
 
@@ -105,7 +105,7 @@ impl<'f> Parts<'f> {
     }
 
     /// Returns how many instructions the running task had executed since its switch, at the start
-    /// of the piece that was returned last. Without a switch the count begins with the trace.
+    /// of the chunk that was returned last. Without a switch the count begins with the trace.
     ///
     /// # Errors
     ///

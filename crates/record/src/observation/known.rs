@@ -63,7 +63,8 @@ pub enum KnownBy {
 pub struct KnownPoint {
     /// Number of bytes that other tasks touched while the program was off the CPU.
     pub away_bytes: Bytes,
-    /// Time for which other tasks had the CPU, in nanoseconds; `None` in older records.
+    /// Time for which other tasks had the CPU while the program was off it, in nanoseconds; `None`
+    /// in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_ns: Option<Nanos>,
     /// Time for which the program ran after the switch, until the next one, in nanoseconds.

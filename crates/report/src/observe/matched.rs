@@ -157,7 +157,8 @@ fn cells(label: String, effect: &Effect) -> Vec<Entry> {
     ]
 }
 
-/// Returns the label of a row, such as ` others ran 3.00 us to 30.0 us`.
+/// Returns the label of the row for times for which other tasks ran, such as ` others ran 3.00 us
+/// to 30.0 us`.
 fn range(from_ns: u32, to_ns: Option<u32>) -> String {
     let from = time(f64::from(from_ns));
     match to_ns {

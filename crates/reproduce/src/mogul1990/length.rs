@@ -15,7 +15,8 @@ struct ByPart {
     parts: Vec<Interval>,
 }
 
-/// Returns the jackknife pseudo-value of each batch, from the statistic with and without the batch.
+/// Returns the jackknife pseudo-value of each batch: n times the statistic minus n - 1 times the
+/// statistic without the batch, where n is the number of batches.
 fn batches(sample: &Sample) -> Vec<f64> {
     let n = sample.without_one.len() as f64;
     sample

@@ -98,7 +98,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Whether any call at the place of this call waited.
+    /// Whether any call from the same place in the code as call `at` waited.
     pub(super) fn can_block(&self, at: usize) -> bool {
         self.can_block[self.all[at].site as usize]
     }
