@@ -35,8 +35,8 @@ const LEFT_AFTER: Duration = Duration::from_millis(600);
 /// Commands before, around and after a program. Each part may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// Commands of the shell that then starts the program. The program inherits changes to the
-    /// shell.
+    /// Shell commands before the program. The same shell then starts the program, which inherits
+    /// changes to the shell.
     pub commands: String,
     /// Command that gets the program as further arguments and starts it, such as `perf stat --`.
     pub wrapper: String,

@@ -71,7 +71,8 @@ impl Depths {
         self.modified[from] -= 1;
     }
 
-    /// Returns the counters of lines that are modified when dropped, or at the end, in a view.
+    /// Returns, for a view, the counters of lines that are modified when they are dropped, or at
+    /// the end of the trace.
     pub(super) fn kept_mut(&mut self, view: usize) -> &mut [u64] {
         let depths = self.ways + 1;
         &mut self.kept[view * depths..][..depths]

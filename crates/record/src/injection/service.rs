@@ -94,9 +94,9 @@ pub struct Phase {
     pub chain_ps: u64,
     /// Number of units of work that were counted in the phase.
     pub work: u64,
-    /// Number of times between two preemptions in which the service had the CPU.
+    /// Number of time slices of the service, each between two preemptions.
     pub turns: u64,
-    /// Number of times between two preemptions in which the measured thread ran.
+    /// Number of time slices of the service in which the measured thread ran.
     pub turns_run: u64,
     /// Total time for which the preempting task had the CPU, in nanoseconds.
     pub away_ns: Nanos,

@@ -38,7 +38,7 @@ pub(crate) struct Report<'a> {
     own_cost: Option<&'a OwnCost>,
     /// Control groups whose quota was used up.
     throttled: &'a [Throttled],
-    /// Stretches of the window, in order; at most 240.
+    /// Switches and waits in consecutive intervals of the observation, in order; at most 240.
     moments: &'a [Moment],
     /// Time slices extended in critical sections on the whole machine (rseq); null if the kernel does not count them.
     slice_extensions: Option<SliceExtensions>,

@@ -342,7 +342,8 @@ impl<'f> Reordered<'f> {
         self.release(|waiting| waiting.due.is_some_and(|due| due <= clock));
     }
 
-    /// Blocks the task after a piece at whose end it left the CPU voluntarily.
+    /// Blocks the task, which left the CPU voluntarily at the end of piece number `piece` of its
+    /// stream.
     fn block(&mut self, task: usize, piece: usize, cause: Cause) {
         self.leave(task, true, cause);
         self.queue.leave(task);
