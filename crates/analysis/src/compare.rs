@@ -24,11 +24,12 @@ mod subject;
 mod switches;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use switchcost_record::{Case, MeasureRecord};
 
 use crate::measurement::findings::Findings;
 pub use crate::measurement::run_spread::{ASSUMED_ACROSS_CPUS, ASSUMED_RUN_SPREAD};
+use crate::statistics::{Ends, ends};
 
 pub use across::{Condition, differing};
 pub use calls::CALLS_OF_A_CASE;
@@ -130,14 +131,6 @@ pub struct Cost {
     pub records: usize,
 }
 
-#[derive(JsonSchema, Serialize)]
-struct Ends {
-    /// Lower end of the confidence interval of this side's cost.
-    low: Option<f64>,
-    /// Upper end of the confidence interval of this side's cost.
-    high: Option<f64>,
-}
-
 impl Cost {
     /// Returns the arithmetic mean of the values as a cost without an interval; `None` if there are
     /// no values.
@@ -148,11 +141,6 @@ impl Cost {
             records: values.len(),
         })
     }
-}
-
-fn ends<S: Serializer>(interval: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
-    let (low, high) = interval.unzip();
-    Ends { low, high }.serialize(serializer)
 }
 
 /// Ratio of the new cost to the base cost, with its confidence interval.

@@ -29,10 +29,10 @@ mod testing;
 pub use earlier::EarlierRecords;
 pub use measurement::{
     BetweenRuns, Capacity, CaseFinding, Conditions, CoreFinding, CoreSharing, CounterFinding,
-    Curve, CurvePoint, CycleFinding, Difference, Excluded, Findings, Flag, FlagName, Knee,
-    LoadLatency, LosesMore, MIN_REPETITIONS, Part, Point, Region, Reload, Shared, SharedCache,
-    Source, Tail, Verdict, Wanted, analyse, capacities, core_sharing, has_interval, is_case_done,
-    points, switches_of_repetitions,
+    Curve, CurvePoint, CycleFinding, Excluded, Findings, Flag, FlagName, Knee, LoadLatency,
+    LosesMore, MIN_REPETITIONS, Part, Point, Region, Reload, Shared, SharedCache, Source, Tail,
+    Verdict, Wanted, analyse, capacities, core_sharing, has_interval, is_case_done, points,
+    switches_of_repetitions,
 };
-pub use statistics::Estimate;
+pub use statistics::{Estimate, Interval};
 pub use switchcost_record::Band;

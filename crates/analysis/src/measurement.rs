@@ -35,8 +35,8 @@ pub use core_sharing::{CoreSharing, core_sharing};
 pub use counted::switches_of_repetitions;
 pub use findings::{
     BetweenRuns, CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding,
-    Difference, Excluded, Findings, Flag, FlagName, Knee, LoadLatency, LosesMore, Part, Region,
-    Reload, Shared, SharedCache, Source, Tail, Verdict, Wanted,
+    Excluded, Findings, Flag, FlagName, Knee, LoadLatency, LosesMore, Part, Region, Reload, Shared,
+    SharedCache, Source, Tail, Verdict, Wanted,
 };
 pub use points::{Point, points};
 pub use run::analyse;

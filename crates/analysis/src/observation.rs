@@ -44,7 +44,7 @@ pub use cause_costs::CauseCost;
 pub use cost::{DirectCosts, Range};
 pub use latency::Latency;
 pub use matched::{
-    Check, CheckName, Effect, EffectOfCall, EffectOfRange, Interval, MatchedIntervals, Outcome,
+    Check, CheckName, Effect, EffectOfCall, EffectOfRange, MatchedIntervals, Outcome,
     UnknownBecause,
 };
 pub use neighbours::NeighbourFinding;

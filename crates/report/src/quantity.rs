@@ -1,4 +1,4 @@
-use switchcost_analysis::Estimate;
+use switchcost_analysis::{Estimate, Interval};
 
 /// Sign for a missing number.
 pub(crate) const NO_NUMBER: &str = "-";
@@ -191,6 +191,16 @@ pub(crate) fn with_interval(e: &Estimate) -> String {
         Claim::Cost => format!("{} ({})", centre(e), interval(e)),
         _ => centre(e),
     }
+}
+
+/// Formats the ends of an interval, each by itself.
+pub(crate) fn range((low, high): (f64, f64), text: impl Fn(f64) -> String) -> String {
+    format!("{} to {}", text(low), text(high))
+}
+
+/// Formats times of either sign with the ends of their interval, such as `0.82 us (790 ns to 0.86 us)`.
+pub(crate) fn times(ns: Interval) -> String {
+    format!("{} ({})", time(ns.estimate), range((ns.low, ns.high), time))
 }
 
 /// Formats the ends of the estimate's interval in the unit of its centre, without the unit's name.

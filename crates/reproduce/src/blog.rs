@@ -10,7 +10,7 @@ mod user_mode;
 use switchcost_analysis::{CaseFinding, Estimate, switches_of_repetitions};
 use switchcost_record::{MeasureRecord, Mechanism};
 
-use crate::claims::{Found, Quantities, Term, over, ratio};
+use crate::claims::{Found, Quantities, Term, ratio};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, mean_interval};
 use crate::text::{number, percent};
@@ -123,11 +123,7 @@ fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), 
 fn elapsed(records: &Records) -> Result<Term, String> {
     let round = iteration(records, STEP)?;
     let (all, _) = switches(records, PROGRAM)?;
-    Ok(over(
-        "elapsed time over switches, ns",
-        (round.estimate, round.low, round.high),
-        all,
-    ))
+    Ok(ratio("elapsed time over switches, ns", &round, all))
 }
 
 /// Returns the ratio of the time in user mode to the time in the kernel.
@@ -146,7 +142,7 @@ fn counts(records: &Records) -> Exhibit {
     let time = iteration(records, STEP).map(|round| round.estimate);
     let under_lock = switches(records, PROGRAM);
     let lost = under_lock.clone().err().unwrap_or_default();
-    let counted = under_lock.ok().map(|((all, _, _), share)| (all, share));
+    let counted = under_lock.ok().map(|(all, share)| (all.estimate, share));
     let missing = time.clone().err().unwrap_or_default();
     let user = user_over_system(records);
     let no_user = user.clone().err().unwrap_or_default();
@@ -314,8 +310,8 @@ fn observer(records: &Records) -> Exhibit {
 }
 
 fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Found, String> {
-    let ((all, low, high), share) = switches(records, mechanism)?;
-    let term = Term::new("switches per iteration", all, low, high);
+    let (all, share) = switches(records, mechanism)?;
+    let term = Term::new("switches per iteration", all);
     Ok(Found::new(
         vec![term],
         format!("{} of them involuntary", percent(share)),
@@ -324,16 +320,14 @@ fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Foun
 
 /// Returns the number of involuntary switches per iteration, with its interval.
 fn involuntary_an_iteration(records: &Records) -> Result<Found, String> {
-    let ((all, low, high), share) = switches(records, PROGRAM)?;
+    let (all, share) = switches(records, PROGRAM)?;
     let term = Term::new(
         "involuntary switches per iteration",
-        all * share,
-        low * share,
-        high * share,
+        all.map(|switches| switches * share),
     );
     Ok(Found::new(
         vec![term],
-        format!("{} voluntary ones", number(all * (1.0 - share))),
+        format!("{} voluntary ones", number(all.estimate * (1.0 - share))),
     ))
 }
 
@@ -342,12 +336,12 @@ fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
     let (unlocked, share) = switches(records, Mechanism::MutexCondvarUnlocked)?;
     let note = format!(
         "{} and {}, {} of these involuntary",
-        number(held.0),
-        number(unlocked.0),
+        number(held.estimate),
+        number(unlocked.estimate),
         percent(share)
     );
     Ok(Found::new(
-        vec![over(
+        vec![ratio(
             "switches under the lock over those notified after unlocking",
             held,
             unlocked,
@@ -377,15 +371,8 @@ fn mostly_kernel(records: &Records) -> Result<Found, String> {
 }
 
 fn convert_to_microseconds(term: Term) -> Found {
-    let Term {
-        value, low, high, ..
-    } = term;
-    let term = Term::new(
-        "elapsed time over switches, us",
-        value / 1e3,
-        low / 1e3,
-        high / 1e3,
-    );
+    let us = term.interval().map(|ns| ns / 1e3);
+    let term = Term::new("elapsed time over switches, us", us);
     Found::new(vec![term], "")
 }
 
@@ -403,16 +390,9 @@ fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     }
     let note = format!("{seen:.0} by perf, {counted} by getrusage");
     // The interval is no shorter than that of the ratio of two counts.
-    let (ratio, half) = (
-        seen / counted as f64,
-        1.645 * (1.0 / seen + 1.0 / counted as f64).sqrt(),
-    );
-    let term = Term::new(
-        "perf's switches over getrusage's",
-        ratio,
-        ratio * (1.0 - half),
-        ratio * (1.0 + half),
-    );
+    let half = 1.645 * (1.0 / seen + 1.0 / counted as f64).sqrt();
+    let ratio = Interval::symmetric(1.0, half).map(|end| end * (seen / counted as f64));
+    let term = Term::new("perf's switches over getrusage's", ratio);
     Ok(Found::new(vec![term], note))
 }
 

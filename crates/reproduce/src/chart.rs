@@ -70,20 +70,12 @@ impl Series {
     /// Creates the series of a measured curve: the values whose intervals lie above 0, and the
     /// upper ends of the intervals that cover 0. An empty series is left out.
     pub(crate) fn measured(name: &str, points: &[(f64, Interval)]) -> Vec<Series> {
-        let clear: Vec<_> = points
-            .iter()
-            .filter(|(_, (_, low, _))| *low > 0.0)
-            .collect();
-        let values = clear.iter().map(|(x, (value, ..))| (*x, *value));
+        let clear: Vec<_> = points.iter().filter(|(_, y)| y.low > 0.0).collect();
+        let values = clear.iter().map(|(x, y)| (*x, y.estimate));
         let mut curve = Series::new(name, Style::Found, values);
-        curve.intervals = clear
-            .iter()
-            .map(|(_, (_, low, high))| (*low, *high))
-            .collect();
-        let covering = points
-            .iter()
-            .filter(|(_, (_, low, high))| *low <= 0.0 && *high > 0.0);
-        let ends = covering.map(|(x, (.., high))| (*x, *high));
+        curve.intervals = clear.iter().map(|(_, y)| (y.low, y.high)).collect();
+        let covering = points.iter().filter(|(_, y)| y.low <= 0.0 && y.high > 0.0);
+        let ends = covering.map(|(x, y)| (*x, y.high));
         let bounds = Series::new(format!("{name}, at most"), Style::Bounds, ends);
         let mut both = vec![curve, bounds];
         both.retain(|series| !series.x.is_empty());

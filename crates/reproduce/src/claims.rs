@@ -18,7 +18,7 @@ pub(crate) use judged::judge_numbers;
 pub use judged::{Claim, Other, Reason};
 pub use rule::{Rule, Verdict};
 pub use term::Term;
-pub(crate) use term::{Found, exact, over, ranged, ratio, ratio_within_run};
+pub(crate) use term::{Found, exact, ranged, ratio, ratio_within_run};
 pub(crate) use variants::NONE_REACHES;
 
 /// Kind of evidence that a verdict on a claim gives.

@@ -143,9 +143,10 @@ fn judge_beside(claim: &mut Claim) {
 mod tests {
     use super::*;
     use crate::claims::{Kind, Rule, table};
+    use crate::interval::Interval;
 
     fn term(low: f64, high: f64) -> Term {
-        Term::new("us", f64::midpoint(low, high), low, high)
+        Term::new("us", Interval::new(f64::midpoint(low, high), low, high))
     }
 
     /// Makes exhibits with the first claim of Li 2007, under a rule for tests: reproduced below 10

@@ -6,16 +6,14 @@ use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{Beta, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 use switchcost_analysis::simulation::interval;
 
-const CONFIDENCE: f64 = 0.9;
+pub(crate) use switchcost_analysis::Interval;
 
-/// A number with its interval: value, lower end and upper end.
-pub(crate) type Interval = (f64, f64, f64);
+const CONFIDENCE: f64 = 0.9;
 
 /// Returns the mean of independent values with Student's interval; `None` with fewer than two
 /// values.
 pub(crate) fn mean_interval(values: &[f64]) -> Option<Interval> {
-    let (low, high) = interval::mean_interval(values, CONFIDENCE)?;
-    Some((values.iter().sum::<f64>() / values.len() as f64, low, high))
+    interval::mean_interval(values, CONFIDENCE)
 }
 
 /// Returns the least-squares slope of a line through `points` with Student's interval; `None` with
@@ -38,15 +36,13 @@ pub(crate) fn slope_interval(points: &[(f64, f64)]) -> Option<Interval> {
     let slope = sum(&|x, y| x * y) / sum(&|x, _| x * x);
     let rest = sum(&|x, y| (y - slope * x).powi(2)) / (n - 2.0);
     let half = student(points.len().checked_sub(1)?)? * (rest / sum(&|x, _| x * x)).sqrt();
-    half.is_finite()
-        .then_some((slope, slope - half, slope + half))
+    half.is_finite().then_some(Interval::symmetric(slope, half))
 }
 
 /// Returns a statistic with its jackknife interval; `None` with too few batches. `without_one` has
 /// the values of the statistic with each batch left out once.
 pub(crate) fn batch_interval(value: f64, without_one: &[f64]) -> Option<Interval> {
-    let (low, high) = interval::jackknife(value, without_one, CONFIDENCE)?;
-    Some((value, low, high))
+    interval::jackknife(value, without_one, CONFIDENCE)
 }
 
 /// Returns the ratio of two standard deviations with its interval, by the F distribution of the
@@ -61,12 +57,12 @@ pub(crate) fn spread_ratio_interval(ratio: f64, above: f64, below: f64) -> Optio
                 .sqrt(),
         )
     };
-    let found = (
+    let found = Interval::new(
         ratio,
         ratio / high(above, below)?,
         ratio * high(below, above)?,
     );
-    (ratio > 0.0 && found.1.is_finite() && found.2.is_finite()).then_some(found)
+    (ratio > 0.0 && found.low.is_finite() && found.high.is_finite()).then_some(found)
 }
 
 /// Share of 90 % intervals that may miss the true value on one side.
@@ -74,20 +70,18 @@ const ONE_SIDE: f64 = 0.05;
 
 /// Widens an interval, so that the intervals of `many` numbers together have the confidence of one
 /// (Bonferroni). An interval above 0 is widened on a logarithmic scale.
-pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
+pub(crate) fn among(number: Interval, many: usize) -> Interval {
+    let value = number.estimate;
     let quantile = |share: f64| Normal::standard().inverse_cdf(1.0 - share);
     let factor = quantile(ONE_SIDE / many.max(1) as f64) / quantile(ONE_SIDE);
-    if low > 0.0 {
-        (
-            value * (low / value).powf(factor),
-            value * (high / value).powf(factor),
-        )
-    } else {
-        (
-            value - (value - low) * factor,
-            value + (high - value) * factor,
-        )
-    }
+    let widened = |end: f64| {
+        if number.low > 0.0 {
+            value * (end / value).powf(factor)
+        } else {
+            value + (end - value) * factor
+        }
+    };
+    Interval::new(value, widened(number.low), widened(number.high))
 }
 
 /// Returns the largest of some numbers; `None` if there are no numbers. Which number is the largest
@@ -103,10 +97,14 @@ pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
 }
 
 fn extreme(all: &[Interval], of: fn(f64, f64) -> f64) -> Option<Interval> {
-    let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
-    widened
-        .map(|(value, (low, high))| (value, low, high))
-        .reduce(|a, b| (of(a.0, b.0), of(a.1, b.1), of(a.2, b.2)))
+    let widened = all.iter().map(|one| among(*one, all.len()));
+    widened.reduce(|a, b| {
+        Interval::new(
+            of(a.estimate, b.estimate),
+            of(a.low, b.low),
+            of(a.high, b.high),
+        )
+    })
 }
 
 /// Returns the mean over groups with its interval by the hierarchical bootstrap, which draws
@@ -123,7 +121,7 @@ pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
         / (n - 1.0);
     let within = groups.iter().map(|(_, error)| error.powi(2)).sum::<f64>() / n;
     let half = student(groups.len())? * ((between + within) / n).sqrt();
-    half.is_finite().then_some((mean, mean - half, mean + half))
+    half.is_finite().then_some(Interval::symmetric(mean, half))
 }
 
 /// Returns the jackknife standard error of a statistic from its values with each batch left out
@@ -178,8 +176,7 @@ pub(crate) fn run_interval<T: Copy>(
     // Drawing n values with replacement gives (n - 1) / n of the variance.
     let n = runs.len() as f64;
     let half = student(runs.len())? * (variance * n / (n - 1.0)).sqrt();
-    half.is_finite()
-        .then_some((value, value - half, value + half))
+    half.is_finite().then_some(Interval::symmetric(value, half))
 }
 
 /// Returns the share `counted / of` with its interval (Clopper and Pearson 1934).
@@ -196,7 +193,7 @@ pub(crate) fn share_interval(counted: u64, of: u64) -> Interval {
     } else {
         beta(k + 1.0, n - k, 1.0 - ONE_SIDE)
     };
-    (k / n, low, high)
+    Interval::new(k / n, low, high)
 }
 
 #[cfg(test)]

@@ -9,9 +9,8 @@
 use switchcost_record::{Case, HostManifest};
 
 use crate::measurement::bounds::data_caches;
-use crate::measurement::findings::{
-    CaseFinding, Difference, Flag, FlagName, LosesMore, SharedCache, Verdict,
-};
+use crate::measurement::findings::{CaseFinding, Flag, FlagName, LosesMore, SharedCache, Verdict};
+use crate::statistics::Interval;
 
 /// Largest slowdown by concurrent use, as a share, of arrays of which two fit into a first-level
 /// cache. If such arrays are slowed down more, the CPUs share a core or its clock, and the effect
@@ -57,7 +56,7 @@ fn one(
     let why = missing().or_else(|| withheld.map(str::to_owned));
     let difference = both
         .filter(|_| why.is_none())
-        .map(|(in_turn, at_once)| Difference::new(in_turn, at_once));
+        .map(|(in_turn, at_once)| Interval::from(in_turn) - at_once.into());
     SharedCache {
         working_set: found.case.working_set,
         in_turn,
@@ -66,8 +65,16 @@ fn one(
         in_turn_ns,
         at_once_ns,
         in_turn_less_at_once_ns: difference,
-        loses_more: difference.map_or(LosesMore::Undecided, Difference::verdict),
+        loses_more: difference.map_or(LosesMore::Undecided, judge),
         why,
+    }
+}
+
+fn judge(difference: Interval) -> LosesMore {
+    match (difference.low > 0.0, difference.high < 0.0) {
+        (true, _) => LosesMore::InTurn,
+        (_, true) => LosesMore::AtOnce,
+        _ => LosesMore::Undecided,
     }
 }
 

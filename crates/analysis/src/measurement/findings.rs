@@ -8,7 +8,7 @@ use switchcost_workload::WorkingSet;
 
 use crate::measurement::deciding::{deciding, prices_switches};
 use crate::measurement::serialised::{Conditions, conditions};
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, Interval};
 
 /// Distribution of the times of single hand-offs in nanoseconds. Each time includes system calls
 /// and a clock reading.
@@ -576,37 +576,6 @@ pub enum LosesMore {
     Undecided,
 }
 
-/// Difference of two costs, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Difference {
-    /// Estimate of the difference in nanoseconds.
-    pub estimate: f64,
-    /// Lower end of the interval in nanoseconds.
-    pub low: f64,
-    /// Upper end of the interval in nanoseconds.
-    pub high: f64,
-}
-
-impl Difference {
-    /// Returns `a` minus `b`. The interval contains every difference of two values within the
-    /// intervals of `a` and `b`.
-    pub(crate) fn new(a: &Estimate, b: &Estimate) -> Difference {
-        Difference {
-            estimate: a.estimate - b.estimate,
-            low: a.low - b.high,
-            high: a.high - b.low,
-        }
-    }
-
-    pub(crate) fn verdict(self) -> LosesMore {
-        match (self.low > 0.0, self.high < 0.0) {
-            (true, _) => LosesMore::InTurn,
-            (_, true) => LosesMore::AtOnce,
-            _ => LosesMore::Undecided,
-        }
-    }
-}
-
 /// Comparison of two ways in which two tasks share a cache, at one array size: time-shared and
 /// concurrently. Times are in nanoseconds per walk.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -628,7 +597,7 @@ pub struct SharedCache {
     /// measured.
     pub at_once_ns: Option<Estimate>,
     /// `in_turn_ns` minus `at_once_ns`; `None` if the two are not compared.
-    pub in_turn_less_at_once_ns: Option<Difference>,
+    pub in_turn_less_at_once_ns: Option<Interval>,
     /// Which way of sharing makes a walk slower.
     pub loses_more: LosesMore,
     /// Reason why the two ways of sharing are not compared; null if they are.

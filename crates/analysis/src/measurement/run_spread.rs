@@ -5,8 +5,8 @@ use switchcost_record::{Case, CostName, EarlierCase, Header};
 
 use crate::measurement::deciding::hands_over_across_cpus;
 use crate::measurement::findings::{BetweenRuns, Source};
-use crate::statistics::Estimate;
 use crate::statistics::quantiles::{normal, student};
+use crate::statistics::{Estimate, Interval};
 
 /// Standard deviation between runs on one machine, as a share of the cost, that is assumed if no
 /// records show the deviation. The deviation was 0.5 to 2.6 % on shared virtual machines
@@ -42,13 +42,10 @@ impl Estimate {
     /// Returns this estimate with an interval that is valid for ratios to other cases of the same
     /// run with the same mechanism and number of tasks. Differences between runs cancel in such
     /// ratios (`docs/method/statistics.md`).
-    pub fn estimate_within_run(&self) -> Estimate {
+    pub fn estimate_within_run(&self) -> Interval {
         let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
-        Estimate {
-            low: widened(self.within_run.0),
-            high: widened(self.within_run.1),
-            ..self.clone()
-        }
+        let (low, high) = self.within_run;
+        Interval::new(self.estimate, widened(low), widened(high))
     }
 
     /// Returns the factor by which an interval must be wider because repetitions beyond
@@ -659,7 +656,7 @@ mod tests {
     /// five runs must agree.
     #[test]
     fn ratios_of_cases_of_one_run_cover_on_recorded_noise() {
-        let mut runs: BTreeMap<&str, BTreeMap<&str, Estimate>> = BTreeMap::new();
+        let mut runs: BTreeMap<&str, BTreeMap<&str, Interval>> = BTreeMap::new();
         for line in CASES_OF_A_RUN.lines().skip(1) {
             let ([run, case], values) = parsed(line);
             let found = found(&values).across_runs().estimate_within_run();

@@ -20,6 +20,7 @@ pub use checks::{Check, CheckName, Outcome};
 pub use effect::Effect;
 
 use super::Range;
+use crate::statistics::Interval;
 use arms::{Anchors, compare, only};
 use calls::Calls;
 
@@ -72,23 +73,6 @@ pub struct MatchedIntervals {
     pub preemption_ns: Option<Range>,
     /// Reason why both costs are unknown; null if they are known.
     pub unknown_because: Option<UnknownBecause>,
-}
-
-/// An estimate with its confidence interval at 90 %.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Interval {
-    /// Estimated value, usually in nanoseconds.
-    pub estimate: f64,
-    /// Lower end of the confidence interval.
-    pub low: f64,
-    /// Upper end of the confidence interval.
-    pub high: f64,
-}
-
-impl Interval {
-    fn holds(self, value: f64) -> bool {
-        (self.low..=self.high).contains(&value)
-    }
 }
 
 /// Cost of the waits during which other tasks ran for a time within one range.

@@ -136,9 +136,9 @@ pub(crate) fn with_interval<T>(
     };
     match jackknife(estimate, &values, confidence) {
         None => why("the batches differ beyond any number"),
-        Some(ends) => Cost {
+        Some(number) => Cost {
             without_one: values,
-            ..Cost::new(estimate, ends, confidence, used.len(), METHOD)
+            ..Cost::new(number, confidence, used.len(), METHOD)
         },
     }
 }

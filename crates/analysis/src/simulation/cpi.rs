@@ -61,14 +61,15 @@ mod tests {
             .map(|batch| 2.0 + (excess(2 * batch) + excess(2 * batch + 1)) / 2.0)
             .collect();
         let mean = batches.iter().sum::<f64>() / 40.0;
-        let (low, high) = super::super::interval::mean_interval(&batches, 0.9).expect("forty");
+        let wanted = super::super::interval::mean_interval(&batches, 0.9).expect("forty");
         let is_near = |found: Option<f64>, wanted: f64| {
             found.is_some_and(|found| (found - wanted).abs() < 1e-3)
         };
         assert!(is_near(found.estimate, mean), "{found:?} for {mean}");
+        let (low, high) = found.interval.unzip();
         assert!(
-            is_near(found.low, low) && is_near(found.high, high),
-            "{found:?} for {low} to {high}"
+            is_near(low, wanted.low) && is_near(high, wanted.high),
+            "{found:?} for {wanted:?}"
         );
     }
 }

@@ -181,7 +181,7 @@ fn flags(
         );
         flag(FlagName::CutEarly, detail);
     }
-    if cost.low.is_some() && !cost.is_distinguishable_from_zero() {
+    if cost.is_covering_zero() {
         flag(
             FlagName::NotDistinguishableFrom0,
             "the interval of the cost covers 0".to_owned(),

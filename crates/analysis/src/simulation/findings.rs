@@ -7,6 +7,7 @@ use switchcost_design::result::{
 use super::rows;
 use super::time_lost::TimeLost;
 use crate::Flag;
+use crate::statistics::{Ends, Interval, ends};
 
 /// Findings from the record of a simulation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -38,10 +39,10 @@ pub struct Findings {
 pub struct Cost {
     /// Estimated value; `None` if unknown.
     pub estimate: Option<f64>,
-    /// Lower end of the confidence interval; `None` without an interval.
-    pub low: Option<f64>,
-    /// Upper end of the confidence interval; `None` without an interval.
-    pub high: Option<f64>,
+    /// Both ends of the confidence interval; `None` without an interval.
+    #[serde(flatten, serialize_with = "ends")]
+    #[schemars(with = "Ends")]
+    pub interval: Option<(f64, f64)>,
     /// Confidence of the interval, such as 0.9; `None` without an interval.
     pub confidence: Option<f64>,
     /// Number of batches or trials from which the interval was computed.
@@ -75,17 +76,10 @@ impl Cost {
     }
 
     /// Returns an estimate with an interval of this confidence, which was computed from `n` values.
-    pub(crate) fn new(
-        estimate: f64,
-        (low, high): (f64, f64),
-        confidence: f64,
-        n: usize,
-        method: &'static str,
-    ) -> Self {
+    pub(crate) fn new(number: Interval, confidence: f64, n: usize, method: &'static str) -> Self {
         Cost {
-            estimate: Some(estimate),
-            low: Some(low),
-            high: Some(high),
+            estimate: Some(number.estimate),
+            interval: Some((number.low, number.high)),
             confidence: Some(confidence),
             n: Some(n),
             method: Some(method),
@@ -95,12 +89,13 @@ impl Cost {
 
     /// Whether there is an interval that does not contain 0.
     pub fn is_distinguishable_from_zero(&self) -> bool {
-        matches!((self.low, self.high), (Some(low), Some(high)) if low > 0.0 || high < 0.0)
+        self.interval
+            .is_some_and(|(low, high)| low > 0.0 || high < 0.0)
     }
 
     /// Whether there is an interval that contains 0.
     pub fn is_covering_zero(&self) -> bool {
-        self.low.is_some() && self.high.is_some() && !self.is_distinguishable_from_zero()
+        self.interval.is_some() && !self.is_distinguishable_from_zero()
     }
 
     /// Returns the cost with the opposite sign, which is a gain.
@@ -108,8 +103,7 @@ impl Cost {
     pub fn as_gain(&self) -> Self {
         let gain = self.times(-1.0);
         Cost {
-            low: gain.high,
-            high: gain.low,
+            interval: gain.interval.map(|(high, low)| (low, high)),
             ..gain
         }
     }
@@ -117,11 +111,10 @@ impl Cost {
     /// Returns the estimate and its interval multiplied by `factor`.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
-        let scaled = |number: Option<f64>| number.map(|number| number * factor);
+        let scaled = |number: f64| number * factor;
         Cost {
-            estimate: scaled(self.estimate),
-            low: scaled(self.low),
-            high: scaled(self.high),
+            estimate: self.estimate.map(scaled),
+            interval: self.interval.map(|(low, high)| (scaled(low), scaled(high))),
             without_one: self
                 .without_one
                 .iter()
@@ -846,11 +839,11 @@ impl DesignFinding {
         let cost = &self.average_cost_cycles;
         let estimate = cost.estimate?;
         let near = (1.0 - NEAR) * estimate..=(1.0 + NEAR) * estimate;
-        let covered = cost.low.unwrap_or(estimate)..=cost.high.unwrap_or(estimate);
+        let (low, high) = cost.interval.unwrap_or((estimate, estimate));
         self.first_touch_cycles?;
         self.long_turns.estimate?;
         self.excess_cycles_per_switch
-            .filter(|mean| !near.contains(mean) && !covered.contains(mean))
+            .filter(|mean| !near.contains(mean) && !(low..=high).contains(mean))
     }
 }
 

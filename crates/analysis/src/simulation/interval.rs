@@ -8,6 +8,7 @@
 //! jackknife: Miller 1974, "The jackknife: a review", Biometrika 61). For a mean, the jackknife and
 //! batch means are the same.
 
+use crate::statistics::Interval;
 use crate::statistics::estimate::mean_and_sd;
 use crate::statistics::quantiles::student;
 
@@ -25,7 +26,7 @@ pub(crate) const METHOD: &str = "batches of consecutive segments, jackknife, Stu
 
 /// Returns Student's interval around `estimate` by the jackknife. `without_one` has the values that
 /// result if each batch is left out once. `None` without an interval.
-pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<(f64, f64)> {
+pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<Interval> {
     let n = without_one.len() as f64;
     let mean = without_one.iter().sum::<f64>() / n;
     let squares: f64 = without_one.iter().map(|value| (value - mean).powi(2)).sum();
@@ -34,7 +35,7 @@ pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<
 }
 
 /// Returns Student's interval of the mean of independent values; `None` with fewer than two values.
-pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let (mean, sd) = mean_and_sd(values);
     around(
         mean,
@@ -46,10 +47,10 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
 
 /// Returns Student's interval around `estimate`, from a standard error with `n` - 1 degrees of
 /// freedom.
-fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
+fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<Interval> {
     let half = student(n.checked_sub(1)? as f64, confidence)? * error;
     half.is_finite()
-        .then_some((estimate - half, estimate + half))
+        .then_some(Interval::symmetric(estimate, half))
 }
 
 #[cfg(test)]
@@ -68,12 +69,15 @@ mod tests {
             .collect();
         let jackknife = jackknife(mean, &without, 0.9).expect("twenty");
         let direct = mean_interval(&batches, 0.9).expect("twenty");
-        assert!((jackknife.0 - direct.0).abs() < 1e-12 && (jackknife.1 - direct.1).abs() < 1e-12);
+        assert!(
+            (jackknife.low - direct.low).abs() < 1e-12
+                && (jackknife.high - direct.high).abs() < 1e-12
+        );
         // Expected values: scipy.stats.t.interval(0.9, 19, numpy.mean(x), scipy.stats.sem(x)),
         // SciPy 1.17.1.
         assert!(
-            (direct.0 - 3.925550071588433).abs() < 1e-9
-                && (direct.1 - 6.3744499284115665).abs() < 1e-9,
+            (direct.low - 3.925550071588433).abs() < 1e-9
+                && (direct.high - 6.3744499284115665).abs() < 1e-9,
             "{direct:?}"
         );
     }

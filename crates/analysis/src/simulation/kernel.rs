@@ -134,11 +134,9 @@ mod tests {
             .iter()
             .map(|batch| batch.instructions as f64 / 10.0)
             .collect();
-        let (low, high) = mean_interval(&means, 0.9).expect("forty");
-        assert!(
-            (found.low.expect("an end") - low).abs() < 1e-9
-                && (found.high.expect("an end") - high).abs() < 1e-9
-        );
+        let wanted = mean_interval(&means, 0.9).expect("forty");
+        let (low, high) = found.interval.expect("an interval");
+        assert!((low - wanted.low).abs() < 1e-9 && (high - wanted.high).abs() < 1e-9);
         assert_eq!(found.n, Some(40));
         let none = ratio(
             &batches,
@@ -154,7 +152,7 @@ mod tests {
             0.9,
         );
         assert!(
-            few.estimate.is_some() && few.low.is_none() && few.why.is_some(),
+            few.estimate.is_some() && few.interval.is_none() && few.why.is_some(),
             "{few:?}"
         );
     }

@@ -67,7 +67,7 @@ fn share(
     let Some(estimate) = paid.filter(|_| cycles > 0).map(|paid| paid / cycles as f64) else {
         return Cost::none(why("there is no cycle in the record"));
     };
-    if cost.low.is_none() {
+    if cost.interval.is_none() {
         return Cost::estimate_only(estimate, why(SUMS_ONLY));
     }
     let all: Vec<usize> = (0..context.head.causes.len()).collect();

@@ -43,8 +43,8 @@ fn the_cost_is_the_integral_up_to_the_cut_off() {
     let design = uniform(100).design();
     let cost = &design.average_cost_cycles;
     assert_eq!(
-        (cost.estimate, cost.low, cost.high),
-        (Some(100_000.0), Some(100_000.0), Some(100_000.0))
+        (cost.estimate, cost.interval),
+        (Some(100_000.0), Some((100_000.0, 100_000.0)))
     );
     assert_eq!((cost.n, cost.confidence), (Some(40), Some(0.9)));
     assert_eq!(
@@ -86,7 +86,7 @@ fn lost_less_gained_is_the_cost() {
     close(design.gained_cycles.estimate, gained);
     close(design.lost_cycles.estimate, 100_000.0 + gained);
     close(design.lost_share, (100_000.0 + gained) / 700_000.0);
-    assert!(design.lost_cycles.low.is_some() && design.gained_cycles.high.is_some());
+    assert!(design.lost_cycles.interval.is_some() && design.gained_cycles.interval.is_some());
     let group = group(&design.groups, &Group::Class("involuntary"));
     assert_eq!(
         (&group.lost_cycles, &group.gained_cycles),
@@ -268,7 +268,7 @@ fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
     assert_eq!(design.cut.instructions, 400_000);
     close(design.average_cost_cycles.estimate, 400_000.0);
     assert!(
-        design.average_cost_cycles.low.is_some(),
+        design.average_cost_cycles.interval.is_some(),
         "{:?}",
         design.average_cost_cycles.why
     );
@@ -325,18 +325,15 @@ fn first_touches_are_in_no_sum_but_their_own() {
     result.hierarchies.private.levels[0].cycles = 260_000;
     let design = run.design();
     assert_eq!(design.first_touch_cycles, Some(60_000.0));
-    let of = |cost: &Cost| (cost.estimate, cost.low, cost.high);
+    let of = |cost: &Cost| (cost.estimate, cost.interval);
     assert_eq!(
         of(&design.average_cost_cycles),
-        (Some(1_000.0), Some(1_000.0), Some(1_000.0))
+        (Some(1_000.0), Some((1_000.0, 1_000.0)))
     );
     assert_eq!(of(&design.lost_cycles), of(&design.average_cost_cycles));
     assert_eq!(
         (of(&design.gained_cycles), of(&design.state_cycles)),
-        (
-            (Some(0.0), Some(0.0), Some(0.0)),
-            (Some(0.0), Some(0.0), Some(0.0))
-        )
+        ((Some(0.0), Some((0.0, 0.0))), (Some(0.0), Some((0.0, 0.0))))
     );
     assert_eq!(
         (design.excess_cycles, design.excess_cycles_per_switch),
@@ -554,14 +551,15 @@ fn the_interval_is_that_of_batch_means_where_all_segments_are_as_long() {
     // Expected values: means of 5 consecutive excesses x 10,000 cycles, then
     // scipy.stats.t.interval(0.9, 39, numpy.mean(means), scipy.stats.sem(means)), SciPy 1.17.1.
     close(cost.estimate, 55500.0);
-    close(cost.low, 46821.330864066585);
-    close(cost.high, 64178.66913593341);
+    let (low, high) = cost.interval.expect("an interval");
+    close(low, 46821.330864066585);
+    close(high, 64178.66913593341);
 }
 
 #[test]
 fn too_few_segments_have_no_interval() {
     let cost = uniform(39).design().average_cost_cycles;
-    assert_eq!((cost.estimate, cost.low), (Some(100_000.0), None));
+    assert_eq!((cost.estimate, cost.interval), (Some(100_000.0), None));
     let why = cost.why.expect("a reason");
     assert_eq!(
         why,
@@ -653,7 +651,9 @@ fn what_long_turns_pay_and_the_overhead_are_those_of_a_plain_count() {
         let found = &design.long_turns;
         close(found.estimate, mean);
         assert!(
-            found.low <= Some(mean) && Some(mean) <= found.high,
+            found
+                .interval
+                .is_some_and(|(low, high)| low <= mean && mean <= high),
             "{found:?}"
         );
         let all: f64 = turns.iter().map(|turn| turn.1 as f64).sum();
@@ -698,7 +698,7 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
     let why = "no interval, because the record has only sums; simulate fewer designs together, or use --in-full";
     assert_eq!(
         (
-            found.average_cost_cycles.low,
+            found.average_cost_cycles.interval,
             found.average_cost_cycles.why.as_deref()
         ),
         (None, Some(why))
@@ -795,10 +795,11 @@ fn trials_are_reported_by_their_spread() {
     let cost: Cost = found.average_cost_cycles;
     // Expected value: scipy.stats.t.interval(0.9, 2, 10300, scipy.stats.sem([10000, 10300,
     // 10600])), SciPy 1.17.1.
-    close(cost.low, 9794.243661745884);
-    close(cost.high, 10805.756338254114);
+    let (low, high) = cost.interval.expect("an interval");
+    close(low, 9794.243661745884);
+    close(high, 10805.756338254114);
     let alone = over_trials(&trials[..1], 0.9).remove(0).average_cost_cycles;
-    assert_eq!((alone.estimate, alone.low), (Some(10_000.0), None));
+    assert_eq!((alone.estimate, alone.interval), (Some(10_000.0), None));
     assert_eq!(
         alone.why.as_deref(),
         Some("one trial gives no interval; trace once more")
@@ -917,10 +918,7 @@ fn without_a_batch_is_the_record_without_its_segments() {
     let all = run(0..0);
     let overhead = all.overhead.expect("a share");
     assert_eq!(all.overhead_share.estimate, Some(overhead));
-    let (low, high) = (
-        all.overhead_share.low.expect("an interval"),
-        all.overhead_share.high.expect("an interval"),
-    );
+    let (low, high) = all.overhead_share.interval.expect("an interval");
     assert!(low < overhead && overhead < high, "{low} {overhead} {high}");
     // Two segments form a batch.
     for batch in [0, 17, 39] {
@@ -1043,7 +1041,7 @@ fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval()
         400.0 + (0..100).map(|i| f64::from(i % 7)).sum::<f64>() / 100.0,
     );
     assert!(
-        began.excess.low.is_some_and(|low| low > 400.0),
+        began.excess.interval.is_some_and(|(low, _)| low > 400.0),
         "{:?}",
         began.excess
     );

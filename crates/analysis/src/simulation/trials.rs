@@ -74,6 +74,6 @@ fn mean(values: &[f64], confidence: f64) -> Cost {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     match mean_interval(values, confidence) {
         None => Cost::estimate_only(mean, "one trial gives no interval; trace once more"),
-        Some(ends) => Cost::new(mean, ends, confidence, values.len(), METHOD),
+        Some(number) => Cost::new(number, confidence, values.len(), METHOD),
     }
 }

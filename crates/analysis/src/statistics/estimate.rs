@@ -34,13 +34,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Returns lower and upper end of the ratio of this estimate to `other`, whose interval must be
-    /// above 0. The ends are correct if both intervals contain the true values. The result is at
-    /// least as wide as the ratio's own interval.
-    pub fn over(&self, other: &Estimate) -> (f64, f64) {
-        (self.low / other.high, self.high / other.low)
-    }
-
     /// Returns the estimate multiplied by `factor`, for a conversion to another unit.
     pub fn scaled(&self, factor: f64) -> Estimate {
         Estimate {

@@ -1,12 +1,12 @@
 //! Shows a cache that two tasks time-share or use concurrently, and which of both costs more.
 
-use switchcost_analysis::{Difference, Findings, LosesMore, SharedCache};
+use switchcost_analysis::{Findings, Interval, LosesMore, SharedCache};
 use switchcost_units::Bytes;
 
 use super::conditions::walk;
 use super::figures;
 use super::row::loses_more;
-use crate::quantity::{centre, number, time, with_bound, with_interval};
+use crate::quantity::{centre, number, time, times, with_bound, with_interval};
 use crate::{Grid, Page};
 
 /// Returns sentences on which way of sharing costs more at each size, and on the largest
@@ -92,15 +92,9 @@ fn largest(all: &[SharedCache]) -> Option<String> {
 }
 
 /// Formats a difference without its sign, because the sentence names the side that costs more.
-fn apart(difference: Difference) -> String {
-    let ends = [difference.low.abs(), difference.high.abs()];
-    let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-    format!(
-        "{} ({} to {})",
-        time(difference.estimate.abs()),
-        time(low),
-        time(high)
-    )
+fn apart(difference: Interval) -> String {
+    let [estimate, a, b] = [difference.estimate, difference.low, difference.high].map(f64::abs);
+    times(Interval::new(estimate, a.min(b), a.max(b)))
 }
 
 /// Adds the table and the figure of shared caches; nothing if no sharing was measured.
@@ -142,7 +136,7 @@ fn grid(all: &[SharedCache], is_detailed: bool) -> Grid {
             one.alone_ns.as_ref().map(centre),
             one.in_turn_ns.as_ref().map(text),
             one.at_once_ns.as_ref().map(text),
-            difference.map(signed),
+            difference.map(times),
             even_at(one),
             loses_more(one)
         ]
@@ -159,15 +153,6 @@ fn grid(all: &[SharedCache], is_detailed: bool) -> Grid {
         ])
         .left(["loses more"])
         .with_rows(all.iter().map(row))
-}
-
-fn signed(difference: Difference) -> String {
-    format!(
-        "{} ({} to {})",
-        time(difference.estimate),
-        time(difference.low),
-        time(difference.high)
-    )
 }
 
 /// Returns the number of traversals per time slice at which time-sharing a cache and using it

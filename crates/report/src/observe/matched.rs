@@ -2,11 +2,11 @@
 //! switch.
 
 use switchcost_analysis::observation::{
-    Check, CheckName, Effect, Findings, Interval, MatchedIntervals, Outcome, UnknownBecause,
+    Check, CheckName, Effect, Findings, MatchedIntervals, Outcome, UnknownBecause,
 };
 
 use crate::plain::plain;
-use crate::quantity::{count, share, time};
+use crate::quantity::{count, share, time, times};
 use crate::{Entry, Grid, Page};
 
 /// Formats the share of the switches for which the cost was measured, such as `measured on 96 % of
@@ -142,7 +142,7 @@ fn found(check: &Check) -> String {
             found.estimate
         );
     }
-    format!(", {}", format_times(found))
+    format!(", {}", times(found))
 }
 
 fn cells(label: String, effect: &Effect) -> Vec<Entry> {
@@ -153,7 +153,7 @@ fn cells(label: String, effect: &Effect) -> Vec<Entry> {
         share(matched),
         time(effect.user_ns),
         time(effect.kernel_ns),
-        format_times(effect.ns)
+        times(effect.ns)
     ]
 }
 
@@ -166,14 +166,4 @@ fn range(from_ns: u32, to_ns: Option<u32>) -> String {
         Some(to) => format!("  others ran {from} to {}", time(f64::from(to))),
         None => format!("  others ran more than {from}"),
     }
-}
-
-/// Formats an estimate in ns with its interval, such as `0.82 us (0.79 to 0.86 us)`.
-fn format_times(ns: Interval) -> String {
-    format!(
-        "{} ({} to {})",
-        time(ns.estimate),
-        time(ns.low),
-        time(ns.high)
-    )
 }

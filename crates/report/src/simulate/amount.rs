@@ -3,7 +3,7 @@
 use switchcost_analysis::simulation::{Cost, LevelFinding};
 use switchcost_design::result::PrivateBy;
 
-use crate::quantity::{NO_NUMBER, rounded, share, time};
+use crate::quantity::{NO_NUMBER, range, rounded, share, time};
 
 /// Formats a number with three significant digits; a placeholder for `None`.
 pub(super) fn perhaps(value: Option<f64>) -> String {
@@ -24,12 +24,10 @@ enum Shown {
 
 fn reported(cost: &Cost) -> Option<Shown> {
     let estimate = cost.estimate?;
-    Some(match (cost.low, cost.high) {
-        (Some(low), Some(high)) if cost.is_covering_zero() => match estimate {
-            _ if (low, high) == (0.0, 0.0) => Shown::Nothing,
-            _ if estimate < 0.0 => Shown::EitherWay,
-            _ => Shown::LessThan(high),
-        },
+    Some(match cost.interval {
+        Some((0.0, 0.0)) => Shown::Nothing,
+        Some(_) if cost.is_covering_zero() && estimate < 0.0 => Shown::EitherWay,
+        Some((_, high)) if cost.is_covering_zero() => Shown::LessThan(high),
         _ => Shown::Centre(estimate),
     })
 }
@@ -74,7 +72,7 @@ pub(super) fn cycles(cost: &Cost) -> String {
         Some(Shown::Nothing) => "0 cycles".to_owned(),
         Some(Shown::LessThan(high)) => format!("less than {} cycles", rounded(high)),
         Some(Shown::EitherWay) => format!("about 0 cycles ({})", ends(cost)),
-        Some(Shown::Centre(estimate)) if cost.high.is_some() => {
+        Some(Shown::Centre(estimate)) if cost.interval.is_some() => {
             format!("{} cycles ({})", rounded(estimate), ends(cost))
         }
         Some(Shown::Centre(estimate)) => format!("{} cycles (no interval)", rounded(estimate)),
@@ -83,10 +81,9 @@ pub(super) fn cycles(cost: &Cost) -> String {
 
 /// Formats the ends of a cost's interval in cycles; empty if there is no interval.
 pub(super) fn ends(cost: &Cost) -> String {
-    match (cost.low, cost.high) {
-        (Some(low), Some(high)) => format!("{} to {}", rounded(low), rounded(high)),
-        _ => String::new(),
-    }
+    cost.interval
+        .map(|ends| range(ends, rounded))
+        .unwrap_or_default()
 }
 
 /// Formats the largest share of a level's lines that the trace filled.
@@ -100,7 +97,7 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
     match cycle_ns {
         None => String::new(),
         Some([short, long]) if short == long => time(cycles * short),
-        Some([short, long]) => format!("{} to {}", time(cycles * short), time(cycles * long)),
+        Some([short, long]) => range((cycles * short, cycles * long), time),
     }
 }
 
@@ -124,21 +121,20 @@ mod tests {
 
     #[test]
     fn what_may_be_nothing_has_a_bound() {
-        let cost = |low, high| Cost {
+        let cost = |interval| Cost {
             estimate: Some(5000.0),
-            low,
-            high,
+            interval,
             ..Cost::default()
         };
         assert_eq!(
-            cycles(&cost(Some(4000.0), Some(6000.0))),
+            cycles(&cost(Some((4000.0, 6000.0)))),
             "5,000 cycles (4,000 to 6,000)"
         );
         assert_eq!(
-            cycles(&cost(Some(-1.0), Some(9000.0))),
+            cycles(&cost(Some((-1.0, 9000.0)))),
             "less than 9,000 cycles"
         );
-        assert_eq!(cycles(&cost(None, None)), "5,000 cycles (no interval)");
+        assert_eq!(cycles(&cost(None)), "5,000 cycles (no interval)");
     }
 
     #[test]
@@ -151,8 +147,7 @@ mod tests {
     fn what_is_exactly_nothing_is_0() {
         let nothing = Cost {
             estimate: Some(0.0),
-            low: Some(0.0),
-            high: Some(0.0),
+            interval: Some((0.0, 0.0)),
             ..Cost::default()
         };
         assert_eq!(
@@ -160,8 +155,7 @@ mod tests {
             ("0 cycles", "0")
         );
         let alone = Cost {
-            low: None,
-            high: None,
+            interval: None,
             ..nothing
         };
         assert_eq!(
@@ -176,8 +170,7 @@ mod tests {
     fn what_is_rather_a_gain_is_not_shown_as_a_cost_below_a_bound() {
         let cost = Cost {
             estimate: Some(-6800.0),
-            low: Some(-15_250.0),
-            high: Some(1650.0),
+            interval: Some((-15_250.0, 1650.0)),
             ..Cost::default()
         };
         assert_eq!(cycles(&cost), "about 0 cycles (-15,200 to 1,650)");

@@ -92,8 +92,8 @@ const WANTED_TURNS: u64 = 60;
 /// command that traces more switches. `None` if the trace has enough.
 fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)> {
     let segments = design.groups.first()?.segments;
-    let is_alone =
-        design.average_cost_cycles.estimate.is_some() && design.average_cost_cycles.low.is_none();
+    let is_alone = design.average_cost_cycles.estimate.is_some()
+        && design.average_cost_cycles.interval.is_none();
     if !is_alone || segments >= FEWEST_SEGMENTS {
         return None;
     }

@@ -92,8 +92,8 @@ fn bars(designs: &[&DesignFinding], (name, part): (&str, Part)) -> Series {
 fn net(place: usize, cost: &Cost) -> Option<Point> {
     let centre = cost.estimate?;
     let text = format!("{} cycles {}", with_bound(cost), ends(cost));
-    let ends = (cost.low.unwrap_or(centre), cost.high.unwrap_or(centre));
-    Some(Point::new(place as f64, centre, text.trim_end()).between(ends.0, ends.1))
+    let (low, high) = cost.interval.unwrap_or((centre, centre));
+    Some(Point::new(place as f64, centre, text.trim_end()).between(low, high))
 }
 
 fn design_names(designs: &[&DesignFinding]) -> Axis {

@@ -7,6 +7,7 @@
 use switchcost_record::MeasureRecord;
 
 use crate::claims::Term;
+use crate::interval::Interval;
 
 /// Timer frequency of Debian's kernels in Hz, which is assumed if the kernel does not report its
 /// own.
@@ -45,8 +46,6 @@ pub(super) fn over_kernel(record: &MeasureRecord, case: usize) -> Result<Term, S
     let share = |user: f64| (user - probes).max(0.0) / system;
     Ok(Term::new(
         "user mode over the kernel",
-        share(user),
-        share(user - error),
-        share(user + error),
+        Interval::symmetric(user, error).map(share),
     ))
 }

@@ -120,9 +120,10 @@ mod ends {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::Interval;
 
     fn term(low: f64, high: f64) -> Term {
-        Term::new("", f64::midpoint(low, high), low, high)
+        Term::new("", Interval::new(f64::midpoint(low, high), low, high))
     }
 
     #[test]

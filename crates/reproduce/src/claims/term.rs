@@ -22,13 +22,17 @@ pub struct Term {
 }
 
 impl Term {
-    pub(crate) fn new(name: impl Into<String>, value: f64, low: f64, high: f64) -> Term {
+    pub(crate) fn new(name: impl Into<String>, number: Interval) -> Term {
         Term {
             name: name.into(),
-            value,
-            low,
-            high,
+            value: number.estimate,
+            low: number.low,
+            high: number.high,
         }
+    }
+
+    pub(crate) fn interval(&self) -> Interval {
+        Interval::new(self.value, self.low, self.high)
     }
 
     /// Returns true if the number has no interval, such as a count.
@@ -40,12 +44,7 @@ impl Term {
     /// one (Bonferroni). An interval above 0 is widened on a logarithmic scale.
     #[must_use]
     pub fn among(&self, many: usize) -> Term {
-        let (low, high) = crate::interval::among((self.value, self.low, self.high), many);
-        Term {
-            low,
-            high,
-            ..self.clone()
-        }
+        Term::new(&self.name, crate::interval::among(self.interval(), many))
     }
 
     /// Widens the interval by the differences between results. `spread` is their standard
@@ -117,7 +116,7 @@ pub(super) fn spread(results: &[&Term]) -> f64 {
 
 /// Creates a number without an interval, such as a count.
 pub(crate) fn exact(name: impl Into<String>, value: f64) -> Term {
-    Term::new(name, value, value, value)
+    Term::new(name, Interval::exact(value))
 }
 
 /// Creates a number that depends on free parameters: the value for the usual parameters, with the
@@ -126,17 +125,17 @@ pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Ite
     let (low, high) = all.fold((usual, usual), |(low, high), one| {
         (low.min(one), high.max(one))
     });
-    Term::new(name, usual, low, high)
+    Term::new(name, Interval::new(usual, low, high))
 }
 
 /// Creates the ratio of two estimates. Its interval covers the ratio if both estimates' intervals
 /// cover their values.
-pub(crate) fn ratio(name: impl Into<String>, above: &Estimate, below: &Estimate) -> Term {
-    over(
-        name,
-        (above.estimate, above.low, above.high),
-        (below.estimate, below.low, below.high),
-    )
+pub(crate) fn ratio(
+    name: impl Into<String>,
+    above: impl Into<Interval>,
+    below: impl Into<Interval>,
+) -> Term {
+    Term::new(name, above.into() / below.into())
 }
 
 /// Creates the ratio of two cases of one run with the same mechanism and number of tasks.
@@ -148,21 +147,9 @@ pub(crate) fn ratio_within_run(
 ) -> Term {
     ratio(
         name,
-        &above.estimate_within_run(),
-        &below.estimate_within_run(),
+        above.estimate_within_run(),
+        below.estimate_within_run(),
     )
-}
-
-/// Creates the ratio of two numbers with intervals; NaN unless the lower end of the second interval
-/// is above 0.
-pub(crate) fn over(name: impl Into<String>, above: Interval, below: Interval) -> Term {
-    if below.1 <= 0.0 {
-        return Term::new(name, f64::NAN, f64::NAN, f64::NAN);
-    }
-    let ends = [above.1, above.2].map(|end| [end / below.1, end / below.2]);
-    let low = ends[0][0].min(ends[0][1]);
-    let high = ends[1][0].max(ends[1][1]);
-    Term::new(name, above.0 / below.0, low, high)
 }
 
 /// The numbers found for a claim, with a note.

@@ -78,27 +78,30 @@ fn moved(term: &Term, base: f64, varied: f64) -> Term {
     } else {
         (1.0, varied - base)
     };
-    let [value, low, high] = [term.value, term.low, term.high].map(|one| one * factor + more);
-    Term::new(term.name.clone(), value, low, high)
+    Term::new(&term.name, term.interval().map(|one| one * factor + more))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::Interval;
 
     #[test]
     fn an_interval_moves_as_the_number_of_its_trace_does() {
-        let term = Term::new("ratio", 2.0, 1.5, 2.5);
+        let term = Term::new("ratio", Interval::new(2.0, 1.5, 2.5));
         let ends = |term: Term| (term.value, term.low, term.high);
         assert_eq!(ends(moved(&term, 4.0, 2.0)), (1.0, 0.75, 1.25));
-        let difference = Term::new("difference", 0.1, -0.1, 0.3);
+        let difference = Term::new("difference", Interval::new(0.1, -0.1, 0.3));
         assert_eq!(ends(moved(&difference, 1.0, 1.5)), (0.6, 0.4, 0.8));
     }
 
     /// A number that only the records with a measurement have.
     fn of_measured(records: &Records) -> Result<Found, String> {
         records.measured("a")?;
-        Ok(Found::new(vec![Term::new("ratio", 2.0, 1.5, 2.5)], ""))
+        Ok(Found::new(
+            vec![Term::new("ratio", Interval::new(2.0, 1.5, 2.5))],
+            "",
+        ))
     }
 
     #[test]

@@ -5,14 +5,18 @@ use super::*;
 #[test]
 fn the_interval_is_that_of_students_t() {
     let values = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0];
-    let (mean, low, high) = mean_interval(&values).expect("six values");
+    let Interval {
+        estimate: mean,
+        low,
+        high,
+    } = mean_interval(&values).expect("six values");
     assert!(
         (low - 10.960_981).abs() < 1e-5 && (high - 14.039_019).abs() < 1e-5,
         "{low} {high}"
     );
     // For a mean, the jackknife gives the same interval.
     let without: Vec<f64> = values.iter().map(|value| (75.0 - value) / 5.0).collect();
-    let (_, jackknifed, _) = batch_interval(mean, &without).expect("six values");
+    let jackknifed = batch_interval(mean, &without).expect("six values").low;
     assert!((jackknifed - low).abs() < 1e-9, "{jackknifed} {low}");
     assert_eq!((mean_interval(&[1.0]), mean_interval(&[])), (None, None));
 }
@@ -28,7 +32,11 @@ fn a_line_through_five_points_has_a_slope_with_an_interval() {
         (7.0, 1.28),
         (8.0, 2.56),
     ];
-    let (slope, low, high) = slope_interval(&points).expect("five points");
+    let Interval {
+        estimate: slope,
+        low,
+        high,
+    } = slope_interval(&points).expect("five points");
     assert!(
         (slope - 0.460_59).abs() < 1e-4 && ((high - low) / 2.0 - 0.134_81 * 2.353_36).abs() < 1e-3,
         "{slope} {low}"
@@ -40,12 +48,14 @@ fn a_line_through_five_points_has_a_slope_with_an_interval() {
 /// 10, 5) = 4.7351.
 #[test]
 fn spreads_of_few_runs_are_hardly_known() {
-    let (_, low, high) = spread_ratio_interval(1.0, 15.0, 15.0).expect("degrees of freedom");
+    let Interval { low, high, .. } =
+        spread_ratio_interval(1.0, 15.0, 15.0).expect("degrees of freedom");
     assert!(
         (high - 2.4034_f64.sqrt()).abs() < 1e-3 && (low * high - 1.0).abs() < 1e-9,
         "{low} {high}"
     );
-    let (_, low, high) = spread_ratio_interval(2.0, 5.0, 10.0).expect("degrees of freedom");
+    let Interval { low, high, .. } =
+        spread_ratio_interval(2.0, 5.0, 10.0).expect("degrees of freedom");
     assert!(
         (low - 2.0 / 3.3258_f64.sqrt()).abs() < 1e-3
             && (high - 2.0 * 4.7351_f64.sqrt()).abs() < 1e-3
@@ -57,13 +67,21 @@ fn spreads_of_few_runs_are_hardly_known() {
 /// 0.0077346; for none in 300, 1 - 0.05^(1/300).
 #[test]
 fn a_share_of_few_has_the_interval_of_a_count() {
-    let (share, low, high) = share_interval(3, 1000);
+    let Interval {
+        estimate: share,
+        low,
+        high,
+    } = share_interval(3, 1000);
     assert!(
         (share - 0.003).abs() < 1e-12 && (low - 0.000_818_06).abs() < 1e-6,
         "{low}"
     );
     assert!((high - 0.007_734_6).abs() < 1e-5, "{high}");
-    let (share, low, high) = share_interval(0, 300);
+    let Interval {
+        estimate: share,
+        low,
+        high,
+    } = share_interval(0, 300);
     assert!(
         share == 0.0 && low == 0.0 && (high - (1.0 - 0.05_f64.powf(1.0 / 300.0))).abs() < 1e-9,
         "{high}"
@@ -73,13 +91,14 @@ fn a_share_of_few_has_the_interval_of_a_count() {
 /// The quantile of the normal distribution at 0.95 is 1.6449, and at 0.995 2.5758.
 #[test]
 fn an_interval_among_ten_is_half_as_wide_again() {
-    let (low, high) = among((0.0, -1.0, 1.0), 10);
+    let Interval { low, high, .. } = among(Interval::symmetric(0.0, 1.0), 10);
     assert!(
         (high - 2.5758 / 1.6449).abs() < 1e-4 && (low + high).abs() < 1e-12,
         "{low} {high}"
     );
-    assert_eq!(among((5.0, -1.0, 6.0), 1), (-1.0, 6.0));
-    let (low, high) = among((1.0, 0.5, 2.0), 10);
+    let alone = Interval::new(5.0, -1.0, 6.0);
+    assert_eq!(among(alone, 1), alone);
+    let Interval { low, high, .. } = among(Interval::new(1.0, 0.5, 2.0), 10);
     assert!(
         (low * high - 1.0).abs() < 1e-9 && (high.ln() / 2.0_f64.ln() - 1.5660).abs() < 1e-3,
         "a ratio: {low} {high}"
@@ -101,24 +120,20 @@ impl Noise {
 
 /// Returns how many of a hundred intervals cover the truth.
 fn covered(truth: f64, mut interval: impl FnMut() -> Interval) -> usize {
-    let is_covered = |(_, low, high): Interval| low <= truth && truth <= high;
-    (0..100).filter(|_| is_covered(interval())).count()
+    (0..100).filter(|_| interval().contains(truth)).count()
 }
 
 #[test]
 fn the_largest_of_twelve_is_covered_though_it_was_chosen_afterwards() {
     let mut noise = Noise::new(3);
     let mut of_twelve = || -> Vec<Interval> {
-        let one = |noise: &mut Noise| {
-            let value = 10.0 + noise.normal();
-            (value, value - 1.645, value + 1.645)
-        };
+        let one = |noise: &mut Noise| Interval::symmetric(10.0 + noise.normal(), 1.645);
         (0..12).map(|_| one(&mut noise)).collect()
     };
     let naive = covered(10.0, || {
         of_twelve()
             .into_iter()
-            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .max_by(|a, b| a.estimate.total_cmp(&b.estimate))
             .expect("twelve")
     });
     let extreme = covered(10.0, || largest(&of_twelve()).expect("twelve"));
@@ -138,7 +153,11 @@ fn groups_are_drawn_before_what_is_in_them() {
     let groups = [[1.0, 2.0], [2.0, 4.0], [1.5, 1.5]];
     let summed =
         groups.map(|[a, b]: [f64; 2]| (f64::midpoint(a, b), (a - b).abs() / 8.0_f64.sqrt()));
-    let (mean, low, high) = group_interval(&summed).expect("three groups");
+    let Interval {
+        estimate: mean,
+        low,
+        high,
+    } = group_interval(&summed).expect("three groups");
     assert!((mean - 2.0).abs() < 1e-12, "{mean}");
     // Student's factor of three groups is 2.92.
     let variance = ((high - low) / 2.0 / 2.919_985_6).powi(2);

@@ -86,7 +86,7 @@ fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Resu
         pairs.iter().map(|pair| pair[place]).sum::<f64>() / pairs.len() as f64
     };
     let ratio = |pairs: &[[f64; 2]]| finite((mean(pairs, 1) / mean(pairs, 0)).ln());
-    let (value, low, high) = run_interval(&pairs, ratio).ok_or(TOO_FEW)?;
+    let ratio = run_interval(&pairs, ratio).ok_or(TOO_FEW)?;
     let note = format!(
         "{} and {} of the time; {} runs each",
         percent(mean(&pairs, 0)),
@@ -94,12 +94,7 @@ fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Resu
         pairs.len()
     );
     Ok(Found::new(
-        vec![Term::new(
-            "share over share",
-            value.exp(),
-            low.exp(),
-            high.exp(),
-        )],
+        vec![Term::new("share over share", ratio.map(f64::exp))],
         note,
     ))
 }
@@ -174,10 +169,10 @@ fn finite(value: f64) -> Option<f64> {
 const TOO_FEW: &str = "too few runs for an interval, or runs that do not vary";
 
 fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
-    let (value, low, high) =
+    let shift =
         run_interval(blocks, |blocks| finite(shift(blocks, before, after))).ok_or(TOO_FEW)?;
     Ok(Found::new(
-        vec![Term::new("medians shift by", value, low, high)],
+        vec![Term::new("medians shift by", shift)],
         format!("{} runs each", blocks.len()),
     ))
 }
@@ -188,7 +183,7 @@ fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     let found = run_interval(blocks, |blocks| {
         finite(spread(blocks, after) - spread(blocks, before))
     });
-    let (value, low, high) = found.ok_or(TOO_FEW)?;
+    let found = found.ok_or(TOO_FEW)?;
     let is_noise = (before, after) == (SHARED_QUIET, SHARED_NOISY);
     let [before, after] = [before, after].map(|setting| percent(spread(blocks, setting).exp()));
     let note = format!(
@@ -200,10 +195,7 @@ fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     } else {
         "spread not isolated over isolated"
     };
-    Ok(Found::new(
-        vec![Term::new(name, value.exp(), low.exp(), high.exp())],
-        note,
-    ))
+    Ok(Found::new(vec![Term::new(name, found.map(f64::exp))], note))
 }
 
 /// Returns the ratio of two increases of the variation by noise: without isolation, over with
@@ -213,8 +205,7 @@ fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     let difference = |blocks: &[Block]| {
         of(blocks, SHARED_QUIET, SHARED_NOISY) - of(blocks, ISOLATED_QUIET, ISOLATED_NOISY)
     };
-    let (value, low, high) =
-        run_interval(blocks, |blocks| finite(difference(blocks))).ok_or(TOO_FEW)?;
+    let found = run_interval(blocks, |blocks| finite(difference(blocks))).ok_or(TOO_FEW)?;
     let [shared, isolated] = [
         of(blocks, SHARED_QUIET, SHARED_NOISY),
         of(blocks, ISOLATED_QUIET, ISOLATED_NOISY),
@@ -228,9 +219,7 @@ fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     Ok(Found::new(
         vec![Term::new(
             "widening not isolated over isolated",
-            value.exp(),
-            low.exp(),
-            high.exp(),
+            found.map(f64::exp),
         )],
         note,
     ))
@@ -322,9 +311,9 @@ fn found_interval(
         .as_ref()
         .map(|(blocks, _)| mean_interval(&select(blocks, setting, size)));
     match interval {
-        Ok(Some((mean, low, high))) => {
-            let half = (high - low) / 2.0 / mean * 100.0;
-            let [low, high] = [low, high].map(|ns| number(ns / 1e3));
+        Ok(Some(mean)) => {
+            let half = (mean.high - mean.low) / 2.0 / mean.estimate * 100.0;
+            let [low, high] = [mean.low, mean.high].map(|ns| number(ns / 1e3));
             format!("{low} to {high} ({half:.2})").into()
         }
         Ok(None) => Cell::or_missing(None, 0, "one run has no interval"),

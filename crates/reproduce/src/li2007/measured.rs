@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 use switchcost_workload::{Access, Pattern};
 
 use super::steps::{ACCESSES, GRID};
-use crate::claims::{Found, Quantities, Term, over};
+use crate::claims::{Found, Quantities, Term, ratio};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, largest, smallest};
 use crate::text::microseconds;
@@ -35,11 +35,11 @@ fn is_their_case(case: &Case) -> bool {
 
 /// Costs of a switch by array size or stride.
 type Points = Vec<Point>;
-type Point = (u64, f64, (f64, f64));
+type Point = (u64, Interval);
 
 /// Returns points whose intervals also cover the differences between runs.
 fn points(findings: &Findings, access: Access, stride: u64) -> Points {
-    points_with(findings, access, stride, Estimate::clone)
+    points_with(findings, access, stride, |total| total.into())
 }
 
 /// Returns points whose intervals cover the variation within a run only, for comparisons among
@@ -52,7 +52,7 @@ fn points_with(
     findings: &Findings,
     access: Access,
     stride: u64,
-    held: fn(&Estimate) -> Estimate,
+    held: fn(&Estimate) -> Interval,
 ) -> Points {
     let is_wanted = |finding: &&CaseFinding| {
         let set = &finding.case.working_set;
@@ -67,11 +67,7 @@ fn points_with(
         .filter(is_wanted)
         .filter_map(|finding| {
             let total = held(finding.total_ns.as_ref()?);
-            Some((
-                finding.case.working_set.size_bytes.0,
-                total.estimate,
-                (total.low, total.high),
-            ))
+            Some((finding.case.working_set.size_bytes.0, total))
         })
         .collect();
     points.sort_by_key(|(size, ..)| *size);
@@ -81,25 +77,22 @@ fn points_with(
 
 /// Keeps the points whose intervals lie above 0. Other points have no cost to draw or judge.
 fn clear(mut points: Points) -> Points {
-    points.retain(|(_, _, (low, _))| *low > 0.0);
+    points.retain(|(_, cost)| cost.low > 0.0);
     points
 }
 
 /// Returns the series of costs over the array size or stride, and of upper limits for costs whose
 /// intervals cover 0.
 fn curve(name: &str, points: &Points) -> Vec<Series> {
-    let points: Vec<(f64, Interval)> = points
-        .iter()
-        .map(|point| (point.0 as f64, interval(point)))
-        .collect();
+    let points: Vec<(f64, Interval)> = points.iter().map(|(x, cost)| (*x as f64, *cost)).collect();
     Series::measured(name, &points)
 }
 
 /// Returns the cells of a cost and of its interval's ends in microseconds. The cost is missing if
 /// the interval covers 0.
-fn cells(cost: f64, (low, high): (f64, f64)) -> [Cell; 3] {
-    let centre = if low > 0.0 || high < 0.0 {
-        cost / 1e3
+fn cells(cost: Interval) -> [Cell; 3] {
+    let centre = if cost.low > 0.0 || cost.high < 0.0 {
+        cost.estimate / 1e3
     } else {
         f64::NAN
     };
@@ -109,8 +102,8 @@ fn cells(cost: f64, (low, high): (f64, f64)) -> [Cell; 3] {
             3,
             "not distinguishable from 0",
         ),
-        Cell::number(low / 1e3, 3),
-        Cell::number(high / 1e3, 3),
+        Cell::number(cost.low / 1e3, 3),
+        Cell::number(cost.high / 1e3, 3),
     ]
 }
 
@@ -194,10 +187,10 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
         let mut lines = Vec::new();
         for access in ACCESSES {
             let points = points(findings, access, 8);
-            for (size, cost, interval) in &points {
+            for (size, cost) in &points {
                 let mut row: Vec<Cell> =
                     vec![Bytes(*size).to_string().into(), access.to_string().into()];
-                row.extend(cells(*cost, *interval));
+                row.extend(cells(*cost));
                 table.row(row);
             }
             lines.extend(curve(&access.to_string(), &points));
@@ -246,15 +239,15 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
         for size in sizes {
             let mut line = Points::new();
             for (stride, points) in STRIDES.iter().zip(&by_stride) {
-                let Some((_, cost, interval)) = points.iter().find(|(s, ..)| *s == size) else {
+                let Some((_, cost)) = points.iter().find(|(s, ..)| *s == size) else {
                     continue;
                 };
-                line.push((*stride, *cost, *interval));
+                line.push((*stride, *cost));
                 let mut row: Vec<Cell> = vec![
                     Bytes(size).to_string().into(),
                     Cell::number(*stride as f64, 0),
                 ];
-                row.extend(cells(*cost, *interval));
+                row.extend(cells(*cost));
                 table.row(row);
             }
             lines.extend(curve(&Bytes(size).to_string(), &line));
@@ -283,11 +276,6 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
             .into(),
     );
     exhibit
-}
-
-/// Converts a point to its cost with the ends of the interval, in ns.
-fn interval(point: &Point) -> Interval {
-    (point.1, point.2.0, point.2.1)
 }
 
 /// Returns the costs of read-modify-writes at a stride of 8 B that lie above 0, by array size; an
@@ -322,7 +310,9 @@ fn capacities(records: &Records) -> Result<Vec<u64>, String> {
 }
 
 fn dearest(points: &[Point]) -> Option<&Point> {
-    points.iter().max_by(|a, b| a.1.total_cmp(&b.1))
+    points
+        .iter()
+        .max_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate))
 }
 
 /// Returns an error if the largest cost is uncertain, because another cost, whose interval covers
@@ -330,7 +320,7 @@ fn dearest(points: &[Point]) -> Option<&Point> {
 fn check_largest(all: &[Point], most: &Point) -> Result<(), String> {
     let hidden = all
         .iter()
-        .find(|(_, _, (low, high))| *low <= 0.0 && *high > most.1);
+        .find(|(_, cost)| cost.low <= 0.0 && cost.high > most.1.estimate);
     hidden.map_or(Ok(()), |(size, ..)| {
         Err(format!(
             "the cost at {} is not clear of 0, and may be larger than all that are",
@@ -340,20 +330,24 @@ fn check_largest(all: &[Point], most: &Point) -> Result<(), String> {
 }
 
 fn cheapest(points: &[Point]) -> Option<&Point> {
-    points.iter().min_by(|a, b| a.1.total_cmp(&b.1))
+    points
+        .iter()
+        .min_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate))
+}
+
+fn costs(points: &[Point]) -> Vec<Interval> {
+    points.iter().map(|(_, cost)| *cost).collect()
 }
 
 /// Returns the largest of some costs. Which cost is the largest was not known in advance, so its
 /// interval is widened.
 fn most_of(points: &[Point]) -> Result<Interval, String> {
-    largest(&points.iter().map(interval).collect::<Vec<_>>())
-        .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
+    largest(&costs(points)).ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
 /// Returns the smallest of some costs, with a widened interval.
 fn least_of(points: &[Point]) -> Result<Interval, String> {
-    smallest(&points.iter().map(interval).collect::<Vec<_>>())
-        .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
+    smallest(&costs(points)).ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
 /// Returns the points of region 1, at which two arrays fit in the first-level cache, and the size
@@ -384,7 +378,7 @@ fn flat(records: &Records) -> Result<Found, String> {
         Bytes(first)
     );
     Ok(Found::new(
-        vec![over(
+        vec![ratio(
             "largest over smallest cost",
             most_of(&fit)?,
             least_of(&fit)?,
@@ -431,9 +425,7 @@ fn knee(records: &Records) -> Result<Found, String> {
     let [after, before] = [after, before].map(|size| size / capacity as f64);
     let term = Term::new(
         format!("knee over {}", Bytes(capacity)),
-        (after * before).sqrt(),
-        after,
-        before,
+        Interval::new((after * before).sqrt(), after, before),
     );
     let note = format!(
         "first knee between {} and {}",
@@ -455,10 +447,9 @@ fn prefetched(records: &Records) -> Result<Found, String> {
         .get(1)
         .ok_or("the machine does not report a second level")?;
     let (all, sizes) = points_by_stride(records, &[8, SKIPPING_BYTES])?;
-    let at = |points: &Points, size: u64| points.iter().find(|(s, ..)| *s == size).map(interval);
     let ratio = |size: u64| {
-        let (near, far) = at(&all[0], size).zip(at(&all[1], size))?;
-        Some(over(
+        let (near, far) = cost_at(&all[0], size).zip(cost_at(&all[1], size))?;
+        Some(ratio(
             format!("{SKIPPING_BYTES} B over 8 B at {}", Bytes(size)),
             far,
             near,
@@ -486,16 +477,16 @@ fn rise(records: &Records) -> Result<Found, String> {
     check_largest(&all, most)?;
     let note = format!(
         "{} at {}, {} at {}",
-        microseconds(points[0].1),
+        microseconds(points[0].1.estimate),
         Bytes(points[0].0),
-        microseconds(most.1),
+        microseconds(most.1.estimate),
         Bytes(most.0)
     );
     Ok(Found::new(
-        vec![over(
+        vec![ratio(
             "largest cost over that of the smallest size",
             most_of(&points)?,
-            interval(&points[0]),
+            points[0].1,
         )],
         note,
     ))
@@ -519,10 +510,10 @@ fn grows(records: &Records) -> Result<Found, String> {
 /// Returns the ratio of the cost at each array size to the cost at the next smaller size.
 fn steps_up(points: &[Point]) -> Vec<Term> {
     let step = |pair: &[Point]| {
-        over(
+        ratio(
             format!("{} over {}", Bytes(pair[1].0), Bytes(pair[0].0)),
-            interval(&pair[1]),
-            interval(&pair[0]),
+            pair[1].1,
+            pair[0].1,
         )
     };
     points.windows(2).map(step).collect()
@@ -532,18 +523,17 @@ fn steps_up(points: &[Point]) -> Vec<Term> {
 fn indirect_range(records: &Records) -> Result<Found, String> {
     let direct = direct_cost(records)?.estimate_within_run();
     let all = points_of_strides(records)?;
-    let (most, low, high) = most_of(&clear(all.clone()))?;
+    let most = most_of(&clear(all.clone()))?;
     let dearest = dearest(&all).ok_or("no size was measured")?;
     check_largest(&all, dearest)?;
-    let indirect = (most - direct.estimate, low - direct.high, high - direct.low);
+    let indirect = most - direct;
     let note = format!(
         "{}; direct cost {}",
-        microseconds(indirect.0),
+        microseconds(indirect.estimate),
         microseconds(direct.estimate)
     );
-    let direct = (direct.estimate, direct.low, direct.high);
     Ok(Found::new(
-        vec![over(
+        vec![ratio(
             "largest indirect over the direct cost",
             indirect,
             direct,
@@ -558,12 +548,12 @@ fn split(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
     let [read, write, rmw] = ACCESSES.map(|access| clear(points_of_one_run(findings, access, 8)));
     let size = capacities(records)?.pop().unwrap_or_default();
-    let at = |points: &Points| points.iter().find(|(s, ..)| *s == size).map(interval);
+    let at = |points: &Points| cost_at(points, size);
     let all = at(&read).zip(at(&write)).zip(at(&rmw));
     let ((read, write), rmw) =
         all.ok_or_else(|| format!("at {}, not all three accesses are clear of 0", Bytes(size)))?;
     let terms = [("write", write), ("rmw", rmw)]
-        .map(|(name, cost)| over(format!("{name} over read"), cost, read));
+        .map(|(name, cost)| ratio(format!("{name} over read"), cost, read));
     Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(size))))
 }
 
@@ -598,13 +588,18 @@ fn region_3_ratio(records: &Records) -> Result<Found, String> {
         most_of(&region_1(records)?.0)?,
     );
     Ok(Found::new(
-        vec![over(
+        vec![ratio(
             "cheapest size of region 3 over the most expensive of region 1",
             least,
             most,
         )],
         "",
     ))
+}
+
+fn cost_at(points: &[Point], size: u64) -> Option<Interval> {
+    let found = points.iter().find(|(other, _)| *other == size);
+    found.map(|(_, cost)| *cost)
 }
 
 /// Returns the mean cost over the wanted sizes, with the means of the lower and of the upper ends
@@ -617,10 +612,10 @@ fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
     let mean = |of: fn(&Point) -> f64| {
         chosen.iter().map(|point| of(point)).sum::<f64>() / chosen.len() as f64
     };
-    (
-        mean(|point| point.1),
-        mean(|point| point.2.0),
-        mean(|point| point.2.1),
+    Interval::new(
+        mean(|(_, cost)| cost.estimate),
+        mean(|(_, cost)| cost.low),
+        mean(|(_, cost)| cost.high),
     )
 }
 
@@ -665,13 +660,8 @@ fn larger_half(records: &Records, strides: &[u64]) -> Result<(Vec<Interval>, Str
 /// Returns the difference between the cost `far` and a multiple of the cost `near`, in
 /// microseconds.
 fn difference(name: String, far: Interval, times: f64, near: Interval) -> Term {
-    let [value, low, high] = [
-        far.0 - times * near.0,
-        far.1 - times * near.2,
-        far.2 - times * near.1,
-    ]
-    .map(|ns| ns / 1e3);
-    Term::new(name, value, low, high)
+    let more = far - near.map(|ns| times * ns);
+    Term::new(name, more.map(|ns| ns / 1e3))
 }
 
 /// Strides of the paper that the measured grid has, in bytes.
@@ -697,8 +687,8 @@ fn strided(records: &Records) -> Result<Found, String> {
     let [near, far] = [means[0], means[1]];
     let note = format!(
         "{} at 8 B, {} at 128 B; {sizes}",
-        microseconds(near.0),
-        microseconds(far.0)
+        microseconds(near.estimate),
+        microseconds(far.estimate)
     );
     let term = difference("128 B minus twice 8 B, us".to_owned(), far, 2.0, near);
     Ok(Found::new(vec![term], note))
@@ -711,10 +701,10 @@ fn small_by_stride(records: &Records) -> Result<Found, String> {
     let [near, far] = [0, 1].map(|place| mean_of(&all[place], &sizes[..1]));
     let note = format!(
         "{} at 8 B, {} at 128 B",
-        microseconds(near.0),
-        microseconds(far.0)
+        microseconds(near.estimate),
+        microseconds(far.estimate)
     );
-    Ok(Found::new(vec![over("128 B over 8 B", far, near)], note))
+    Ok(Found::new(vec![ratio("128 B over 8 B", far, near)], note))
 }
 
 /// Returns the costs measured at all strides and sizes.
@@ -733,9 +723,13 @@ fn whole_range(records: &Records) -> Result<Found, String> {
         .zip(cheapest(&all))
         .ok_or("no size has a cost that is clear of 0")?;
     check_largest(&every, most)?;
-    let note = format!("{} to {}", microseconds(least.1), microseconds(most.1));
+    let note = format!(
+        "{} to {}",
+        microseconds(least.1.estimate),
+        microseconds(most.1.estimate)
+    );
     Ok(Found::new(
-        vec![over(
+        vec![ratio(
             "largest over smallest cost",
             most_of(&all)?,
             least_of(&all)?,
@@ -748,8 +742,8 @@ pub(super) fn quantities() -> Quantities {
     vec![
         ("direct-cost", |r| {
             let cost = direct_cost(r)?;
-            let [value, low, high] = [cost.estimate, cost.low, cost.high].map(|ns| ns / 1e3);
-            Ok(Found::new(vec![Term::new("us", value, low, high)], ""))
+            let us = Interval::from(&cost).map(|ns| ns / 1e3);
+            Ok(Found::new(vec![Term::new("us", us)], ""))
         }),
         ("whole-range", whole_range),
         ("indirect-range", indirect_range),

@@ -1,13 +1,13 @@
 //! Claims on Figure 4 of the poster, by hardware counters: the misses of measured switches, on a
 //! machine that has such counters.
 
-use switchcost_analysis::{CounterFinding, Estimate};
+use switchcost_analysis::CounterFinding;
 use switchcost_record::{Mechanism, SelfTestOutcome};
 use switchcost_units::Bytes;
 
-use super::measured::curve;
+use super::measured::{AtSize, changes_alike, curve};
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
-use crate::claims::{Found, Quantities, Term, over};
+use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, largest};
 use crate::text::number;
@@ -60,7 +60,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
             let gaps = gaps(records, step, mechanism, counter).unwrap_or_default();
             let points = gaps
                 .into_iter()
-                .map(|(kib, gap)| ((kib * 1024) as f64, gap.0));
+                .map(|(kib, gap)| ((kib * 1024) as f64, gap.estimate));
             lines.push(Series::new(
                 format!("{counter}, {name}"),
                 Style::Found,
@@ -154,13 +154,10 @@ fn gaps(
 /// Returns the difference in counts between the two arms, with its interval. A single batch has no
 /// interval.
 fn gap(found: &CounterFinding) -> Interval {
-    let (gap, half) = (
-        found.switching - found.baseline,
-        found
-            .difference_error
-            .map_or(f64::NAN, |error| NORMAL * error),
-    );
-    (gap, gap - half, gap + half)
+    let half = found
+        .difference_error
+        .map_or(f64::NAN, |error| NORMAL * error);
+    Interval::symmetric(found.switching - found.baseline, half)
 }
 
 /// Half-width of a 90 % interval over many batches, in standard errors.
@@ -181,23 +178,16 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
     let (there, elsewhere) = (most(true)?, most(false)?);
     let note = format!(
         "{} misses per hand-off about {first}, at most {} elsewhere",
-        number(there.0),
-        number(elsewhere.0)
+        number(there.estimate),
+        number(elsewhere.estimate)
     );
     Ok(Found::new(
-        vec![less(
+        vec![Term::new(
             "gap about the first level's capacity minus the largest elsewhere",
-            there,
-            elsewhere,
+            there - elsewhere,
         )],
         note,
     ))
-}
-
-/// Returns the difference of two numbers. Its interval covers the difference if both intervals
-/// cover their numbers.
-fn less(name: &str, one: Interval, other: Interval) -> Term {
-    Term::new(name, one.0 - other.0, one.1 - other.2, one.2 - other.1)
 }
 
 fn tlb(records: &Records) -> Result<Found, String> {
@@ -211,21 +201,17 @@ fn tlb(records: &Records) -> Result<Found, String> {
     );
     let note = format!(
         "{} dTLB misses per hand-off in the kernel, {} at user level",
-        number(kernel.0),
-        number(user.0)
+        number(kernel.estimate),
+        number(user.estimate)
     );
     Ok(Found::new(
-        vec![less(
+        vec![Term::new(
             "the kernel's gap minus that at user level",
-            kernel,
-            user,
+            kernel - user,
         )],
         note,
     ))
 }
-
-/// An array size in KiB, its difference in misses, and its cost.
-type Size<'a> = (u64, Interval, &'a Estimate);
 
 /// Returns a number for each step from an array size above 64 KiB to the next, which is positive if
 /// the cost and the dTLB misses change in the same direction.
@@ -236,45 +222,19 @@ fn follows(records: &Records) -> Result<Found, String> {
         costs
             .iter()
             .find(|(size, _)| *size == kib << 10)
-            .map(|(_, cost)| cost)
+            .map(|(_, cost)| Interval::from(cost))
     };
-    let above: Vec<Size<'_>> = gaps
+    let above: Vec<AtSize> = gaps
         .iter()
         .filter(|(kib, _)| *kib > 64)
-        .filter_map(|(kib, gap)| Some((*kib, *gap, at(*kib)?)))
+        .filter_map(|(kib, gap)| Some((Bytes::kib(*kib), *gap, at(*kib)?)))
         .collect();
-    let terms: Vec<Term> = above
-        .windows(2)
-        .map(|pair| way(&pair[0], &pair[1]))
-        .collect();
+    let terms = changes_alike(&above);
     if terms.is_empty() {
         Err("fewer than two sizes above 64 KiB were counted".to_owned())
     } else {
         Ok(Found::new(terms, ""))
     }
-}
-
-/// Returns the relative change of the cost from one array size to the next. The sign is inverted if
-/// the misses decrease; the interval covers both signs if the direction of the misses is uncertain.
-fn way((from, few, before): &Size<'_>, (to, many, after): &Size<'_>) -> Term {
-    let [before, after] = [before, after].map(|cost| (cost.estimate, cost.low, cost.high));
-    let change = over("", after, before);
-    let change = (change.value - 1.0, change.low - 1.0, change.high - 1.0);
-    let (value, low, high) = match (many.1 > few.2, many.2 < few.1) {
-        (true, _) => change,
-        (_, true) => (-change.0, -change.2, -change.1),
-        _ => (
-            0.0,
-            -change.1.abs().max(change.2.abs()),
-            change.1.abs().max(change.2.abs()),
-        ),
-    };
-    Term::new(
-        format!("{} to {}", Bytes::kib(*from), Bytes::kib(*to)),
-        value,
-        low,
-        high,
-    )
 }
 
 pub(super) fn quantities() -> Quantities {

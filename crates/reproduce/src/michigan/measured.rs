@@ -5,7 +5,7 @@ use switchcost_record::Mechanism;
 use switchcost_units::Bytes;
 
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
-use crate::claims::{Found, Quantities, Term, over, ratio, ratio_within_run};
+use crate::claims::{Found, Quantities, Term, ratio, ratio_within_run};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, largest, smallest, spread_ratio_interval};
 use crate::text::{microseconds, percent};
@@ -104,7 +104,7 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     let line = |name: &str, curve: &Result<Vec<(u64, Estimate)>, String>| {
         let points = curve.iter().flatten().filter(|(size, _)| *size > 0);
         let points: Vec<(f64, Interval)> = points
-            .map(|(size, e)| (*size as f64, (e.estimate, e.low, e.high)))
+            .map(|(size, cost)| (*size as f64, cost.into()))
             .collect();
         Series::measured(name, &points)
     };
@@ -198,7 +198,7 @@ fn variation(curve: &[(u64, Estimate)], is_relative: bool) -> Result<(f64, f64),
 fn steadier(records: &Records, is_relative: bool) -> Result<Found, String> {
     let (kernel, of_kernel) = variation(&kernel(records)?, is_relative)?;
     let (user, of_user) = variation(&user(records)?, is_relative)?;
-    let (value, low, high) = spread_ratio_interval(user / kernel, of_user, of_kernel)
+    let ratio = spread_ratio_interval(user / kernel, of_user, of_kernel)
         .ok_or("the costs have no spread")?;
     let show = if is_relative { percent } else { microseconds };
     let note = format!(
@@ -209,9 +209,7 @@ fn steadier(records: &Records, is_relative: bool) -> Result<Found, String> {
     Ok(Found::new(
         vec![Term::new(
             "standard deviation at user level over that in the kernel",
-            value,
-            low,
-            high,
+            ratio,
         )],
         note,
     ))
@@ -243,13 +241,10 @@ fn level(records: &Records) -> Result<Found, String> {
     let small = curve
         .iter()
         .filter(|(size, _)| (1..64 << 10).contains(size));
-    let small: Vec<Interval> = small
-        .map(|(_, cost)| cost.estimate_within_run())
-        .map(|e| (e.estimate, e.low, e.high))
-        .collect();
+    let small: Vec<Interval> = small.map(|(_, cost)| cost.estimate_within_run()).collect();
     match largest(&small).zip(smallest(&small)) {
         Some((most, least)) if small.len() > 1 => Ok(Found::new(
-            vec![over("largest over smallest cost", most, least)],
+            vec![ratio("largest over smallest cost", most, least)],
             "",
         )),
         _ => Err("fewer than two sizes below 64 KB were measured".to_owned()),
@@ -267,30 +262,12 @@ fn same_shape(records: &Records) -> Result<Found, String> {
             .find(|(found, _)| *found == size)
             .map(|(_, estimate)| estimate.estimate_within_run())
     };
-    let both: Vec<(u64, Estimate, Estimate)> = kernel
+    let both: Vec<AtSize> = kernel
         .iter()
         .filter(|(size, _)| *size >= 64 << 10)
-        .filter_map(|(size, _)| Some((*size, at(&kernel, *size)?, at(&user, *size)?)))
+        .filter_map(|(size, _)| Some((Bytes(*size), at(&kernel, *size)?, at(&user, *size)?)))
         .collect();
-    let way = |pair: &[(u64, Estimate, Estimate)]| {
-        let [(from, ..), (to, ..)] = [&pair[0], &pair[1]];
-        let name = format!("{} to {}", Bytes(*from), Bytes(*to));
-        let [before, after] =
-            [&pair[0].2, &pair[1].2].map(|cost| (cost.estimate, cost.low, cost.high));
-        let user = over("", after, before);
-        let (value, low, high) = (user.value - 1.0, user.low - 1.0, user.high - 1.0);
-        match change(&pair[0].1, &pair[1].1) {
-            Some(kernel) if kernel > 0.0 => Term::new(name, value, low, high),
-            Some(_) => Term::new(name, -value, -high, -low),
-            None => Term::new(
-                name,
-                0.0,
-                -low.abs().max(high.abs()),
-                low.abs().max(high.abs()),
-            ),
-        }
-    };
-    let terms: Vec<Term> = both.windows(2).map(way).collect();
+    let terms = changes_alike(&both);
     if terms.is_empty() {
         Err("fewer than two sizes from 64 KiB on were measured".to_owned())
     } else {
@@ -298,11 +275,24 @@ fn same_shape(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Returns 1 if `after` is larger than `before`, and -1 if `after` is smaller; `None` if their
+/// An array size, a number that the cost may follow, and the cost.
+pub(super) type AtSize = (Bytes, Interval, Interval);
+
+/// Returns the relative change of the cost from each size to the next. The sign is inverted if the
+/// number that the cost may follow decreases; the interval covers both signs if that number's
 /// intervals overlap.
-fn change(before: &Estimate, after: &Estimate) -> Option<f64> {
-    let is_clear = after.low > before.high || after.high < before.low;
-    is_clear.then(|| (after.estimate - before.estimate).signum())
+pub(super) fn changes_alike(sizes: &[AtSize]) -> Vec<Term> {
+    let change = |pair: &[AtSize]| {
+        let [(from, few, before), (to, many, after)] = [pair[0], pair[1]];
+        let change = (after / before).map(|ratio| ratio - 1.0);
+        let change = match (many.low > few.high, many.high < few.low) {
+            (true, _) => change,
+            (_, true) => -change,
+            _ => Interval::symmetric(0.0, change.low.abs().max(change.high.abs())),
+        };
+        Term::new(format!("{from} to {to}"), change)
+    };
+    sizes.windows(2).map(change).collect()
 }
 
 /// Returns the ratio of the reload of an array near the first-level cache's size to the direct
@@ -366,9 +356,7 @@ fn library(records: &Records) -> Result<Found, String> {
     Ok(Found::new(
         vec![Term::new(
             "share of the library",
-            share(user.estimate, kernel.estimate),
-            low,
-            high,
+            Interval::new(share(user.estimate, kernel.estimate), low, high),
         )],
         note,
     ))

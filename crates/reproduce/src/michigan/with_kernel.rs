@@ -201,8 +201,8 @@ fn mean_gap(records: &Records, place: MissCounter) -> Result<f64, String> {
 /// Returns the mean over the array sizes, with Student's interval.
 fn over_sizes(name: &str, points: &[(u64, f64)]) -> Result<Term, String> {
     let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
-    let (mean, low, high) = mean_interval(&values).ok_or("too few sizes for an interval")?;
-    Ok(Term::new(name, mean, low, high))
+    let mean = mean_interval(&values).ok_or("too few sizes for an interval")?;
+    Ok(Term::new(name, mean))
 }
 
 /// Returns the growth of the difference in misses when the array size doubles, for each layer: the
@@ -225,9 +225,8 @@ fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
             .iter()
             .map(|(kib, gap)| ((*kib as f64).log2(), *gap))
             .collect();
-        let (slope, low, high) =
-            slope_interval(&line).ok_or("too few sizes for a line with an interval")?;
-        terms.push(Term::new(layer.name(), slope, low, high));
+        let slope = slope_interval(&line).ok_or("too few sizes for a line with an interval")?;
+        terms.push(Term::new(layer.name(), slope));
         let ((small, first), (large, last)) = (gaps[0], gaps[gaps.len() - 1]);
         let [small, large] = [small, large].map(Bytes::kib);
         notes.push(format!(

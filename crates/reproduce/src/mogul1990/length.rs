@@ -51,7 +51,7 @@ fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
 /// `None` if no part before the last is such a part.
 fn settled(parts: &[Interval]) -> Option<usize> {
     let last = parts.last()?;
-    let meets = |part: &Interval| part.1 <= last.2 && last.1 <= part.2;
+    let meets = |part: &Interval| part.low <= last.high && last.low <= part.high;
     let unsettled = parts
         .iter()
         .rposition(|part| !meets(part))
@@ -94,7 +94,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 fn rows(set: &Set, found: &ByPart) -> Vec<Vec<Cell>> {
     let settled =
         settled(&found.parts).map(|part| found.switches as f64 * part as f64 / PARTS as f64);
-    let row = |(part, (mean, low, high)): (usize, &Interval)| {
+    let row = |(part, cost): (usize, &Interval)| {
         let settled = if part == 0 {
             Cell::or_missing(settled, 0, "not settled")
         } else {
@@ -103,9 +103,9 @@ fn rows(set: &Set, found: &ByPart) -> Vec<Vec<Cell>> {
         let numbers = [
             (found.switches as f64, 0),
             (part as f64 + 1.0, 0),
-            (*mean, 0),
-            (*low, 0),
-            (*high, 0),
+            (cost.estimate, 0),
+            (cost.low, 0),
+            (cost.high, 0),
         ];
         let numbers = numbers.map(|(value, decimals)| Cell::number(value, decimals));
         [vec![set.published.into()], numbers.to_vec(), vec![settled]].concat()
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_cost_that_grows_to_the_end_has_not_settled() {
-        let part = |mean: f64| (mean, mean - 1.0, mean + 1.0);
+        let part = |mean: f64| Interval::symmetric(mean, 1.0);
         let of = |means: [f64; 5]| settled(&means.map(part));
         assert_eq!(of([10.0, 20.0, 30.0, 30.5, 30.2]), Some(2));
         assert_eq!(of([30.0, 30.1, 30.0, 30.5, 30.2]), Some(0));

@@ -8,7 +8,7 @@ use super::sample::{
 };
 use super::{DESIGNS, SETS, Trial, trials};
 use crate::Records;
-use crate::claims::{Found, Quantities, Term, exact};
+use crate::claims::{Found, Quantities, Term, exact, ratio};
 use crate::interval::{Interval, largest, share_interval, smallest};
 
 /// Pairs of designs that differ in the speed of the processor.
@@ -45,13 +45,12 @@ fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
         all.iter().map(of).sum(),
         all.iter().map(Trial::switches).sum(),
     );
-    let (_, low, high) = share_interval(counted, switches);
-    let term = Term::new(
-        term.name,
-        term.value,
-        term.low.min(low),
-        term.high.max(high),
-    );
+    let counted = share_interval(counted, switches);
+    let term = Term {
+        low: term.low.min(counted.low),
+        high: term.high.max(counted.high),
+        ..term
+    };
     Ok(Found::new(vec![term], trials_of(&samples)))
 }
 
@@ -357,25 +356,11 @@ fn scaled(sample: Sample, by: f64) -> Sample {
 /// number falls and another rises. Which number falls is not known in advance.
 fn detrended_ratio(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
     let found = moves(records, overhead, &between.map(|designs| (set, designs)))?;
-    let all: Vec<Interval> = found
-        .terms
-        .iter()
-        .map(|term| (term.value, term.low, term.high))
-        .collect();
+    let all: Vec<Interval> = found.terms.iter().map(Term::interval).collect();
     let (least, most) = smallest(&all).zip(largest(&all)).ok_or("no move")?;
     let terms = vec![
-        Term::new(
-            "the smaller change of the overhead",
-            least.0,
-            least.1,
-            least.2,
-        ),
-        Term::new(
-            "the inverse of the larger",
-            1.0 / most.0,
-            1.0 / most.2,
-            1.0 / most.1,
-        ),
+        Term::new("the smaller change of the overhead", least),
+        ratio("the inverse of the larger", Interval::exact(1.0), most),
     ];
     Ok(Found::new(
         terms,

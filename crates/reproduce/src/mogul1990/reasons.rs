@@ -10,6 +10,7 @@ use super::sample::{
 use super::{SETS, SIZES_STEP, Trial, WAYS_STEP};
 use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
+use crate::interval::Interval;
 use crate::text::number;
 
 /// Returns the ratio of the costs on two variants of a design, simulated in one step from the same
@@ -101,15 +102,12 @@ fn grown_caches(records: &Records) -> Outcome {
         });
         let ends = cost
             .estimate
-            .zip(cost.low.zip(cost.high))
+            .zip(cost.interval)
             .ok_or("a size has no cost with an interval")?;
         let (value, (low, high)) = ends;
-        let [value, low, high] = [value, low, high].map(|cycles| cycles / published);
         Ok(Term::new(
             format!("16 times {design}: here over published"),
-            value,
-            low,
-            high,
+            Interval::new(value, low, high).map(|cycles| cycles / published),
         ))
     };
     Ok(Found::new(

@@ -11,7 +11,7 @@ use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, 
 use super::{SETS, Trial, trials};
 use crate::Records;
 use crate::claims::{Found, NONE_REACHES, Term, exact};
-use crate::interval::{batch_interval, error_of_batches, group_interval};
+use crate::interval::{Interval, batch_interval, error_of_batches, group_interval};
 use crate::text::number;
 
 pub(super) const TIMESHARING: usize = 0;
@@ -154,10 +154,7 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
     let logarithms =
         |values: &mut dyn Iterator<Item = f64>| values.map(f64::ln).collect::<Vec<f64>>();
     let interval = match samples {
-        [one] if one.without_one.is_empty() => {
-            let alone = one.value.ln();
-            Some((alone, alone, alone))
-        }
+        [one] if one.without_one.is_empty() => Some(Interval::exact(one.value.ln())),
         [one] => batch_interval(
             one.value.ln(),
             &logarithms(&mut one.without_one.iter().copied()),
@@ -168,8 +165,8 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
                 .collect::<Vec<_>>(),
         ),
     };
-    let (mean, low, high) = interval.ok_or("one trial has no spread: run another")?;
-    Ok(Term::new(name, mean.exp(), low.exp(), high.exp()))
+    let mean = interval.ok_or("one trial has no spread: run another")?;
+    Ok(Term::new(name, mean.map(f64::exp)))
 }
 
 /// Returns the mean of shares or differences over trials, with its interval.
@@ -181,9 +178,8 @@ pub(super) fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<
         .iter()
         .map(|sample| sample.grouped(|value| value))
         .collect();
-    let (mean, low, high) =
-        group_interval(&groups).ok_or("one trial has no spread: run another")?;
-    Ok(Term::new(name, mean, low, high))
+    let mean = group_interval(&groups).ok_or("one trial has no spread: run another")?;
+    Ok(Term::new(name, mean))
 }
 
 pub(super) fn trials_of(samples: &[Sample]) -> String {

@@ -167,8 +167,8 @@ fn found(
             Cell::number(design.instructions as f64 / 1e6, 0),
             Cell::number(design.data_refs as f64 / 1e6, 0),
             Cell::or_missing(cost.estimate, 0, why),
-            Cell::or_missing(cost.low, 0, why),
-            Cell::or_missing(cost.high, 0, why),
+            Cell::or_missing(cost.interval.map(|(low, _)| low), 0, why),
+            Cell::or_missing(cost.interval.map(|(_, high)| high), 0, why),
             Cell::number(design.hierarchies.shared.cycles as f64 / 1e6, 0),
             Cell::or_missing(
                 design.table_4_overhead.estimate.map(|share| share * 100.0),

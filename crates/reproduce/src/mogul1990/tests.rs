@@ -154,8 +154,7 @@ fn about(value: f64, number: usize) -> Cost {
     let without_one = (0..20).map(|batch| value * jitter(batch, number)).collect();
     Cost {
         estimate: Some(value),
-        low: Some(value),
-        high: Some(value),
+        interval: Some((value, value)),
         without_one,
         ..Cost::default()
     }

@@ -6,6 +6,7 @@ use switchcost_record::Mechanism;
 use super::{KERNEL, results};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
+use crate::interval::Interval;
 use crate::text::microseconds;
 use crate::{Exhibit, Records, Table};
 
@@ -74,9 +75,7 @@ fn grows(records: &Records) -> Result<Found, String> {
     let (small, large) = (part(found[0])?, part(found[found.len() - 1])?);
     let term = Term::new(
         "largest minus smallest, ns",
-        large.estimate - small.estimate,
-        large.low - small.high,
-        large.high - small.low,
+        Interval::from(&large) - (&small).into(),
     );
     let note = format!(
         "{} and {}",

@@ -128,8 +128,8 @@ fn relative(records: &Records) -> Result<Found, String> {
             .iter()
             .map(of)
             .collect::<Result<Vec<f64>, String>>()?;
-        let (mean, low, high) = mean_interval(&logarithms).ok_or("one size has no interval")?;
-        Ok(Term::new(machine.name, mean.exp(), low.exp(), high.exp()))
+        let mean = mean_interval(&logarithms).ok_or("one size has no interval")?;
+        Ok(Term::new(machine.name, mean.map(f64::exp)))
     };
     Ok(Found::new(
         MACHINES[1..]

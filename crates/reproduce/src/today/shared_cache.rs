@@ -85,12 +85,7 @@ fn turn_excess(records: &Records) -> Result<Found, String> {
         let difference = one
             .in_turn_less_at_once_ns
             .ok_or_else(|| format!("{size}: not measured either way"))?;
-        terms.push(Term::new(
-            format!("{size}, ns"),
-            difference.estimate,
-            difference.low,
-            difference.high,
-        ));
+        terms.push(Term::new(format!("{size}, ns"), difference));
         notes.extend(
             one.alone_ns
                 .as_ref()

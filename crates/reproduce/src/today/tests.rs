@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::simulation::DesignFinding;
-use switchcost_analysis::{CoreFinding, Difference, LosesMore, SharedCache};
+use switchcost_analysis::{CoreFinding, Interval, LosesMore, SharedCache};
 use switchcost_record::{Mechanism, VectorCase, VectorState};
 use switchcost_units::Bytes;
 use switchcost_workload::{Access, WorkingSet};
@@ -203,11 +203,7 @@ fn add_shared_cache(records: &mut Records, [in_turn, at_once]: [f64; 2], why: Op
         .into_iter()
         .chain([4096])
     {
-        let less = Difference {
-            estimate: in_turn - at_once,
-            low: in_turn - at_once - 10.0,
-            high: in_turn - at_once + 10.0,
-        };
+        let less = Interval::symmetric(in_turn - at_once, 10.0);
         findings.shared_cache.push(SharedCache {
             working_set: WorkingSet {
                 size_bytes: Bytes(size),

@@ -9,7 +9,7 @@ use switchcost_record::{HostManifest, Mechanism};
 use switchcost_units::Bytes;
 
 use super::{results, sizes_of_levels};
-use crate::claims::{Term, over};
+use crate::claims::{Term, ratio};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
@@ -118,10 +118,10 @@ fn reload(records: &Records, kind: &'static Kind, finding: &CaseFinding) -> Resu
         .and_then(|core| core.hertz)
         .ok_or("the clock of this machine's core is not known")?;
     let simulated_ns = cycles.ok_or("the simulation has no cost of a switch")? / hertz * 1e9;
-    let measured_ns = (found.estimate, found.low, found.high);
-    let ratio = over(
+    let measured_ns = Interval::from(found);
+    let ratio = ratio(
         format!("{}, {}", kind.name, Bytes(size)),
-        (simulated_ns, simulated_ns, simulated_ns),
+        Interval::exact(simulated_ns),
         measured_ns,
     );
     Ok(Reload {
@@ -171,14 +171,13 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     for one in reloads(records).unwrap_or_default() {
         let us = |ns: f64| Cell::number(ns / 1e3, 3);
         let ratio = |value: f64| Cell::or_missing(Some(value), 2, "nothing lost");
-        let (measured, low, high) = one.measured_ns;
         table.row(vec![
             one.kind.into(),
             Bytes(one.size).to_string().into(),
             us(one.simulated_ns),
-            us(measured),
-            us(low),
-            us(high),
+            us(one.measured_ns.estimate),
+            us(one.measured_ns.low),
+            us(one.measured_ns.high),
             ratio(one.ratio.value),
             ratio(one.ratio.low),
             ratio(one.ratio.high),

@@ -32,17 +32,16 @@ fn added(records: &Records) -> Result<(Interval, String), String> {
     let found = results_by_state(records)?;
     let ((_, none), (most, all)) = (found[0], found[found.len() - 1]);
     let [none, all] = [none, all].map(Estimate::estimate_within_run);
-    let more = (
-        all.estimate - none.estimate,
-        all.low - none.high,
-        all.high - none.low,
-    );
+    let more = all - none;
     let vectors = most
         .case
         .vectors
         .map(|vectors| vectors.to_string())
         .unwrap_or_default();
-    Ok((more, format!("{vectors}: {} ns more", number(more.0))))
+    Ok((
+        more,
+        format!("{vectors}: {} ns more", number(more.estimate)),
+    ))
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
@@ -83,9 +82,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 }
 
 fn dearer(records: &Records) -> Result<Found, String> {
-    let ((value, low, high), note) = added(records)?;
+    let (more, note) = added(records)?;
     Ok(Found::new(
-        vec![Term::new("all registers minus none, ns", value, low, high)],
+        vec![Term::new("all registers minus none, ns", more)],
         note,
     ))
 }

@@ -348,8 +348,8 @@ fn known<'a>(numbers: &Numbers<'a>) -> Vec<&'a simulation::Cost> {
 /// Returns the estimate of a cost, and the estimates that result if each batch of switches is left
 /// out once (for the jackknife).
 fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]), String> {
-    match (cost.estimate, cost.low) {
-        (Some(_), Some(low)) if low <= 0.0 => Err(format!(
+    match (cost.estimate, cost.interval) {
+        (Some(_), Some((low, _))) if low <= 0.0 => Err(format!(
             "the {name} cost is not distinguishable from 0, so it has no ratio"
         )),
         (Some(value), Some(_)) => Ok((value, &cost.without_one)),
@@ -365,7 +365,7 @@ fn cost(numbers: &Numbers<'_>, confidence: f64) -> Option<Cost> {
     match known(numbers)[..] {
         [one] => Some(Cost {
             value: one.estimate?,
-            interval: one.low.zip(one.high),
+            interval: one.interval,
             records: 1,
         }),
         [_, ..] if !values.iter().any(|value| *value <= 0.0) => {

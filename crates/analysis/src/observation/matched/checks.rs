@@ -9,7 +9,8 @@ use super::arms::{Anchors, chance, compare, mixed};
 use super::blocks::Blocks;
 use super::calls::{Away, Calls};
 use super::effect::{Effect, Observed, Positions};
-use super::{FEWEST, Interval, PART};
+use super::{FEWEST, PART};
+use crate::statistics::Interval;
 
 /// Largest accepted cost of short waits, in nanoseconds. A larger cost is accepted if it is less
 /// than half of the cost of all waits.
@@ -72,7 +73,8 @@ pub enum Outcome {
 /// Runs all checks except the one of short waits. `sum` is the estimated cost, to which effects are
 /// compared.
 pub(super) fn run_checks(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Check> {
-    let is_small = |found: Interval| found.holds(0.0) || found.estimate.abs() <= PART * sum.abs();
+    let is_small =
+        |found: Interval| found.contains(0.0) || found.estimate.abs() <= PART * sum.abs();
     let ns = |effect: Option<Effect>| effect.map(|effect| effect.ns);
     vec![
         Check::new(
@@ -200,12 +202,8 @@ fn random_labels(calls: &Calls<'_>, arms: &Anchors) -> Check {
         compare(calls, &anchors, true).map(|effect| effect.ns)
     };
     let found: Option<Vec<Interval>> = (1..=DRAWS).map(drawn).collect();
-    let outside = found.map(|found| found.iter().filter(|it| !it.holds(0.0)).count());
-    let count = outside.map(|outside| Interval {
-        estimate: outside as f64,
-        low: outside as f64,
-        high: outside as f64,
-    });
+    let outside = found.map(|found| found.iter().filter(|it| !it.contains(0.0)).count());
+    let count = outside.map(|outside| Interval::exact(outside as f64));
     Check::new(name, count, |count| count.estimate as usize <= MOST_OUTSIDE)
 }
 

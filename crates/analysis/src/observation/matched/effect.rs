@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Interval;
 use super::blocks::Blocks;
+use crate::statistics::Interval;
 use crate::statistics::quantiles::student;
 
 /// Least number of controls on a path. Calls with a switch on a path with fewer controls are not
@@ -108,11 +108,7 @@ impl<'a> Positions<'a> {
         }
         let half = half_width(&sums[1..], self.blocks)?;
         Some(Effect {
-            ns: Interval {
-                estimate: sums[0],
-                low: sums[0] - half,
-                high: sums[0] + half,
-            },
+            ns: Interval::symmetric(sums[0], half),
             user_ns: self.found.iter().map(|found| found.user[0]).sum(),
             kernel_ns: self.found.iter().map(|found| found.call[0]).sum(),
             positions_ns: self.found.iter().map(|found| found.user[0]).collect(),

@@ -158,7 +158,7 @@ fn where_nothing_is_lost_nine_of_ten_intervals_hold_zero() {
         let traced = SERVER.calls(100 + seed);
         let calls = Calls::new(&traced, |_| true);
         let effect = compare(&calls, &Anchors::waits(&calls), true);
-        effect.expect("there are enough").ns.holds(0.0)
+        effect.expect("there are enough").ns.contains(0.0)
     };
     let held = (0..TRIALS).filter(holds).count();
     // The range contains 99 % of draws from a binomial distribution of 0.9.

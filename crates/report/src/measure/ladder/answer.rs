@@ -1,4 +1,4 @@
-use switchcost_analysis::{CaseFinding, Estimate, Findings};
+use switchcost_analysis::{CaseFinding, Estimate, Findings, Interval};
 use switchcost_record::{Between, Class, MeasureRecord, Mechanism};
 use switchcost_units::Bytes;
 
@@ -100,12 +100,12 @@ fn over(found: &CaseFinding) -> String {
 }
 
 fn times(one: &Estimate, other: &Estimate) -> String {
-    let (low, high) = one.over(other);
+    let ratio = Interval::from(one) / other.into();
     let range = |low: f64, high: f64| match (rounded(low), rounded(high)) {
         (low, high) if low == high => low,
         (low, high) => format!("{low} to {high}"),
     };
-    match (low, high) {
+    match (ratio.low, ratio.high) {
         (low, high) if low > 1.0 => format!("{} times as much", range(low, high)),
         (low, high) if high < 1.0 => format!("{} times less", range(1.0 / high, 1.0 / low)),
         _ => "with no significant difference".to_owned(),

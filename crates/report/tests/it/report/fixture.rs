@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::{
-    Band, CaseFinding, CounterFinding, Curve, CurvePoint, Difference, Estimate, Excluded, Findings,
-    Flag, FlagName, Knee, LoadLatency, LosesMore, Region, Reload, SharedCache, Tail, Verdict,
+    Band, CaseFinding, CounterFinding, Curve, CurvePoint, Estimate, Excluded, Findings, Flag,
+    FlagName, Interval, Knee, LoadLatency, LosesMore, Region, Reload, SharedCache, Tail, Verdict,
     Wanted,
 };
 use switchcost_record::{Between, Case, Mechanism, Placement, Policy, Relation};
@@ -344,11 +344,7 @@ pub(crate) fn shared_cache() -> Findings {
             ..bare(at_once(kib))
         };
         found.results.extend([reload, beside]);
-        let difference = Difference {
-            estimate: in_turn.estimate - once.estimate,
-            low: in_turn.low - once.high,
-            high: in_turn.high - once.low,
-        };
+        let difference = Interval::from(&in_turn) - (&once).into();
         found.shared_cache.push(SharedCache {
             working_set: at_once(kib).working_set,
             in_turn: Some(place),

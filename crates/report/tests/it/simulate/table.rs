@@ -75,8 +75,7 @@ fn a_trace_without_switches_answers_that() {
 
 fn cost(low: f64, high: f64) -> Cost {
     Cost {
-        low: Some(low),
-        high: Some(high),
+        interval: Some((low, high)),
         estimate: Some(f64::midpoint(low, high)),
         ..Cost::default()
     }
@@ -172,10 +171,7 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
     let (mut head, mut findings) = whole();
     let design = &mut findings.designs[0];
     design.groups[0].segments = 23;
-    (
-        design.average_cost_cycles.low,
-        design.average_cost_cycles.high,
-    ) = (None, None);
+    design.average_cost_cycles.interval = None;
     for style in [Style::default(), DETAILED] {
         let says = "The cost has no confidence interval, because the trace has only 23 of the 40 time slices that are needed. Trace for \
                     longer, or simulate shorter time slices, after which a switch costs less:   switchcost simulate two.trace --quantum \

@@ -154,7 +154,7 @@ fn measured(records: &Records, mechanism: Mechanism, kib: u64) -> Outcome<&CaseF
 fn estimated(records: &Records, mechanism: Mechanism, kib: u64, of: Part) -> Outcome<Interval> {
     let part = of(measured(records, mechanism, kib)?);
     let part = part.ok_or("it could not be measured: see the record")?;
-    Ok((part.estimate / 1e3, part.low / 1e3, part.high / 1e3))
+    Ok(Interval::from(part).map(|ns| ns / 1e3))
 }
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
@@ -201,9 +201,9 @@ impl Row {
             of_xeon(|term| term.low),
             of_xeon(|term| term.high),
             number(self.host.clone().map(|found| found.map(|term| term.value))),
-            of_measured(|part| part.0),
-            of_measured(|part| part.1),
-            of_measured(|part| part.2),
+            of_measured(|part| part.estimate),
+            of_measured(|part| part.low),
+            of_measured(|part| part.high),
         ]
     }
 }
@@ -244,11 +244,10 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 }
 
 fn counted(cost: &Cost) -> Outcome<Term> {
-    let ends = (cost.estimate, cost.low, cost.high);
-    let (Some(value), Some(low), Some(high)) = ends else {
+    let (Some(value), Some((low, high))) = (cost.estimate, cost.interval) else {
         return Err(cost.why.clone().unwrap_or_else(|| "no interval".to_owned()));
     };
-    Ok(Term::new("", value, low, high))
+    Ok(Term::new("", Interval::new(value, low, high)))
 }
 
 /// Returns the rows for the numbers of kernel instructions.
