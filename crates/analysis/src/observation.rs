@@ -48,7 +48,7 @@ pub use matched::{
     UnknownBecause,
 };
 pub use neighbours::NeighbourFinding;
-pub use payers::{Bounds, Of, Part, Payer, payers};
+pub use payers::{Of, Part, Payer, payers};
 use processes::Priced;
 pub use processes::{NO_BOUND, ProcessFinding, RuntimeThreads};
 pub use spread::{Bin, Spread, spread};

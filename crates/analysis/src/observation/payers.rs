@@ -12,7 +12,7 @@ pub struct Payer<'a> {
     /// reloading caches if known.
     pub parts: Vec<Part>,
     /// Cost of all parts together, in nanoseconds of CPU time per second.
-    pub cost: Bounds,
+    pub cost: Range,
 }
 
 /// One part of the cost of a program's switches.
@@ -23,7 +23,7 @@ pub struct Part {
     /// Number of switches to which this part belongs.
     pub switches: u64,
     /// Cost of this part, in nanoseconds of CPU time per second.
-    pub cost: Bounds,
+    pub cost: Range,
 }
 
 /// Kind of a part of the cost of switches.
@@ -37,17 +37,6 @@ pub enum Of {
     Reloading,
 }
 
-/// A cost in nanoseconds of CPU time per second, whose upper end may be unknown.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
-    /// Lower end of the cost, in nanoseconds of CPU time per second.
-    pub low: f64,
-    /// Likely cost; `None` if unknown, or if there is no upper end.
-    pub likely: Option<f64>,
-    /// Upper end of the cost; `None` if only the CPU time limits the cost.
-    pub high: Option<f64>,
-}
-
 /// Returns the cost of each program whose cost of switches is known, in the order of
 /// [`Findings::names`].
 pub fn payers(findings: &Findings) -> Vec<Payer<'_>> {
@@ -59,7 +48,8 @@ pub fn payers(findings: &Findings) -> Vec<Payer<'_>> {
 }
 
 fn payer(found: &ProcessFinding, seconds: f64) -> Option<Payer<'_>> {
-    let bounds = |range: Range| bounds(range.over(seconds), found.cpu_ns.map(|cpu| cpu / seconds));
+    let most = found.cpu_ns.map(|cpu| cpu / seconds);
+    let bounds = |range: Range| without_trivial_end(range.over(seconds), most);
     let direct = found.causes.iter().filter_map(|cause| {
         let of = cause.why.map_or(Of::AnyCause, Of::Cause);
         Some(Part {
@@ -81,13 +71,16 @@ fn payer(found: &ProcessFinding, seconds: f64) -> Option<Payer<'_>> {
     })
 }
 
-fn bounds(range: Range, most: Option<f64>) -> Bounds {
-    let is_bound = |high: &f64| most.is_none_or(|most| *high < NO_BOUND * most);
-    let high = Some(range.high).filter(is_bound);
-    Bounds {
-        low: range.low,
-        likely: range.likely.filter(|_| high.is_some()),
-        high,
+/// Returns the cost without an upper end, and without a likely value, if only the CPU time bounds
+/// the cost.
+fn without_trivial_end(cost: Range, most: Option<f64>) -> Range {
+    match most {
+        Some(most) if cost.high >= NO_BOUND * most => Range {
+            likely: None,
+            high: f64::INFINITY,
+            ..cost
+        },
+        _ => cost,
     }
 }
 
@@ -104,10 +97,10 @@ mod tests {
     fn a_program_pays_for_its_causes_and_for_cold_caches_a_second() {
         // The observation has 100 switches of 900 to 1,100 ns in two seconds.
         let mut observed = observation(blocked(100));
-        let direct = Bounds {
+        let direct = Range {
             low: 45_000.0,
             likely: Some(50_000.0),
-            high: Some(55_000.0),
+            high: 55_000.0,
         };
         let findings = analyse(&observed);
         let [one] = payers(&findings).try_into().expect("one program");
@@ -122,7 +115,10 @@ mod tests {
         let findings = analyse(&observed);
         let [one] = payers(&findings).try_into().expect("one program");
         assert_eq!((one.parts.len(), one.parts[1].of), (2, Of::Reloading));
-        assert_eq!((one.cost.low, one.cost.high), (45_000.0 + 10_800.0, None));
+        assert_eq!(
+            (one.cost.low, one.cost.high),
+            (45_000.0 + 10_800.0, f64::INFINITY)
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Charts of the findings of an observation.
 
 use switchcost_analysis::observation::{
-    Bin, Bounds, Findings, Of, Part, Payer, Spread, Stretch, payers, spread, stretches, waiting,
+    Bin, Findings, Of, Part, Payer, Range, Spread, Stretch, payers, spread, stretches, waiting,
 };
 use switchcost_record::observation::{Observation, Source};
 use switchcost_units::Nanos;
@@ -9,7 +9,7 @@ use switchcost_units::Nanos;
 use super::neighbours::{observed, text};
 use super::tables::label;
 use crate::figure::{Axis, Chart, Look, Point, REST, Scale, Series};
-use crate::quantity::{NO_NUMBER, count, number, rounded, share, time};
+use crate::quantity::{self, NO_NUMBER, count, number, rounded, share, time};
 use crate::{Grid, Page};
 use itertools::Itertools;
 
@@ -84,9 +84,10 @@ fn costs(all: &[Payer<'_>]) -> Option<Chart> {
             cost.likely.unwrap_or(f64::NAN),
             describe_cost(cost),
         );
-        match cost.high {
-            Some(high) => point.between(cost.low, high),
-            None => point.open_above(cost.low, BEYOND * farthest),
+        if cost.high.is_finite() {
+            point.between(cost.low, cost.high)
+        } else {
+            point.open_above(cost.low, BEYOND * farthest)
         }
     });
     let mut caption =
@@ -116,8 +117,9 @@ fn costs(all: &[Payer<'_>]) -> Option<Chart> {
 fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
     let costs = payer.parts.iter().map(|part| part.cost).chain([payer.cost]);
     costs
-        .flat_map(|cost| [Some(cost.low), cost.likely, cost.high])
+        .flat_map(|cost| [Some(cost.low), cost.likely, Some(cost.high)])
         .flatten()
+        .filter(|end| end.is_finite())
 }
 
 /// Returns the kinds of parts in order of first appearance, with cold caches last.
@@ -137,19 +139,19 @@ fn name(of: Of) -> &'static str {
     }
 }
 
-fn describe_cost(cost: Bounds) -> String {
+fn describe_cost(cost: Range) -> String {
     format!("{} ({}) a second", centre(cost), range(cost))
 }
 
-fn centre(cost: Bounds) -> String {
+fn centre(cost: Range) -> String {
     cost.likely.map_or(NO_NUMBER.to_owned(), time)
 }
 
-fn range(cost: Bounds) -> String {
-    let low = time(cost.low);
-    match cost.high {
-        Some(high) => format!("{low} to {}", time(high)),
-        None => format!("{low} or more"),
+fn range(cost: Range) -> String {
+    if cost.high.is_finite() {
+        quantity::range((cost.low, cost.high), time)
+    } else {
+        format!("{} or more", time(cost.low))
     }
 }
 
@@ -159,7 +161,7 @@ fn table_of_costs(payers: &[Payer<'_>]) -> Grid {
             .left(["program", "for"])
             .right(["switches", "CPU time a second", "range"]);
     for payer in payers {
-        let mut row = |about: &str, switches: u64, cost: Bounds| {
+        let mut row = |about: &str, switches: u64, cost: Range| {
             let cells = [
                 label(payer.found),
                 about.to_owned(),
