@@ -1,10 +1,10 @@
 //! Renders the answer on observed programs: the cost and the number of their switches on both
 //! sides, and whether the differences are significant.
 
-use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
+use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity};
 
 use super::pairs::{changed_numbers, nothing};
-use super::words::{percent, times, value};
+use super::words::{bare, percent, times};
 
 /// Returns the first sentences of the report: the outcome of the comparison.
 pub(super) fn answer(comparison: &Comparison) -> String {
@@ -52,20 +52,11 @@ fn often(comparison: &Comparison) -> Option<String> {
 }
 
 fn new(pair: &Pair) -> Option<String> {
-    side(pair.new.as_ref()?, pair)
+    Some(bare(pair.new?.value, pair.quantity.unit()))
 }
 
 fn base(pair: &Pair) -> Option<String> {
-    side(pair.base.as_ref()?, pair)
-}
-
-fn side(cost: &switchcost_analysis::compare::Cost, pair: &Pair) -> Option<String> {
-    let unit = pair.quantity.unit();
-    let text = value(cost, unit);
-    Some(match text.strip_suffix("/s") {
-        Some(number) if unit == Unit::PerSecond => number.to_owned(),
-        _ => text,
-    })
+    Some(bare(pair.base?.value, pair.quantity.unit()))
 }
 
 fn ratio(pair: &Pair) -> Option<String> {

@@ -1,17 +1,17 @@
 //! Renders pairs as table rows. A pair is one number on both sides.
 
 use switchcost_analysis::compare::{
-    Change, Comparison, Cost, Outcome, Pair, Part, Quantity, Subject, Unit,
+    Change, Comparison, Cost, Outcome, Pair, Part, Quantity, Subject,
 };
 use switchcost_record::Case;
 
 use super::words::{
-    across, describe_who, design, interval, is_of_all, part_of, quantity, shown_change,
-    shown_verdict, tone, touching, value,
+    across, bare, describe_who, design, interval, is_of_all, part_of, quantity, shown_change,
+    shown_verdict, tone, touching,
 };
 use crate::listing::{first_few, grouped};
 use crate::measure::conditions;
-use crate::quantity::{NO_NUMBER, rounded};
+use crate::quantity::NO_NUMBER;
 use crate::{Entry, Grid, Page, Tone};
 
 /// Maximum number of subjects named for each reason in a terminal.
@@ -56,8 +56,8 @@ fn subject_head(pairs: &[&Pair]) -> &'static str {
 
 /// Returns five cells: both sides, their ratio, its interval, and the verdict.
 pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
-    let side =
-        |cost: &Option<Cost>| Entry::from(cost.map(|cost| bare(&cost, pair)).unwrap_or_default());
+    let unit = pair.quantity.unit();
+    let side = |cost: &Option<Cost>| Entry::from(cost.map(|cost| bare(cost.value, unit)));
     let ratio = pair
         .ratio()
         .map_or(NO_NUMBER.to_owned(), |ratio| format!("{ratio:.3}"));
@@ -76,14 +76,6 @@ pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
         interval(pair).into(),
         difference,
     ]
-}
-
-/// Formats a number without its unit, because another column gives the unit.
-fn bare(cost: &Cost, pair: &Pair) -> String {
-    match pair.quantity.unit() {
-        Unit::Cycles | Unit::PerSecond => rounded(cost.value),
-        unit => value(cost, unit),
-    }
 }
 
 /// Returns the name of the pair's quantity, with its unit if the numbers are printed without a

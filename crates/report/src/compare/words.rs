@@ -9,7 +9,7 @@ use switchcost_units::{Bytes, Nanos};
 use crate::Tone;
 use crate::measure::conditions;
 use crate::observe::name as named;
-use crate::quantity::{NO_NUMBER, Scale, number, rounded, share, time};
+use crate::quantity::{NO_NUMBER, Scale, number, range, rounded, share, time};
 
 /// Number of instructions that a printed rate of misses refers to.
 const INSTRUCTIONS: f64 = 1000.0;
@@ -162,43 +162,37 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
     }
 }
 
+/// Formats a number without `cycles` or `/s`, which the column or the sentence gives.
+pub(super) fn bare(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Ns => time(value),
+        Unit::Share => share(value),
+        Unit::PerInstruction => number(value * INSTRUCTIONS),
+        Unit::CyclesPerInstruction => number(value),
+        Unit::Cycles | Unit::PerSecond | Unit::Events => rounded(value),
+    }
+}
+
 /// Formats a number with its unit, without its interval.
 pub(super) fn value(cost: &Cost, unit: Unit) -> String {
-    match unit {
-        Unit::Ns => time(cost.value),
-        Unit::Cycles => format!("{} cycles", rounded(cost.value)),
-        Unit::Share => share(cost.value),
-        Unit::PerInstruction => number(cost.value * INSTRUCTIONS),
-        Unit::CyclesPerInstruction => number(cost.value),
-        Unit::PerSecond => format!("{}/s", rounded(cost.value)),
-        Unit::Events => rounded(cost.value),
-    }
+    let after = match unit {
+        Unit::Cycles => " cycles",
+        Unit::PerSecond => "/s",
+        _ => "",
+    };
+    bare(cost.value, unit) + after
 }
 
 /// Formats a number with its unit, and with its interval if there is one.
 pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
-    let Some((low, high)) = cost.interval else {
+    let Some(ends) = cost.interval else {
         return value(cost, unit);
     };
-    let range = |text: fn(f64) -> String| {
-        format!("{} ({} to {})", value(cost, unit), text(low), text(high))
+    let end = |end| match unit {
+        Unit::Ns => Scale::choose(cost.value).number(end),
+        unit => bare(end, unit),
     };
-    match unit {
-        Unit::Ns => {
-            let scale = Scale::choose(cost.value);
-            format!(
-                "{} {} ({} to {})",
-                scale.number(cost.value),
-                scale.unit,
-                scale.number(low),
-                scale.number(high)
-            )
-        }
-        Unit::Cycles | Unit::PerSecond | Unit::Events => range(rounded),
-        Unit::Share => range(share),
-        Unit::PerInstruction => range(|end| number(end * INSTRUCTIONS)),
-        Unit::CyclesPerInstruction => range(number),
-    }
+    format!("{} ({})", value(cost, unit), range(ends, end))
 }
 
 /// Formats the number of one side of a pair, or a placeholder if the side has no number.
@@ -208,29 +202,19 @@ pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
     };
     match cost.interval {
         // The centre of this range is not an estimate.
-        Some((low, high)) if pair.quantity == Quantity::ColdShare => {
-            format!("{} to {}", share(low), share(high))
-        }
+        Some(ends) if pair.quantity == Quantity::ColdShare => range(ends, share),
         _ => value(cost, pair.quantity.unit()),
     }
 }
 
 /// Formats a ratio with its interval and verdict, such as `1.250 times as much (1.200 to 1.300),
 /// slower`; `None` if the pair has no verdict.
-pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
-    let Outcome::Compared {
-        ratio,
-        verdict: change,
-    } = &pair.outcome
-    else {
+pub(super) fn judged(pair: &Pair, unit: &str) -> Option<String> {
+    let Outcome::Compared { verdict, .. } = &pair.outcome else {
         return None;
     };
-    Some(format!(
-        "{:.3} {times} ({}), {}",
-        ratio.ratio,
-        interval(pair),
-        shown_verdict(*change, pair.quantity)
-    ))
+    let verdict = shown_verdict(*verdict, pair.quantity);
+    Some(format!("{}, {verdict}", times(pair, unit)?))
 }
 
 /// Formats a ratio with its interval, such as `1.250 times as much (1.200 to 1.300)`; `None` if the

@@ -13,7 +13,7 @@ use switchcost_units::CpuId;
 use super::conditions::{label, placement, scheduler};
 use super::row::has_numbers;
 use crate::figure::{Axis, Chart, Look, Mark, Point, Scale, Series};
-use crate::quantity::{is_cost, ordinal, time, with_interval};
+use crate::quantity::{is_cost, ordinal, range, time, with_interval};
 
 pub(super) use conditions::add as add_comparisons;
 pub(super) use samples::add as add_samples;
@@ -50,7 +50,7 @@ pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Chart> {
     let policy = findings.first()?.case.policy;
     let bands = findings.iter().enumerate().filter_map(|(place, finding)| {
         let Band { low, high, source } = finding.sanity_band_ns?;
-        let text = format!("{} to {}", time(low), time(high));
+        let text = range((low, high), time);
         let point = Point::new(place as f64, f64::NAN, text).with_note(source);
         Some(point.between(low, high))
     });

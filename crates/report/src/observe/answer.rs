@@ -7,7 +7,7 @@ use time::format_description::well_known::Rfc3339;
 use super::matched;
 use crate::Page;
 use crate::plain::plain;
-use crate::quantity::{count, rounded, share, time};
+use crate::quantity::{self, count, rounded, share, time};
 
 /// Longest name in a sentence, in characters. Longer names are cut off, because the name of a
 /// command has any length.
@@ -369,10 +369,9 @@ fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
         1 => "1 CPU".to_owned(),
         several => format!("{} CPUs", count(several as u64)),
     };
-    let much = cost.likely.map_or_else(
-        || format!("{} to {}", cpus(cost.low), cpus(cost.high)),
-        cpus,
-    );
+    let much = cost
+        .likely
+        .map_or_else(|| quantity::range((cost.low, cost.high), cpus), cpus);
     format!(", or {much} of {all}")
 }
 
@@ -387,25 +386,26 @@ pub(super) fn cpus(value: f64) -> String {
 /// Formats a range of shares with its likely value as `4.1 % (3.2 to 6.0 %)`, and without as `3.2
 /// to 6.0 %`. A range without an upper end is `4.1 % (at least 3.2 %)` or `at least 3.2 %`.
 fn range_words(range: Range) -> String {
-    let ends = if range.is_bounded() {
-        format!("{} to {}", number(range.low), share(range.high))
-    } else {
-        format!("at least {}", share(range.low))
-    };
+    let ends = shares(range, "at least");
     range
         .likely
         .map_or(ends.clone(), |likely| format!("{} ({ends})", share(likely)))
 }
 
-/// Formats a share in percent without the percent sign, for the lower end of a range.
-fn number(value: f64) -> String {
-    let text = share(value);
-    text.strip_suffix(" %").unwrap_or(&text).to_owned()
+/// Formats the ends of a range of shares, such as `3.2 to 6.0 %`; `at_least` precedes a lower end
+/// without an upper one.
+pub(super) fn shares(range: Range, at_least: &str) -> String {
+    let (low, high) = (share(range.low), share(range.high));
+    if range.is_bounded() {
+        format!("{} to {high}", low.strip_suffix(" %").unwrap_or(&low))
+    } else {
+        format!("{at_least} {low}")
+    }
 }
 
 /// Formats a range of times in ns, such as `4.1 us (3.2 to 6.0 us)`.
 fn times_words(range: Range) -> String {
-    let ends = format!("{} to {}", time(range.low), time(range.high));
+    let ends = quantity::range((range.low, range.high), time);
     range
         .likely
         .map_or(ends.clone(), |likely| format!("{} ({ends})", time(likely)))

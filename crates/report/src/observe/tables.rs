@@ -1,7 +1,7 @@
 use switchcost_analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
 use switchcost_record::observation::{Entry as KernelEntry, FutexWait, RESUMED_CALL, Why};
 
-use super::answer::{cpus, name};
+use super::answer::{cpus, name, shares};
 use super::{By, matched, neighbours, title};
 use crate::quantity::{NO_NUMBER, count, rounded, share, time};
 use crate::{Grid, Page};
@@ -188,11 +188,7 @@ fn short(group: &str) -> String {
 }
 
 fn ends(range: Range) -> String {
-    let (low, high) = (share(range.low), share(range.high));
-    if !range.is_bounded() {
-        return format!(">= {low}");
-    }
-    format!("{} to {high}", low.strip_suffix(" %").unwrap_or(&low))
+    shares(range, ">=")
 }
 
 fn quantile(latency: Option<Latency>, of: fn(&Latency) -> Option<f64>) -> String {

@@ -4,7 +4,7 @@ use switchcost_record::{Between, Case, Policy};
 use crate::measure::conditions::placement;
 use crate::measure::conditions::scheduler;
 use crate::measure::row::{has_numbers, marked, starred, tone, unmeasured_cell};
-use crate::quantity::{is_cost, plus_minus, time, with_bound};
+use crate::quantity::{is_cost, plus_minus, range, time, with_bound};
 use crate::{Entry, Grid, Page};
 
 /// Maximum number of rows on a screen that has other tables, too.
@@ -127,7 +127,7 @@ fn grid(rows: &[Row<'_>]) -> Grid {
             .process
             .or(row.thread)
             .and_then(|finding| finding.sanity_band_ns);
-        let plausible = plausible.map(|band| format!("{} to {}", time(band.low), time(band.high)));
+        let plausible = plausible.map(|band| range((band.low, band.high), time));
         grid.row(
             std::iter::once(Entry::from(row.name.as_str()))
                 .chain(cells)
