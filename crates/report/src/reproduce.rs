@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict, Verdicts};
+use switchcost_reproduce::{Cell, Claim, Counts, Exhibit, Kind, Paper, Reason, Verdict, Verdicts};
 
 use crate::format::written;
 use crate::quantity::NO_NUMBER;
@@ -89,6 +89,11 @@ impl<'a> Reproduction<'a> {
         }
     }
 
+    /// Returns sentences on the number of reproduced claims.
+    fn answer(&self) -> String {
+        answer(self.is_judged, &self.verdicts)
+    }
+
     /// Turns verdicts on or off.
     pub fn judged_if(self, is_judged: bool) -> Self {
         Reproduction { is_judged, ..self }
@@ -122,20 +127,18 @@ impl InEveryFormat for &[Reproduction<'_>] {
     }
 }
 
-/// Adds a sentence on the number of reproduced claims of a paper.
+/// Adds sentences on the number of reproduced claims of a paper, and the paper's title.
 fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
-    page.paragraph(format!(
-        "{}: {}",
-        reproduction.paper.title(),
-        answer(reproduction.is_judged, &reproduction.verdicts)
-    ));
+    page.paragraph(reproduction.answer());
+    page.prose(format!("Claims: {}.", reproduction.paper.title()));
 }
 
 /// Sentence for reproductions without verdicts.
-const ONLY_SHOWN: &str = "not judged, because --quick measures too few sizes for too short a time.";
+const ONLY_SHOWN: &str =
+    "No claim is judged, because --quick measures too few sizes for too short a time.";
 
 /// Sentence for papers whose numbers are compared, but for which no claim is judged.
-const NO_CLAIMS: &str = "no claim is judged; the numbers are for information.";
+const NO_CLAIMS: &str = "No claim is judged; the numbers are for information.";
 
 /// Returns a sentence on the number of reproduced claims, or on the reason why no claim is judged.
 pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
@@ -185,38 +188,38 @@ fn counted(verdicts: &Verdicts) -> String {
     if tested.total() + calibrated.total() + own.total() == 0 {
         return NO_CLAIMS.to_owned();
     }
-    let claims = |number: usize| match number {
-        1 => "1 claim".to_owned(),
-        _ => format!("{number} claims"),
+    let of = |counts: &Counts, adjective: &str, rest: &str| {
+        let (holds, total) = (counts.holds, counts.total());
+        let noun = if total == 1 { "claim" } else { "claims" };
+        let verb = if total == 1 || holds == 1 {
+            "is"
+        } else {
+            "are"
+        };
+        format!("{holds} of {total} {adjective}{noun}{rest} {verb}")
     };
     let mut sentences = Vec::new();
     if tested.total() > 0 {
         sentences.push(format!(
-            "of {}, {} reproduced, {} not reproduced, and {} inconclusive.",
-            claims(tested.total()),
-            are(tested.holds),
+            "{} reproduced here, {} not, and {} inconclusive.",
+            of(tested, "", ""),
             are(tested.differs),
             are(tested.undecided)
         ));
     }
     if calibrated.total() > 0 {
-        let of = if sentences.is_empty() {
-            format!("of {}", claims(calibrated.total()))
-        } else {
-            format!("Of {} more", calibrated.total())
-        };
+        let more = if sentences.is_empty() { "" } else { "more " };
         sentences.push(format!(
-            "{of} with fitted parameters, {} consistent, {} not, and {} inconclusive.",
-            are(calibrated.holds),
+            "{} consistent, {} not, and {} inconclusive.",
+            of(calibrated, more, " with fitted parameters"),
             are(calibrated.differs),
             are(calibrated.undecided)
         ));
     }
     if own.total() > 0 {
-        let of = if sentences.is_empty() { "of" } else { "Of" };
         sentences.push(format!(
-            "{of} our own additional claims, {} true here, {} not, and {} open.",
-            are(own.holds),
+            "{} true here, {} not, and {} open.",
+            of(own, "", " of our own"),
             are(own.differs),
             are(own.undecided)
         ));

@@ -57,6 +57,10 @@ pub struct Entry {
     pub place: String,
     /// Name of the computed quantity.
     pub quantity: String,
+    /// The quantity as a short formula; `None` if the claim has no rule. It is only for the screen.
+    #[serde(default, skip_serializing)]
+    #[schemars(skip)]
+    pub formula: Option<String>,
     /// Rule for the numbers; any number meets the rule of a claim that is only shown.
     #[serde(default)]
     pub rule: Rule,

@@ -68,10 +68,11 @@ impl InEveryFormat for &[Paper] {
 
 /// Explanation of the kinds of claims.
 const LEGEND: &str = "tested: reproduced if the rule holds over the whole confidence interval of each number. calibrated: the same, after a \
-                      parameter was fitted to the study. shown: printed without a verdict. own: a claim of ours, not of the study.";
+                      parameter was fitted to the study. shown: its numbers are printed without a verdict. own: a claim of ours, not \
+                      of the study.";
 
 /// Maximum number of lines on the screen, without the lines that refer to `--details`.
-const MOST_LINES: usize = 40;
+const MOST_LINES: usize = 38;
 
 const NAMES: [&str; 10] = [
     "paper",
@@ -140,6 +141,7 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
         }
     }
     page.gap();
+    page.paragraph(LEGEND);
     page.paragraph("with quotations, sources and definitions of the quantities: --details");
 }
 
@@ -148,9 +150,9 @@ fn summary(paper: Paper, claims: &[Entry]) -> String {
     let count = |kind: Kind| claims.iter().filter(|claim| claim.kind == kind).count();
     let kinds = [
         (count(Kind::Tested), "tested"),
-        (count(Kind::Calibrated), "tested after calibration"),
-        (count(Kind::Shown), "shown without a verdict"),
-        (count(Kind::Own), "ours, not the study's"),
+        (count(Kind::Calibrated), "calibrated"),
+        (count(Kind::Shown), "shown"),
+        (count(Kind::Own), "our own"),
     ];
     let kinds: Vec<String> = kinds
         .iter()
@@ -162,36 +164,19 @@ fn summary(paper: Paper, claims: &[Entry]) -> String {
             "{}. It makes no claim to test; without --claims, its table is measured and printed.",
             paper.title()
         ),
-        all => format!(
-            "{}. {all} claims: {}. A tested claim is reproduced if its rule holds over the whole confidence interval.",
-            paper.title(),
-            kinds.join(", ")
-        ),
+        all => format!("{}. {all} claims: {}.", paper.title(), kinds.join(", ")),
     }
 }
 
 /// Formats a claim and its rule, with a sentence for each.
 fn line(entry: &Entry) -> String {
     let statement = &entry.statement;
+    let quantity = entry.formula.as_ref().unwrap_or(&entry.quantity);
+    let rule = entry.rule.formula(quantity);
     match entry.kind {
-        Kind::Tested => format!("{statement}. Rule: {}.", short_rule(entry)),
-        Kind::Calibrated => format!(
-            "{statement}. Rule, after calibration: {}.",
-            short_rule(entry)
-        ),
-        Kind::Shown => format!("{statement}. No verdict: {}.", entry.bounds),
-        Kind::Own => format!("(ours) {statement}. Rule: {}.", short_rule(entry)),
-    }
-}
-
-/// Formats a claim's rule as its quantity and the required range, such as `switches per iteration
-/// between 3.50 and 4.50`.
-fn short_rule(entry: &Entry) -> String {
-    let quantity = entry.quantity.split([':', ';']).next().unwrap_or_default();
-    let rule = entry.rule.words();
-    match rule.strip_prefix("every number ") {
-        Some(range) => format!("{quantity} {range}"),
-        None => format!("{quantity}, {rule}"),
+        Kind::Tested | Kind::Calibrated => format!("{statement}. Rule: {rule}."),
+        Kind::Shown => format!("{statement}. Shown: {}.", entry.bounds),
+        Kind::Own => format!("(own) {statement}. Rule: {rule}."),
     }
 }
 

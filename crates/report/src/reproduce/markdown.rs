@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use switchcost_reproduce::{Claim, Exhibit, Kind, Rule, Term, Verdict};
 
-use super::{Cell, Reproduction, chart, counted, word};
+use super::{Cell, Reproduction, chart, word};
 use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
 
@@ -23,11 +23,7 @@ pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
         "# {}\n\n{}.\n\nResult: {}",
         paper.title(),
         paper.citation(),
-        if reproduction.is_judged {
-            counted(&reproduction.verdicts)
-        } else {
-            super::ONLY_SHOWN.to_owned()
-        }
+        reproduction.answer()
     );
     add_unmet(&mut page, reproduction);
     let _ = write!(

@@ -17,8 +17,14 @@ const MOST_FAILED: usize = 3;
 
 /// Adds the screen for all papers to a page.
 pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
-    for reproduction in reproductions {
-        super::add_answer(page, reproduction);
+    match reproductions {
+        [alone] => super::add_answer(page, alone),
+        several => {
+            for reproduction in several {
+                let title = reproduction.paper.title();
+                page.paragraph(format!("{title}: {}", reproduction.answer()));
+            }
+        }
     }
     if let Some(reproduction) = reproductions.first() {
         page.prose(format!("Machine: {}.", reproduction.machine));

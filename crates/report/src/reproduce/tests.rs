@@ -16,6 +16,7 @@ fn some_claim() -> Claim {
         quotation: None,
         place: "p. 1".to_owned(),
         quantity: "cost".to_owned(),
+        formula: None,
         rule: Rule::Every([0.5, f64::INFINITY]),
         bounds: "ours".to_owned(),
         published: Vec::new(),
@@ -126,8 +127,8 @@ fn each_verdict_is_said_with_its_reason() {
         .replace("\n  ", " ")
         .replace('\n', " ");
     for part in [
-        "of 3 claims, 1 is reproduced, 1 is not reproduced, and 1 is inconclusive",
-        "Of 1 more with fitted parameters, 1 is consistent, 0 are not, and 0 are inconclusive.",
+        "1 of 3 claims is reproduced here, 1 is not, and 1 is inconclusive.",
+        "1 of 1 more claim with fitted parameters is consistent, 0 are not, and 0 are inconclusive.",
         "it rises (reproduced). Found: 1.00 us. Rule: cost: every number above 0.500 (ours).",
         "it rises (not reproduced). Found: 1.00 us.",
         "Shown by a-run: the wind (gusts: 3).",
@@ -136,7 +137,7 @@ fn each_verdict_is_said_with_its_reason() {
         "it rises (consistent after calibration).",
         "it rises (for information).",
         "it rises (true here).",
-        "Of our own additional claims, 1 is true here, 0 are not, and 0 are open.",
+        "1 of 1 claim of our own is true here, 0 are not, and 0 are open.",
         "These verdicts rest on one result; repeat on another day and add that with --with. At most 5 % of the verdicts (0.2) are expected to be wrong by chance.",
         "A note.",
         "switchcost measure",
@@ -168,7 +169,7 @@ fn the_screen_begins_with_what_is_not_reproduced() {
         let text = render(papers, Format::Table, Style::default());
         assert!(
             text.replace('\n', " ")
-                .contains("of 90 claims, 30 are reproduced, 30 are not"),
+                .contains("30 of 90 claims are reproduced here, 30 are not"),
             "{text}"
         );
         assert!(
@@ -211,7 +212,7 @@ fn a_quick_run_prints_no_verdict() {
         )
         .replace('\n', " ");
         assert!(
-            text.contains("not judged, because --quick measures too few sizes"),
+            text.contains("No claim is judged, because --quick measures too few sizes"),
             "{text}"
         );
         for word in ["reproduced", "inconclusive", "consistent", "it rises"] {

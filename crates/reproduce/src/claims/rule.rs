@@ -92,6 +92,20 @@ impl Rule {
             (false, false) => "none".to_owned(),
         }
     }
+
+    /// Formats a formula with the range of its numbers, such as `user time / kernel time < 0.2`.
+    pub fn formula(&self, quantity: &str) -> String {
+        let (often, [low, high]) = match self {
+            Rule::Every(range) => ("", range),
+            Rule::Some(range) => ("at least once: ", range),
+        };
+        match (low.is_finite(), high.is_finite()) {
+            (true, true) => format!("{often}{quantity} = {low} to {high}"),
+            (true, false) => format!("{often}{quantity} > {low}"),
+            (false, true) => format!("{often}{quantity} < {high}"),
+            (false, false) => format!("{often}{quantity}"),
+        }
+    }
 }
 
 /// Serializes infinite ends of a range as null, because JSON has no infinite numbers.
@@ -217,6 +231,17 @@ mod tests {
             ),
         ] {
             assert_eq!(rule.words(), words);
+        }
+    }
+
+    #[test]
+    fn a_formula_ends_in_the_range_of_its_numbers() {
+        for (rule, formula) in [
+            (Rule::Every([0.99, 1.01]), "a / b = 0.99 to 1.01"),
+            (Rule::Every([f64::NEG_INFINITY, 0.2]), "a / b < 0.2"),
+            (Rule::Some([1.0, f64::INFINITY]), "at least once: a / b > 1"),
+        ] {
+            assert_eq!(rule.formula("a / b"), formula);
         }
     }
 }

@@ -58,6 +58,13 @@ fn each_rule_says_where_its_numbers_come_from_and_can_fail() {
             "{paper}, {}",
             entry.id
         );
+        let is_short = |formula: &String| formula.len() <= 95;
+        assert_eq!(
+            entry.formula.as_ref().map(is_short),
+            (entry.kind != Kind::Shown).then_some(true),
+            "{paper}, {}",
+            entry.id
+        );
         let (Rule::Every([low, high]) | Rule::Some([low, high])) = entry.rule;
         assert_eq!(
             (entry.kind == Kind::Shown, low < high),

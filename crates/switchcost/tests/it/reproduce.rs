@@ -128,7 +128,7 @@ fn check_quickly(papers: &[&str], first: &str) {
     assert!(
         printed
             .replace('\n', " ")
-            .contains("not judged, because --quick measures"),
+            .contains("No claim is judged, because --quick measures"),
         "{printed}"
     );
     for word in ["reproduced", "inconclusive", "By chance"] {
@@ -189,7 +189,7 @@ fn a_step_that_fails_is_missing_and_the_rest_is_reported() {
     assert_eq!(code, 3);
     let one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        one_line.contains("no claim is judged") && one_line.contains("no result of `"),
+        one_line.contains("No claim is judged") && one_line.contains("no result of `"),
         "{printed}"
     );
 }
