@@ -169,8 +169,8 @@ fn flags(
         );
     }
     if result.detail.is_none() {
-        let why = "only counters were simulated, so the cost has no confidence interval, and is too low because of data that others \
-                   loaded first; use --in-full for all results";
+        let why = "simulated in the fast mode, so the cost has no confidence interval, and is too low because lines that other \
+                   processes had loaded count as hits; use --in-full for all results";
         flag(FlagName::CountersOnly, why.to_owned());
     }
     if !is_reached && cost.estimate.is_some() {

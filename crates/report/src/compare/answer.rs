@@ -266,9 +266,9 @@ fn switch_sentence(design: &str, cost: &Pair) -> Option<String> {
             verdict: Change::NoDifferenceShown,
             ..
         } => format!(
-            "On {design}, the cost of a switch shows no significant difference: {new} cycles, was {base}, {times}. "
+            "On {design}, the cost of a switch shows no significant difference: {new} cycles instead of {base}, {times}. "
         ),
-        _ => format!("On {design}, a switch costs {new} cycles, was {base}: {times}. "),
+        _ => format!("On {design}, a switch now costs {new} cycles instead of {base}, {times}. "),
     })
 }
 
@@ -279,7 +279,7 @@ fn cpi_sentence(cpi: &Pair) -> Option<String> {
     let [old, now] = [base, new].map(|cpi| number(cpi.value));
     let is_significant = matches!(cpi.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
     Some(match now == old {
-        true if is_significant => format!("remains {now}, with a small but significant change"),
+        true if is_significant => format!("changes too little to show at this precision ({now})"),
         true => format!("remains {now}"),
         false => {
             let verb = if new.value > base.value {
@@ -321,8 +321,8 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
         Basis::SameTraces => "The intervals are from the spread of the differences between traces.",
         Basis::OtherTraces => "The intervals are from the spread between the traces of each side.",
         Basis::SingleTrace => {
-            "The intervals may be too narrow, because one trace per side does not show how traces differ. Give the same trace to \
-             both sides, or several to each."
+            "With one trace per side, the spread between traces is unknown, so the intervals may be too narrow. Give the same trace \
+             to both sides, or several to each."
         }
     };
     Some(text.to_owned())
@@ -345,7 +345,7 @@ fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
         )
     });
     let how_measured = match spread.origin {
-        Origin::Assumed => "; several records of each side would measure this",
+        Origin::Assumed => "; with more records of each side this is measured",
         _ => "",
     };
     let (differ, share, origin) = spread_words(spread);

@@ -91,7 +91,7 @@ fn ran(turns: &InTurns) -> String {
 }
 
 fn setups(turns: &InTurns) -> Grid {
-    let mut grid = Grid::new(1).left(["side", "before each run", "wrapper", "after each run"]);
+    let mut grid = Grid::new(1).left(["side", "before each run", "wrapper", "undo command"]);
     for (name, arm) in [("base", &turns.base), ("new", &turns.new)] {
         let [setup, wrapper, undo] = [&arm.setup, &arm.wrapper, &arm.undo].map(String::as_str);
         grid.row([name, setup, wrapper, undo].map(Entry::from).to_vec());

@@ -113,7 +113,7 @@ fn missing_of_simulation(reasons: &[(&str, Vec<&Pair>)]) -> String {
     }
     let of_cost = why_not.map(|why| {
         format!(
-            " The cost of a switch has none on {}: {why}.",
+            " The cost of a switch has no verdict on {}: {why}.",
             designs.join(", ")
         )
     });

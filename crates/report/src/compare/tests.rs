@@ -152,8 +152,8 @@ fn the_spread_across_cpus_is_said_beside_that_on_one() {
         .collect::<Vec<_>>()
         .join(" ")
     };
-    let one = "Runs are assumed to differ by 1 % (standard deviation) beyond their own intervals; several records of each side \
-               would measure this.";
+    let one = "Runs are assumed to differ by 1 % (standard deviation) beyond their own intervals; with more records of each \
+               side this is measured.";
     let both = format!("{one} Hand-offs across CPUs are assumed to differ by 15 %.");
     assert!(
         text(Some((0.15, Origin::Assumed))).contains(&both),

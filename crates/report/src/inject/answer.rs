@@ -67,7 +67,7 @@ fn cost_sentence(
     }
     let parts = parts(findings, first).map_or(String::new(), |parts| format!(" Of this, {parts}."));
     format!(
-        "A preemption costs {who} {} ({}){touches}.{parts} Scaled to {USUAL_RATE} preemptions per second, this is {}.",
+        "A preemption costs {who} {} ({}){touches}.{parts} At {USUAL_RATE} preemptions per second (typical of a shared CPU), this is {}.",
         centre(cost),
         interval(cost),
         share_of_time(first, cost)

@@ -20,10 +20,10 @@ pub(super) fn costs(findings: &Findings) -> Grid {
         return costs_of_service(findings);
     }
     let mut grid = Grid::new(1).right([
-        "other task touches",
+        "other touches",
         "cost (interval)",
         "of this, cold caches",
-        "it runs for",
+        "other runs for",
         "preemptions",
         "runs",
     ]);
@@ -42,7 +42,7 @@ fn costs_of_service(findings: &Findings) -> Grid {
     let mut grid = Grid::new(1).right([
         "other task touches",
         "cold caches (interval)",
-        "it runs for",
+        "other runs for",
         "ran before the next",
         "preemptions",
         "groups",

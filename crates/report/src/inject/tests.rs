@@ -40,7 +40,7 @@ fn the_answer_comes_first_in_its_parts_and_on_one_screen() {
         "A preemption costs gzip ",
         ") if the other task touches 1 MiB. Of this, ",
         " us is for the switch and its timer, and ",
-        " us for cold caches. Scaled to 250 preemptions per second, this is ",
+        " us for cold caches. At 250 preemptions per second (typical of a shared CPU), this is ",
         " % of its time (",
         " % for cold caches).",
     ] {
@@ -260,7 +260,7 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
     for part in [
         " Without injection it is preempted 900 times per second, which costs 0.7",
         "A pause of 10.0 us that touches no memory lowers its CPU time by 20.",
-        "other task touches  cold caches (interval)  it runs for  ran before the next  preemptions  groups",
+        "other task touches  cold caches (interval)  other runs for  ran before the next  preemptions  groups",
         "Thread 8 of process 7 (server), the busiest one, was alone on CPU ",
         "did 50,000 pieces of work per second, counted by syscall:: 10.0 us of CPU time each. \
          During the measurement, each took 20.0 us: the measurement changed the service",

@@ -290,20 +290,19 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
     let data = data(&finding.case);
     match finding.total_ns.as_ref().filter(|total| is_cost(total)) {
         Some(total) if is_cost(indirect) => {
-            let suspect = if finding.verdict == Verdict::Suspect {
-                " (suspect)"
-            } else {
-                ""
+            let [one, both] = match finding.verdict {
+                Verdict::Suspect => [" (suspect, see below)", " (both suspect, see below)"],
+                _ => [""; 2],
             };
             let reason = reason(finding);
             match is_rough(finding, indirect) {
                 true => format!(
-                    "{data} it costs {} more{}{reason}{suspect}",
+                    "{data} it costs {} more{}{reason}{one}",
                     ends(indirect),
                     shared(finding)
                 ),
                 false => format!(
-                    "{data} it costs {}, which is {} more{reason}{suspect}",
+                    "{data} it costs {}, which is {} more{reason}{both}",
                     centre(total),
                     with_interval(indirect)
                 ),
@@ -337,7 +336,7 @@ fn largest(
     let (finding, indirect) = costs.max_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate))?;
     let is_new = typical.is_none_or(|typical| typical.case != finding.case);
     let suspect = if finding.verdict == Verdict::Suspect {
-        " (suspect)"
+        " (suspect, see below)"
     } else {
         ""
     };

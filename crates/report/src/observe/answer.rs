@@ -175,9 +175,8 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             let window = findings.seconds * 1e9;
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
-                "Switches cost {who} {} of {} CPU time directly{}. The additional cost of cold caches is unknown{}{}.",
+                "The direct cost of switches is {} of the CPU time of {who}{}. The additional cost of cold caches is unknown{}{}.",
                 range_words(direct),
-                possessive,
                 cpu_share(direct_cpus, observation),
                 matched::unknown_because(findings),
                 measuring(observation, findings)
@@ -384,12 +383,15 @@ pub(super) fn cpus(value: f64) -> String {
     }
 }
 /// Formats a range of shares with its likely value as `4.1 % (3.2 to 6.0 %)`, and without as `3.2
-/// to 6.0 %`. A range without an upper end is `4.1 % (at least 3.2 %)` or `at least 3.2 %`.
+/// to 6.0 %`. A range without an upper end is `at least 3.2 %, probably 4.1 %,` or `at least 3.2
+/// %`.
 fn range_words(range: Range) -> String {
     let ends = shares(range, "at least");
-    range
-        .likely
-        .map_or(ends.clone(), |likely| format!("{} ({ends})", share(likely)))
+    match range.likely.map(share) {
+        Some(likely) if range.is_bounded() => format!("{likely} ({ends})"),
+        Some(likely) => format!("{ends}, probably {likely},"),
+        None => ends,
+    }
 }
 
 /// Formats the ends of a range of shares, such as `3.2 to 6.0 %`; `at_least` precedes a lower end

@@ -88,7 +88,11 @@ impl InEveryFormat for Observed<'_> {
 /// Returns the title of a table, with the number of rows shown if some are left out.
 pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
     if all > shown {
-        format!("{title}; {} of {}", count(shown as u64), count(all as u64))
+        format!(
+            "{title}; first {} of {} rows",
+            count(shown as u64),
+            count(all as u64)
+        )
     } else {
         title.to_owned()
     }

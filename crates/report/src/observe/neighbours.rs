@@ -15,7 +15,10 @@ const MOST_ROWS: usize = 3;
 /// Adds a table with a row for each program that ran while an observed task waited for a CPU or was
 /// off the CPU.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let all = rows(findings);
+    let mut all = rows(findings);
+    if !page.is_detailed() {
+        all.retain(Row::is_competitor);
+    }
     if all.is_empty() {
         return;
     }
@@ -35,7 +38,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             "wait caused",
             "share of waits",
             "ran for",
-            "runs",
+            "times it ran",
             "preemptions",
         ])
         .right(has_wakers.then_some("wake-ups"))
@@ -93,6 +96,12 @@ impl Row<'_> {
 
     fn ran(&self) -> f64 {
         self.neighbour.map_or(0.0, |found| found.ran_ns)
+    }
+
+    /// Returns true if the program preempted the observed one, woke it up or kept it waiting.
+    fn is_competitor(&self) -> bool {
+        let has_effect = |found: &NeighbourFinding| found.preempted > 0 || found.woke > 0;
+        self.waited() > 0.0 || self.neighbour.is_some_and(has_effect)
     }
 
     fn entries(&self, has_wakers: bool) -> Vec<Entry> {

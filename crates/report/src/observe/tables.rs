@@ -216,15 +216,15 @@ fn add_causes(page: &mut Page, findings: &Findings) {
     page.heading(
         "Causes of switches",
         title(
-            "times are means per switch",
+            "means per switch; off CPU includes waiting for one",
             rows.len(),
             findings.causes.len(),
         ),
     );
     let grid = Grid::single_line_rows(1)
         .left([""])
-        .right(["switches", "share", "off CPU", "of this, wait for CPU"])
-        .left(["main program"])
+        .right(["switches", "share", "off CPU", "waiting for CPU"])
+        .left(["most often in"])
         .with_rows(rows.iter().map(cause_row));
     page.grid(grid);
 }
@@ -281,7 +281,7 @@ fn add_latencies(page: &mut Page, findings: &Findings) {
     }
     page.heading(
         "Times per switch",
-        "percentiles, rounded up to the next bound of a histogram",
+        "percentiles, as upper bounds from a histogram",
     );
     let mut grid = Grid::single_line_rows(1)
         .left([""])

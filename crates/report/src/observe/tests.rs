@@ -225,7 +225,9 @@ fn a_direct_cost_is_reported_as_a_range_with_what_is_likely() {
     assert!(direct.low < direct.likely.expect("known") && direct.likely < Some(direct.high));
     let text = screen(&large);
     assert!(
-        text.starts_with("Switches cost sh ") && text.contains(" % (") && text.contains(" to "),
+        text.starts_with("The direct cost of switches is ")
+            && text.contains(" % (")
+            && text.contains(" to "),
         "{text}"
     );
     // Without a price the switches are shown, with the statement that there is no price.
@@ -244,7 +246,7 @@ fn a_cost_that_is_not_known_has_no_column() {
     let text = text.replace('\n', " ");
     let (answer, _) = text.split_once(" There were ").expect("an answer");
     assert!(
-        answer.starts_with("Switches cost sh ")
+        answer.starts_with("The direct cost of switches is ")
             && answer.contains(" The additional cost of cold caches is unknown; to measure it: `switchcost inject -- sh "),
         "{answer}"
     );
@@ -721,7 +723,7 @@ fn a_long_wait_for_a_cpu_comes_before_the_cost() {
     let text = screen(&observation).replace('\n', " ");
     assert!(
         text.starts_with("In 0.043 s, the ")
-            && text.contains(" of that time while stress ran. Switches "),
+            && text.contains(" of that time while stress ran. The direct cost of switches "),
         "{text}"
     );
     observation.pairs = vec![waited(2)];

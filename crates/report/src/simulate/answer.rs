@@ -158,8 +158,8 @@ fn too_short(findings: &Findings) -> Option<String> {
         };
     if never.len() == unfilled.len() {
         return Some(format!(
-            "These programs use too little memory to fill {levels}, so a switch evicts fewer lines there. A longer trace would \
-             not change this."
+            "These programs do not fill {levels}, so the cost would be higher for larger programs. A longer trace of the same \
+             programs would not change that."
         ));
     }
     Some(format!(
@@ -288,7 +288,7 @@ fn is_gain(cost: &Cost) -> bool {
 /// slices.
 fn average_sentence(mean: f64) -> String {
     format!(
-        " This is the cost if the next time slice is long; the mean over all time slices is {} cycles.",
+        " That is the cost before a long time slice; averaged over all slices, short ones included, it is {} cycles.",
         rounded(mean)
     )
 }

@@ -22,6 +22,7 @@ const MOST_NOTES: usize = 3;
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     answer::add(page, head, findings, false);
     trace::add_in_short(page, head);
+    add_title(page, head, findings);
     let is_many = findings.designs.len() > FEW;
     if !(is_many && sweep::add(page, findings)) {
         add_designs(page, findings);
@@ -31,6 +32,20 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         page.gap();
     }
     page.items_up_to(sweep::MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
+}
+
+/// Longest title of a design that is shown, in bytes.
+const LONGEST_TITLE: usize = 85;
+
+/// Adds the title of the first design, which is the design of the answer.
+fn add_title(page: &mut Page, head: &Simulation, findings: &Findings) {
+    let first = findings.designs.first();
+    let designs = head.designs.iter().map(|result| &result.design);
+    let shown = designs.filter(|design| first.is_some_and(|first| first.name == design.name));
+    let is_short = |title: &str| (1..=LONGEST_TITLE).contains(&title.len());
+    for design in shown.filter(|design| is_short(&design.title)).take(1) {
+        page.prose(format!("{}: {}", design.name, design.title));
+    }
 }
 
 /// Adds a table of the cost of a switch, with a row for each design.

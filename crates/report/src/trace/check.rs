@@ -88,7 +88,7 @@ fn add_checked(page: &mut Page, report: &Checked<'_>) {
         page.toned_line(format!("incomplete: {}", plain(loss)), Tone::Suspect);
     }
     let held = format!(
-        "{} chunk{} with {} blocks, {} instructions, {} references and {} other events",
+        "{} chunk{} with {} blocks, {} instructions, {} references and {} events",
         count(report.chunks),
         if report.chunks == 1 { "" } else { "s" },
         count(report.blocks),
@@ -97,7 +97,7 @@ fn add_checked(page: &mut Page, report: &Checked<'_>) {
         count(report.marks)
     );
     if report.is_sound {
-        page.toned_line(format!("sound: {held}"), Tone::Good);
+        page.toned_line(format!("Intact trace: {held}"), Tone::Good);
     } else {
         page.line(format!("read: {held}"));
     }

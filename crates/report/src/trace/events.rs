@@ -27,7 +27,7 @@ pub fn render_events(chunk: &Chunk, most: u64) -> (String, u64) {
                     several => format!("{several} instructions"),
                 };
                 lines.add(&format!(
-                    "{kind} at {:#x}: {instructions} of {} B",
+                    "{kind} at {:#x}: {instructions}, {} B in total",
                     block.address, block.bytes
                 ));
                 own.iter().for_each(|reference| {
@@ -183,7 +183,7 @@ mod tests {
         let (text, lines) = render_events(&chunk, 10);
         assert_eq!(lines, 4);
         let expected = [
-            "code at 0x400: 1 instruction of 4 B",
+            "code at 0x400: 1 instruction, 4 B in total",
             "  store of 8 B at 0x10, by the instruction that ends at 0x403",
             "task 1 exits",
         ];

@@ -275,6 +275,10 @@ client-server.";
           mut_arg("mips", show_workload_default))]
 pub(crate) struct WorkloadArguments {
     /// Set of programs
+    ///
+    /// timesharing: a few busy users, with a layout system, a tree search, two runs of make and a
+    /// shell. compute-bound: two large programs, a tree search and a timing verifier.
+    /// client-server: two processes that exchange messages.
     #[arg(value_parser = Named::<switchcost_programs::Set>::new())]
     pub(crate) set: switchcost_programs::Set,
 
@@ -285,7 +289,7 @@ pub(crate) struct WorkloadArguments {
 
     /// Number of switches to simulate before those that count
     ///
-    /// They warm up the caches, and the trial begins later in the programs.
+    /// The caches warm up during these switches, which are not counted.
     #[arg(
         hide_short_help = true,
         long,

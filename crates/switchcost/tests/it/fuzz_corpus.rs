@@ -174,7 +174,7 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
         (
             "small-system",
             0,
-            "sound: 1 chunk with 3 blocks, 6 instructions, 3 references and 8 other events",
+            "Intact trace: 1 chunk with 3 blocks, 6 instructions, 3 references and 8 events",
         ),
         (
             "symbols-out-of-order",

@@ -139,7 +139,7 @@ fn the_answer_names_the_classic_switch_and_its_largest_indirect_cost() {
         answer(results),
         "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence), and 4.27 ns between \
          fibers of one thread. With 1 MiB of data each (stride 8 B, rmw) it costs 22.7 us, which is 21.0 us (20.4 to 21.7) more \
-         (suspect). At 10,000 switches per second, this is 1.74 % of one CPU, or 22.7 % with 1 MiB of data each."
+         (both suspect, see below). At 10,000 switches per second, this is 1.74 % of one CPU, or 22.7 % with 1 MiB of data each."
     );
 }
 
@@ -187,7 +187,7 @@ fn what_is_suspect_of_the_data_alone_is_not_said_of_the_switch() {
     );
     let text = answer(vec![small]);
     assert!(
-        text.contains("more (suspect).") && !text.contains("itself"),
+        text.contains("more (both suspect, see below).") && !text.contains("itself"),
         "{text}"
     );
 }

@@ -230,8 +230,10 @@ fn head(
     order: Order,
     age_of_caches: Option<Duration>,
 ) -> String {
-    let state = if is_paused { "paused: " } else { "" };
-    let interval = interval.map_or("no data yet".to_owned(), |time| format!("the last {time}"));
+    let state = if is_paused { "Paused. " } else { "" };
+    let interval = interval.map_or("No data yet".to_owned(), |time| {
+        format!("Last {:.2} s", time.0 as f64 / 1e9)
+    });
     let order = format!("{order:?}").to_lowercase();
     let caches = age_of_caches.map_or(String::new(), |age| {
         format!("; the cost of cold caches is from {} s ago", age.as_secs())
