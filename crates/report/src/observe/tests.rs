@@ -727,5 +727,5 @@ fn a_long_wait_for_a_cpu_comes_before_the_cost() {
         "{text}"
     );
     observation.pairs = vec![waited(2)];
-    assert!(screen(&observation).starts_with("Switches "));
+    assert!(screen(&observation).starts_with("The direct cost of switches "));
 }
