@@ -69,7 +69,8 @@ pub struct MatchedIntervals {
     pub covered: f64,
     /// Cost of cold caches per wait, in nanoseconds; null if unknown.
     pub wait_ns: Option<Range>,
-    /// Cost of cold caches per preemption, in nanoseconds; null if unknown.
+    /// Cost of cold caches per preemption, in nanoseconds; null if unknown. Too few preemptions may
+    /// have been compared although the cost per wait is known.
     pub preemption_ns: Option<Range>,
     /// Reason why both costs are unknown; null if they are known.
     pub unknown_because: Option<UnknownBecause>,
@@ -161,7 +162,7 @@ impl MatchedIntervals {
         match found.judge() {
             Ok(wait) => {
                 found.wait_ns = Some(wait);
-                found.preemption_ns = Some(found.preemption());
+                found.preemption_ns = found.preemption();
             }
             Err(why) => found.unknown_because = Some(why),
         }
@@ -243,19 +244,17 @@ impl MatchedIntervals {
         self.checks.iter().find(|check| check.name == name)
     }
 
-    /// Returns the mean cost of cold caches per preemption, in nanoseconds. Short preemptions count
-    /// as without cost.
-    fn preemption(&self) -> Range {
+    /// Returns the mean cost of cold caches per preemption, in nanoseconds; `None` if too few long
+    /// preemptions were compared. Short preemptions count as without cost.
+    fn preemption(&self) -> Option<Range> {
         let long = self.long_preemptions.as_ref();
-        long.filter(|long| is_enough(Some(long)))
-            .map_or(Range::NOTHING, |long| {
-                let share = long.anchors as f64 / self.preemptions.max(1) as f64;
-                Range {
-                    low: share * long.ns.low.max(0.0),
-                    likely: Some(share * long.ns.estimate.max(0.0)),
-                    high: share * long.ns.high.max(0.0),
-                }
-            })
+        let long = long.filter(|long| is_enough(Some(long)))?;
+        let share = long.anchors as f64 / self.preemptions.max(1) as f64;
+        Some(Range {
+            low: share * long.ns.low.max(0.0),
+            likely: Some(share * long.ns.estimate.max(0.0)),
+            high: share * long.ns.high.max(0.0),
+        })
     }
 }
 

@@ -38,9 +38,26 @@ impl Reloaded {
     }
 }
 
-fn reload_by_calls(tasks: &Tasks, matched: &MatchedIntervals) -> Option<Range> {
-    let waits = matched.wait_ns?.times(tasks.voluntary as f64);
-    Some(waits.plus(matched.preemption_ns?.times(tasks.involuntary as f64)))
+/// Largest share of preemptions among the switches up to which a preemption is assumed to cost as
+/// much as a wait if too few preemptions were compared (docs/method/matched-intervals.md).
+const FEW_PREEMPTIONS: f64 = 0.05;
+
+/// Returns the cost of reloading from the compared calls. The cost has no upper end and no likely
+/// value if there are many preemptions, but too few were compared.
+pub(super) fn reload_by_calls(tasks: &Tasks, matched: &MatchedIntervals) -> Option<Range> {
+    let wait = matched.wait_ns?;
+    let waits = wait.times(tasks.voluntary as f64);
+    let preemptions = tasks.involuntary as f64;
+    let are_few = preemptions <= FEW_PREEMPTIONS * tasks.switches() as f64;
+    Some(match matched.preemption_ns {
+        Some(preemption) => waits.plus(preemption.times(preemptions)),
+        None if are_few => waits.plus(wait.times(preemptions)),
+        None => Range {
+            likely: None,
+            high: f64::INFINITY,
+            ..waits
+        },
+    })
 }
 
 /// Returns the cost of reloading from a result of `inject`. Other tasks are assumed to have touched

@@ -162,13 +162,12 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
         (Some(both), Some(direct), Some(indirect)) => {
             let cpus = all.cost_cpus.filter(|_| both.is_bounded());
             format!(
-                "Switches cost {who} {} of {} CPU time{}. The direct cost is {}, and cold caches cost {}{}.",
+                "Switches cost {who} {} of {} CPU time{}. The direct cost is {}, and cold caches cost {}.",
                 range_words(both),
                 possessive,
                 cpu_share(cpus, observation),
                 direct_words(direct, both),
-                describe_caches(indirect),
-                known_by(findings, observation)
+                describe_caches(indirect, known_by(findings, observation))
             )
         }
         (_, Some(direct), _) => {
@@ -271,28 +270,33 @@ fn is_plain_word(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// Formats the cost of cold caches as a share of CPU time, such as `2.2 %`, `0.4 to 2.2 %`, `at
-/// most 2.2 %` or `1.2 % or more`.
-fn describe_caches(indirect: Range) -> String {
-    match indirect.likely {
-        Some(likely) => share(likely),
-        None if indirect.is_bounded() && indirect.low <= LITTLE * indirect.high => {
-            format!("at most {}", share(indirect.high))
-        }
-        None => range_words(indirect),
+/// Formats the cost of cold caches as a share of CPU time, with its source, such as `2.2 % (1.8 to
+/// 2.6 %; measured on 96 % of the switches)`, `0.4 to 2.2 % (...)`, `at most 2.2 %` or `at least
+/// 1.2 %`.
+fn describe_caches(indirect: Range, source: Option<String>) -> String {
+    let is_small = indirect.is_bounded() && indirect.low <= LITTLE * indirect.high;
+    let (words, ends) = match indirect.likely {
+        Some(likely) => (share(likely), Some(shares(indirect, "at least"))),
+        None if is_small => (format!("at most {}", share(indirect.high)), None),
+        None => (range_words(indirect), None),
+    };
+    let notes: Vec<String> = ends.into_iter().chain(source).collect();
+    if notes.is_empty() {
+        return words;
     }
+    format!("{words} ({})", notes.join("; "))
 }
 
-/// Describes the source of the cost of cold caches, such as ` (measured on 96 % of the switches)`,
-/// or ` (by inject of `python3 w.py`, yesterday, if others touch memory as fast)`.
-fn known_by(findings: &Findings, observation: &Observation) -> String {
-    match findings.all.likely_by {
-        Some(KnownBy::Matched) => format!(" ({})", matched::measured_on(findings)),
-        Some(KnownBy::Inject) => format!(
-            " ({}, if others touch memory as fast)",
+/// Describes the source of the cost of cold caches, such as `measured on 96 % of the switches`, or
+/// `by inject of `python3 w.py`, yesterday, if others touch memory as fast`; `None` if unknown.
+fn known_by(findings: &Findings, observation: &Observation) -> Option<String> {
+    match findings.all.likely_by? {
+        KnownBy::Matched => Some(matched::measured_on(findings)),
+        KnownBy::Inject => Some(format!(
+            "{}, if others touch memory as fast",
             inject_source(observation)
-        ),
-        Some(KnownBy::Profile) | None => String::new(),
+        )),
+        KnownBy::Profile => None,
     }
 }
 

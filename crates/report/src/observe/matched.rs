@@ -10,13 +10,38 @@ use crate::quantity::{count, share, time, times};
 use crate::{Entry, Grid, Page};
 
 /// Formats the share of the switches for which the cost was measured, such as `measured on 96 % of
-/// the switches`.
+/// the switches`, and names the check that turned the cost into a range.
 pub(super) fn measured_on(findings: &Findings) -> String {
     let sum = |of: fn(&MatchedIntervals) -> f64| findings.matched.iter().map(of).sum::<f64>();
     let switches = sum(switches);
     let covered = sum(|found| found.covered * self::switches(found));
     let part = (switches > 0.0).then_some(covered / switches);
-    format!("measured on {} of the switches", share(part))
+    format!(
+        "measured on {} of the switches{}",
+        share(part),
+        without_intercept(findings)
+    )
+}
+
+/// Returns `, but the check "intercept" failed`, or that it could not be made, for the program with
+/// the most waits; empty if the check passed, or was not needed.
+fn without_intercept(findings: &Findings) -> &'static str {
+    let known = findings
+        .matched
+        .iter()
+        .filter(|found| found.wait_ns.is_some());
+    let checks = known
+        .max_by_key(|found| found.waits)
+        .map(|found| &found.checks);
+    let mut checks = checks.into_iter().flatten();
+    match checks
+        .find(|check| check.name == CheckName::Intercept)
+        .map(|check| check.outcome)
+    {
+        Some(Outcome::Failed) => ", but the check \"intercept\" failed",
+        Some(Outcome::NotMade) => ", but the check \"intercept\" could not be made",
+        Some(Outcome::Passed) | None => "",
+    }
 }
 
 fn switches(found: &MatchedIntervals) -> f64 {

@@ -353,7 +353,7 @@ fn matched_intervals_are_reported_with_what_they_are_of() {
             cold(0.020, Some(0.022), 0.024),
             cold(0.050, Some(0.058), 0.066),
             "5.8 % (5.0 to 6.6 %) of their CPU time",
-            "The direct cost is 3.6 %, and cold caches cost 2.2 % (measured on 96 % of the switches).",
+            "The direct cost is 3.6 %, and cold caches cost 2.2 % (2.0 to 2.4 %; measured on 96 % of the switches).",
         ),
         (
             cold(0.004, None, 0.022),

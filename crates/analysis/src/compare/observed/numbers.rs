@@ -73,13 +73,14 @@ impl Number {
         }
     }
 
-    /// Returns the geometric mean of the range's ends, with the range as uncertainty; `None` unless
-    /// both ends are above 0 and finite.
+    /// Returns the likely value of a range, or else the geometric mean of its ends, with the range
+    /// as uncertainty; `None` unless both ends are above 0 and finite.
     pub(super) fn between(range: Range) -> Option<Number> {
         let has_ends = range.low > 0.0 && range.is_bounded();
+        let value = range.likely.unwrap_or((range.low * range.high).sqrt());
         has_ends.then(|| Number {
-            within: (range.high / range.low).sqrt(),
-            ..Number::new((range.low * range.high).sqrt(), None)
+            within: (range.high / value).max(value / range.low),
+            ..Number::new(value, None)
         })
     }
 }

@@ -556,6 +556,14 @@ fn what_cold_caches_cost_differs_only_if_the_ranges_do_not_overlap() {
     for [base, new] in [[low, middle], [middle, low], [middle, high], [high, high]] {
         assert_eq!(change(base, new), Ok(Change::NoDifferenceShown));
     }
+    let likely = Range {
+        likely: Some(0.023),
+        ..range(0.00034, 0.045)
+    };
+    assert_eq!(
+        Number::between(likely).map(|number| number.value),
+        Some(0.023)
+    );
     let unknown = "no range above 0 is known of what cold caches cost the new side".to_owned();
     for new in [range(0.5, f64::INFINITY), range(0.0, 0.005)] {
         assert_eq!(change(low, new), Err(unknown.clone()));

@@ -2,7 +2,9 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use switchcost_record::observation::{CallSite, CallSlice, OffCpu, ThreadCalls, TracedCalls};
+use switchcost_record::observation::{
+    CallSite, CallSlice, OffCpu, Tasks, ThreadCalls, TracedCalls,
+};
 use switchcost_units::Nanos;
 
 use super::*;
@@ -239,4 +241,29 @@ fn a_wait_may_be_longer_than_its_field() {
     let found = found(&traced);
     assert_eq!(found.short_wait_ns, u32::MAX);
     assert!(found.all_waits.is_some() && found.dose.is_none());
+}
+
+#[test]
+fn preemptions_that_were_not_compared_cost_as_much_as_waits_or_leave_no_upper_end() {
+    use crate::observation::reloading::reload_by_calls;
+    let server = Server {
+        cold_ns: 10_000.0,
+        drift: 0.0004,
+        ..SERVER
+    };
+    let found = server.found(0);
+    let wait = found.wait_ns.expect("a cost");
+    assert_eq!(found.preemption_ns, None);
+    let cost = |voluntary, involuntary| {
+        let tasks = Tasks {
+            voluntary,
+            involuntary,
+            ..Tasks::default()
+        };
+        reload_by_calls(&tasks, &found).expect("a cost")
+    };
+    assert!((cost(95, 5).high / (100.0 * wait.high) - 1.0).abs() < 1e-9);
+    let many = cost(90, 10);
+    assert!((many.low / (90.0 * wait.low) - 1.0).abs() < 1e-9);
+    assert_eq!((many.likely, many.high), (None, f64::INFINITY));
 }
