@@ -245,7 +245,7 @@ fn a_wait_may_be_longer_than_its_field() {
 
 #[test]
 fn preemptions_that_were_not_compared_cost_as_much_as_waits_or_leave_no_upper_end() {
-    use crate::observation::reloading::reload_by_calls;
+    use crate::observation::{reloading::reload_by_calls, tests::blocked};
     let server = Server {
         cold_ns: 10_000.0,
         drift: 0.0004,
@@ -258,7 +258,7 @@ fn preemptions_that_were_not_compared_cost_as_much_as_waits_or_leave_no_upper_en
         let tasks = Tasks {
             voluntary,
             involuntary,
-            ..Tasks::default()
+            ..blocked(0)
         };
         reload_by_calls(&tasks, &found).expect("a cost")
     };
