@@ -276,6 +276,7 @@ fn is_plain_word(word: &str) -> bool {
 fn describe_caches(indirect: Range, source: Option<String>) -> String {
     let is_small = indirect.is_bounded() && indirect.low <= LITTLE * indirect.high;
     let (words, ends) = match indirect.likely {
+        Some(likely) if share(indirect.low) == share(indirect.high) => (share(likely), None),
         Some(likely) => (share(likely), Some(shares(indirect, "at least"))),
         None if is_small => (format!("at most {}", share(indirect.high)), None),
         None => (range_words(indirect), None),
