@@ -49,7 +49,7 @@ pub fn payers(findings: &Findings) -> Vec<Payer<'_>> {
 
 fn payer(found: &ProcessFinding, seconds: f64) -> Option<Payer<'_>> {
     let most = found.cpu_ns.map(|cpu| cpu / seconds);
-    let bounds = |range: Range| without_trivial_end(range.over(seconds), most);
+    let bounds = |range: Range| drop_trivial_end(range.over(seconds), most);
     let direct = found.causes.iter().filter_map(|cause| {
         let of = cause.why.map_or(Of::AnyCause, Of::Cause);
         Some(Part {
@@ -73,7 +73,7 @@ fn payer(found: &ProcessFinding, seconds: f64) -> Option<Payer<'_>> {
 
 /// Returns the cost without an upper end, and without a likely value, if only the CPU time bounds
 /// the cost.
-fn without_trivial_end(cost: Range, most: Option<f64>) -> Range {
+fn drop_trivial_end(cost: Range, most: Option<f64>) -> Range {
     match most {
         Some(most) if cost.high >= NO_BOUND * most => Range {
             likely: None,

@@ -741,7 +741,7 @@ pub struct DesignFinding {
     /// if lookups were not compared.
     pub lost_to: Option<LostCycles>,
     /// Lost cycles as a share of all cycles; `None` if lookups were not compared.
-    #[serde(rename = "lost_percent", serialize_with = "rows::in_percent")]
+    #[serde(rename = "lost_percent", serialize_with = "rows::percentage")]
     pub lost_share: Option<f64>,
     /// Net cost of a switch in nanoseconds, with the shortest and with the longest cycle; `None` if
     /// the design has no duration of a cycle.
@@ -750,7 +750,7 @@ pub struct DesignFinding {
     pub cut: Cut,
     /// Excess cycles as a share of all cycles, which Mogul and Borg 1990 call overhead; `None` if
     /// unknown.
-    #[serde(rename = "overhead_percent", serialize_with = "rows::in_percent")]
+    #[serde(rename = "overhead_percent", serialize_with = "rows::percentage")]
     pub overhead: Option<f64>,
     /// Excess cycles as a share of all cycles, with a confidence interval.
     #[serde(skip)]
@@ -769,7 +769,7 @@ pub struct DesignFinding {
     /// Excess cycles per switch, without a cut-off; `None` without switches.
     pub excess_cycles_per_switch: Option<f64>,
     /// Excess cycles as a share of all cycles, without a cut-off; `None` without cycles.
-    #[serde(rename = "excess_percent", serialize_with = "rows::in_percent")]
+    #[serde(rename = "excess_percent", serialize_with = "rows::percentage")]
     pub excess_share: Option<f64>,
     /// Cold bound: cycles of the flushed hierarchy minus those of the private ones, per switch;
     /// `None` without switches.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use switchcost_design::result::{ByView, HierarchyCounts, LevelCounts};
 
-pub(crate) fn in_percent<S: Serializer>(
+pub(crate) fn percentage<S: Serializer>(
     share: &Option<f64>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

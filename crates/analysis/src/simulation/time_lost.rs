@@ -32,7 +32,7 @@ pub struct TimeLost {
     /// include these lines.
     #[serde(
         rename = "unpriced_percent",
-        serialize_with = "super::rows::in_percent"
+        serialize_with = "super::rows::percentage"
     )]
     pub unpriced_share: Option<f64>,
     /// Lost lines by the levels that held and missed them, and by kind of access, with their miss

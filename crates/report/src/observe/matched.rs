@@ -19,13 +19,13 @@ pub(super) fn measured_on(findings: &Findings) -> String {
     format!(
         "measured on {} of the switches{}",
         share(part),
-        without_intercept(findings)
+        intercept_clause(findings)
     )
 }
 
 /// Returns `, but the check "intercept" failed`, or that it could not be made, for the program with
 /// the most waits; empty if the check passed, or was not needed.
-fn without_intercept(findings: &Findings) -> &'static str {
+fn intercept_clause(findings: &Findings) -> &'static str {
     let known = findings
         .matched
         .iter()

@@ -96,7 +96,7 @@ mod tests {
     }
 
     /// A number that only the records with a measurement have.
-    fn of_measured(records: &Records) -> Result<Found, String> {
+    fn sum_of_trials(records: &Records) -> Result<Found, String> {
         records.measured("a")?;
         Ok(Found::new(
             vec![Term::new("ratio", Interval::new(2.0, 1.5, 2.5))],
@@ -109,7 +109,7 @@ mod tests {
         let (record, findings) = crate::testing::measured();
         let mut trials = Records::default();
         trials.add_measured("a", record, findings);
-        let why = over_variants(of_measured, &trials, &Ok(vec![Records::default()]))
+        let why = over_variants(sum_of_trials, &trials, &Ok(vec![Records::default()]))
             .expect_err("the traces have no measurement");
         assert!(
             why.starts_with("in the traces of the open parameters, "),
