@@ -26,7 +26,7 @@ pub enum SubjectError {
     #[error("no process with PID {0}; list processes with ps -e")]
     NoProcess(u32),
     /// No process has the given name.
-    #[error("no process named '{0}' runs; list names with ps -e -o comm")]
+    #[error("no process named '{0}' is running; list names with ps -e -o comm")]
     NoName(String),
     /// The ID belongs to a thread that is not the first of its process.
     #[error("{thread} is a thread of process {process} ({name}), not a process; use -p {process}")]

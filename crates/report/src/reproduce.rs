@@ -171,7 +171,7 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
         "These verdicts rest on one result; repeat on another day and add that with --with"
     };
     page.prose(format!(
-        "{results}. At most 5 % of the verdicts ({wrong:.1}) are expected to be wrong by chance."
+        "{results}. At most 5 % of the verdicts, or {wrong:.1}, are expected to be wrong by chance."
     ));
 }
 

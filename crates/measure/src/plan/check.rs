@@ -153,7 +153,7 @@ pub enum PlanError {
     /// The arrays cannot be prepared and walked within the budget.
     #[error(
         "--budget {budget:#} is too short: {tasks} tasks need at least {needed} to walk {size} each, {repetitions} \
-         times{and_others}; raise --budget, or lower --tasks or --size to at most {fits:#} for all tasks together"
+         times{and_others}; raise --budget, or lower --tasks or --size until all arrays together are at most {fits:#}"
     )]
     Time {
         /// Time for the whole run.

@@ -326,7 +326,7 @@ fn a_plan_that_no_machine_can_do_in_time_is_refused() {
     assert_eq!(
         message(&large(Nanos::seconds(5))),
         "--budget 5s is too short: 64 tasks need at least 8.93 s to walk 256 MiB each, 5 times; raise --budget, or lower \
-         --tasks or --size to at most 8GiB for all tasks together"
+         --tasks or --size until all arrays together are at most 8GiB"
     );
     let several = Selection {
         mechanisms: vec![Mechanism::Pipe, Mechanism::Futex],
@@ -335,7 +335,7 @@ fn a_plan_that_no_machine_can_do_in_time_is_refused() {
     assert_eq!(
         message(&several),
         "--budget 5s is too short: 64 tasks need at least 20.10 s to walk 256 MiB each, 5 times, and another case as often; \
-         raise --budget, or lower --tasks or --size to at most 4075MiB for all tasks together"
+         raise --budget, or lower --tasks or --size until all arrays together are at most 4075MiB"
     );
     let surer = Selection {
         confidence_per_mille: 990,

@@ -279,7 +279,7 @@ fn cpi_sentence(cpi: &Pair) -> Option<String> {
     let [old, now] = [base, new].map(|cpi| number(cpi.value));
     let is_significant = matches!(cpi.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
     Some(match now == old {
-        true if is_significant => format!("changes too little to show at this precision ({now})"),
+        true if is_significant => format!("changes by less than the printed digits show ({now})"),
         true => format!("remains {now}"),
         false => {
             let verb = if new.value > base.value {

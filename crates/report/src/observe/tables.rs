@@ -216,7 +216,7 @@ fn add_causes(page: &mut Page, findings: &Findings) {
     page.heading(
         "Causes of switches",
         title(
-            "means per switch; off CPU includes waiting for one",
+            "means per switch; off CPU includes waiting for a CPU",
             rows.len(),
             findings.causes.len(),
         ),

@@ -175,7 +175,7 @@ fn line(entry: &Entry) -> String {
     let rule = entry.rule.formula(quantity);
     match entry.kind {
         Kind::Tested | Kind::Calibrated => format!("{statement}. Rule: {rule}."),
-        Kind::Shown => format!("{statement}. Shown: {}.", entry.bounds),
+        Kind::Shown => format!("{statement}. No verdict: {}.", entry.bounds),
         Kind::Own => format!("(own) {statement}. Rule: {rule}."),
     }
 }

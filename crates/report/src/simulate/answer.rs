@@ -288,7 +288,7 @@ fn is_gain(cost: &Cost) -> bool {
 /// slices.
 fn average_sentence(mean: f64) -> String {
     format!(
-        " That is the cost before a long time slice; averaged over all slices, short ones included, it is {} cycles.",
+        " That is the cost if a long time slice follows; averaged over all time slices, it is {} cycles.",
         rounded(mean)
     )
 }

@@ -82,7 +82,7 @@ fn records_in(folder: &Path) -> Result<Vec<Source>, Failure> {
         .collect();
     if records.is_empty() {
         Err(Failure::record(format!(
-            "there is no record in {}: no file ends in .jsonl or .parquet, and no .json is of observe; name another folder",
+            "there is no record in {}: no file ends in .jsonl or .parquet, and no .json file was written by observe; name another folder",
             folder.display()
         )))
     } else {

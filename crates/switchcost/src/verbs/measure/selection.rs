@@ -78,7 +78,7 @@ fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
 
 fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
     Failure::usage(format!(
-        "--placement {placement} needs {}, but --cpu names {}; write, for example, --cpu {}",
+        "--placement {placement} needs {}, but --cpu names only {}; write, for example, --cpu {}",
         match placement {
             PlacementFlag::One => "one or two CPUs",
             PlacementFlag::Pair | PlacementFlag::Both => "two different CPUs",

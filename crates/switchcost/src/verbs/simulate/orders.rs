@@ -81,7 +81,7 @@ pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure
             "a quantum of {time} cannot be combined with live; write it in instructions, such as 400000"
         ))),
         ref several => Err(Failure::usage(format!(
-            "{} quanta cannot be combined with live, which takes one; write a trace to try several",
+            "{} quanta cannot be combined with live, which takes one; to try several, record a trace with switchcost trace",
             several.len()
         ))),
     }
