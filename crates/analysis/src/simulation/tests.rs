@@ -365,7 +365,7 @@ fn first_touches_are_in_no_sum_but_their_own() {
         flag.name == crate::FlagName::CountersOnly
             && flag
                 .detail
-                .contains("too low because of data that others loaded first")
+                .contains("too low because lines that other processes had loaded count as hits")
     };
     assert!(design.flags.iter().any(says), "{:?}", design.flags);
 }
