@@ -102,9 +102,10 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         let verb = if missing.len() == 1 { "is" } else { "are" };
         let names = missing.join(" and ");
         // An option without a value is never needed by itself.
-        let why = match names.starts_with("--") && !names.contains(' ') {
-            true => ", and another option needs it",
-            false => "",
+        let why = if names.starts_with("--") && !names.contains(' ') {
+            ", and another option needs it"
+        } else {
+            ""
         };
         return (format!("{names} {verb} missing{why}"), usage());
     }
