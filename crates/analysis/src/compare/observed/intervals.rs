@@ -40,7 +40,9 @@ pub(super) fn ratio(
     let factor = if is_end_of_bucket(key.quantity) {
         BUCKET
     } else {
-        within(&sides[0]) * within(&sides[1])
+        // The ratio is lowest at the base's upper end and the new side's lower end, or conversely.
+        let [base, new] = sides.each_ref().map(|side| within(side));
+        (base[1] * new[0]).max(base[0] * new[1])
     };
     Ok(LogRatio::between(&[base, new]).known_within(factor))
 }
@@ -53,12 +55,12 @@ pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost>
     if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
         return Cost::plain_mean(&values);
     }
-    let factor = within(&known);
+    let [below, above] = within(&known);
     let Some(cost) = logarithm(&known, request.run_spread) else {
         let value = mean_and_sd(&logs(&known)).0.exp();
         return Some(Cost {
             value,
-            interval: (factor > 1.0).then(|| (value / factor, value * factor)),
+            interval: (below * above > 1.0).then(|| (value / below, value * above)),
             records: values.len(),
         });
     };
@@ -66,7 +68,7 @@ pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost>
     let (below, above) = if is_end_of_bucket(key.quantity) {
         (BUCKET, 1.0)
     } else {
-        (factor, factor)
+        (below, above)
     };
     Some(Cost {
         interval: cost.interval.map(|(low, high)| (low / below, high * above)),
@@ -78,15 +80,13 @@ fn is_end_of_bucket(quantity: Quantity) -> bool {
     matches!(quantity, Quantity::WaitP50 | Quantity::WaitP99)
 }
 
-/// Returns the factor within which the numbers of a side are known, as the geometric mean over the
-/// records.
-fn within(side: &Side) -> f64 {
-    let logs: Vec<f64> = side
-        .iter()
-        .flatten()
-        .map(|number| number.within.ln())
-        .collect();
-    mean_and_sd(&logs).0.exp()
+/// Returns the factors within which the numbers of a side are known, downwards and upwards, as
+/// geometric means over the records.
+fn within(side: &Side) -> [f64; 2] {
+    [0, 1].map(|end| {
+        let factors = side.iter().flatten().map(|number| number.within[end].ln());
+        mean_and_sd(&factors.collect::<Vec<f64>>()).0.exp()
+    })
 }
 
 fn logs(side: &Side) -> Vec<f64> {

@@ -59,9 +59,9 @@ pub(super) struct Number {
     /// Number of counted events from which the number was computed; `None` if the number is not a
     /// count.
     pub(super) events: Option<u64>,
-    /// Factor within which the number is known, in both directions; 1 if the number has no
+    /// Factors within which the number is known, downwards and upwards; 1 if the number has no
     /// uncertainty within a record.
-    pub(super) within: f64,
+    pub(super) within: [f64; 2],
 }
 
 impl Number {
@@ -69,7 +69,7 @@ impl Number {
         Number {
             value,
             events,
-            within: 1.0,
+            within: [1.0; 2],
         }
     }
 
@@ -79,7 +79,7 @@ impl Number {
         let has_ends = range.low > 0.0 && range.is_bounded();
         let value = range.likely.unwrap_or((range.low * range.high).sqrt());
         has_ends.then(|| Number {
-            within: (range.high / value).max(value / range.low),
+            within: [value / range.low, range.high / value],
             ..Number::new(value, None)
         })
     }

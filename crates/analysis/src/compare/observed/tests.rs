@@ -560,10 +560,9 @@ fn what_cold_caches_cost_differs_only_if_the_ranges_do_not_overlap() {
         likely: Some(0.023),
         ..range(0.00034, 0.045)
     };
-    assert_eq!(
-        Number::between(likely).map(|number| number.value),
-        Some(0.023)
-    );
+    let number = Number::between(likely).expect("both ends");
+    assert_eq!(number.value, 0.023);
+    assert_eq!(number.within, [0.023 / 0.00034, 0.045 / 0.023]);
     let unknown = "no range above 0 is known of what cold caches cost the new side".to_owned();
     for new in [range(0.5, f64::INFINITY), range(0.0, 0.005)] {
         assert_eq!(change(low, new), Err(unknown.clone()));
