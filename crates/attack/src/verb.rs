@@ -153,7 +153,7 @@ fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
     words.push(path.display().to_string());
     let ran = Run::new(place, &words).whole();
-    let is_cut = ran.code() == Some(5) && ran.stdout.contains("before it can be used");
+    let is_cut = ran.code() == Some(5) && ran.stdout.contains(" can be used");
     match ran.code() {
         Some(0 | 3) => Ok(()),
         _ if is_cut => Ok(()),

@@ -184,6 +184,21 @@ impl Page {
         added
     }
 
+    /// Adds paragraphs, each with an indented explanation, while the report has at most `most` lines.
+    /// Returns the number of paragraphs added.
+    pub(crate) fn explained_up_to(&mut self, most: usize, pairs: &[(String, String)]) -> usize {
+        for (place, (text, explanation)) in pairs.iter().enumerate() {
+            self.prose(text);
+            self.item(explanation);
+            if self.lines() > most {
+                let rest = self.blocks().len() - 2;
+                self.blocks().truncate(rest);
+                return place;
+            }
+        }
+        pairs.len()
+    }
+
     /// Adds a line that is never wrapped, so that a command in it can be copied.
     pub(crate) fn line(&mut self, text: impl Into<String>) {
         self.toned_line(text, Tone::Usual);

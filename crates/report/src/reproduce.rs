@@ -137,7 +137,7 @@ fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
 const ONLY_SHOWN: &str =
     "No claim is judged, because --quick measures too few sizes for too short a time.";
 
-/// Sentence for papers whose numbers are compared, but for which no claim is judged.
+/// Sentence for papers without a judged claim, whose numbers are only compared.
 const NO_CLAIMS: &str = "No claim is judged; the numbers are for information.";
 
 /// Returns a sentence on the number of reproduced claims, or on the reason why no claim is judged.
@@ -168,7 +168,7 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     let results = if claims().any(|claim| !claim.others.is_empty()) {
         "Each verdict agrees with the other results"
     } else {
-        "These verdicts rest on one result; repeat on another day and add that with --with"
+        "These verdicts rest on one result; repeat on another day, and add the other result with --with"
     };
     page.prose(format!(
         "{results}. At most 5 % of the verdicts, or {wrong:.1}, are expected to be wrong by chance."

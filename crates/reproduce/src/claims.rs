@@ -57,10 +57,11 @@ pub struct Entry {
     pub place: String,
     /// Name of the computed quantity.
     pub quantity: String,
-    /// The quantity as a short formula; `None` if the claim has no rule. It is only for the screen.
+    /// The rule in words, with `{low}` and `{high}` for the ends of its range; `None` if the claim
+    /// has no rule. It is only for the screen.
     #[serde(default, skip_serializing)]
     #[schemars(skip)]
-    pub formula: Option<String>,
+    pub condition: Option<String>,
     /// Rule for the numbers; any number meets the rule of a claim that is only shown.
     #[serde(default)]
     pub rule: Rule,
@@ -97,6 +98,13 @@ impl Entry {
     /// a second result that agrees.
     pub fn is_noisy(&self) -> bool {
         self.over_free || self.varies || matches!(self.kind, Kind::Tested | Kind::Own)
+    }
+
+    /// Returns the condition under which the claim is reproduced, with the ends of its range; `None`
+    /// if no result can decide the claim.
+    pub fn condition(&self) -> Option<String> {
+        let condition = self.condition.as_ref()?;
+        self.open.is_none().then(|| self.rule.complete(condition))
     }
 
     /// Returns the verdict of each of several results on the claim. Each interval is widened by the

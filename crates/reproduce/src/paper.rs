@@ -77,4 +77,26 @@ impl Paper {
             Paper::Mogul1990 => "Mogul and Borg 1990: what switches do to caches",
         }
     }
+
+    /// Returns definitions of the words that the publication's claims use; empty if none is needed.
+    pub fn legend(self) -> &'static str {
+        match self {
+            Paper::Li2007 => {
+                "Isolated runs have a CPU of their own and real-time priority. rmw reads and writes each element."
+            }
+            Paper::Michigan => {
+                "Additional misses or cycles are those of two alternating tasks minus those of one task."
+            }
+            Paper::Mogul1990 => {
+                "1a, 1b, 2a and 2b are the study's designs, and Timesharing, Compute-bound and Client-Server its \
+                 sets of programs. The shared CPI (cycles per instruction) is that of caches used by all \
+                 processes, the private CPI that of caches used by one. A curve shows CPI or excess cycles \
+                 over the instructions since a switch."
+            }
+            Paper::Today => {
+                "affinity:8 prefers the process that ran last, but passes no task over more than 8 times."
+            }
+            Paper::Blog | Paper::Lmbench => "",
+        }
+    }
 }

@@ -179,7 +179,7 @@ pub(super) fn names_all(facts: &[Difference]) -> bool {
 fn changed_switches(comparison: &Comparison) -> String {
     let one = |changed: &ChangedSwitches| {
         format!(
-            " A hand-off takes {} switches, was {}: {}.",
+            " A hand-off takes {} switches instead of {}: {}.",
             number(changed.new),
             number(changed.base),
             conditions::label(&changed.case)
@@ -279,7 +279,14 @@ fn cpi_sentence(cpi: &Pair) -> Option<String> {
     let [old, now] = [base, new].map(|cpi| number(cpi.value));
     let is_significant = matches!(cpi.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
     Some(match now == old {
-        true if is_significant => format!("changes by less than the printed digits show ({now})"),
+        true if is_significant => {
+            let verb = if new.value > base.value {
+                "rises"
+            } else {
+                "falls"
+            };
+            format!("{verb} by less than the printed digits show ({now})")
+        }
         true => format!("remains {now}"),
         false => {
             let verb = if new.value > base.value {
@@ -350,7 +357,7 @@ fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
     };
     let (differ, share, origin) = spread_words(spread);
     Some(format!(
-        "Runs {differ} by {share} (standard deviation) beyond their own intervals{origin}{how_measured}.{}{}",
+        "Runs {differ} by {share} (standard deviation) in addition to their own intervals{origin}{how_measured}.{}{}",
         across.unwrap_or_default(),
         clock.unwrap_or_default()
     ))

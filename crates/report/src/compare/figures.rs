@@ -28,7 +28,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
 fn about_intervals(share: f64) -> String {
     let percent = quantity::confidence(share);
     format!(
-        "Bars are the intervals of each side by itself ({percent}); the verdict is that of the ratio's interval in the table."
+        "Bars: the interval of each side ({percent}). The verdict comes from the interval of the ratio, in the table."
     )
 }
 
@@ -166,8 +166,8 @@ fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
         .filter_map(|pair| Some((place(pair)?, pair)))
         .collect();
     let caption = format!(
-        "Of all switches and by cause up to the cut-off; of programs the excess to the end of each segment. What is not above 0 is not \
-         drawn. {intervals}"
+        "All switches and each cause: the cost up to the cut-off. Programs: the excess cycles to the end of each segment. Costs \
+         of 0 or less are not drawn. {intervals}"
     );
     let figure = |name: &str, title: &str, pairs: Vec<(String, &Pair)>| {
         let y = Axis::new(Scale::Log, "simulated cycles a switch");
@@ -248,8 +248,8 @@ fn add_curve(page: &mut Page, curve: &Curve, number: usize) {
             .with(lines(Look::Line, "base", &curve.base))
             .with(lines(Look::Dashed, "new", &curve.new))
             .caption(
-                "What a switch has cost up to there, in simulated cycles, up to the cut-off, where it is the cost of a switch. A line for \
-                 each record; the new side is dashed.",
+                "Cumulative simulated cycles of a switch, up to the cut-off, where the curve gives the cost of the switch. One \
+                 line per record; the new side is dashed.",
             )
     });
 }

@@ -21,7 +21,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     rows.sort_by(|a, b| change(b.2).abs().total_cmp(&change(a.2).abs()));
     let all: f64 = rows.iter().map(|(.., pair)| change(pair)).sum();
     let caption = format!(
-        "those with 1 % of its instructions or more, {} in all; instructions per switch",
+        "with 1 % or more of its instructions, {} in total; instructions per switch",
         signed(all)
     );
     page.heading("The kernel's functions", caption);

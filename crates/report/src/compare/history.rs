@@ -265,8 +265,8 @@ fn figure(history: &History) -> Chart {
     Chart::new("history", "Costs from state to state", x, y)
         .with(series)
         .caption(format!(
-            "Bars are the intervals of each state by itself (as wide as {} for all verdicts together takes); the verdicts are those of \
-             the ratios below.",
+            "Bars: the interval of each state, widened so that all verdicts together hold with {}. The verdicts come from the \
+             ratios below.",
             confidence(history.confidence)
         ))
         .hide_numbers()

@@ -7,7 +7,7 @@ use switchcost_units::{CpuId, Nanos};
 
 use super::*;
 
-/// Makes a pair whose base takes 1.70 us, and whose new side takes that times the ratio.
+/// Makes a pair with a base of 1.70 us, and a new side of the ratio times 1.70 us.
 fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
     let case = Case::plain(
         mechanism,
@@ -121,7 +121,9 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     ] {
         place(words);
     }
-    place("Runs are assumed to differ by 1 % (standard deviation) beyond their own intervals");
+    place(
+        "Runs are assumed to differ by 1 % (standard deviation) in addition to their own intervals",
+    );
     place("converted to a core clock of 3.00 GHz");
     place("Grown by more than 5 %: pipe process (hand-off).");
     assert!(
@@ -152,7 +154,7 @@ fn the_spread_across_cpus_is_said_beside_that_on_one() {
         .collect::<Vec<_>>()
         .join(" ")
     };
-    let one = "Runs are assumed to differ by 1 % (standard deviation) beyond their own intervals; with more records of each \
+    let one = "Runs are assumed to differ by 1 % (standard deviation) in addition to their own intervals; with more records of each \
                side this is measured.";
     let both = format!("{one} Hand-offs across CPUs are assumed to differ by 15 %.");
     assert!(

@@ -36,11 +36,10 @@ pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
 impl InEveryFormat for &[Paper] {
     fn add_to(&self, page: &mut Page) {
         if page.is_detailed() {
-            self.iter().for_each(|paper| add(page, *paper));
             if self.iter().any(|paper| !table(*paper).is_empty()) {
-                page.gap();
                 page.paragraph(LEGEND);
             }
+            self.iter().for_each(|paper| add(page, *paper));
         } else {
             add_in_short(page, self);
         }
@@ -66,13 +65,13 @@ impl InEveryFormat for &[Paper] {
     }
 }
 
-/// Explanation of the kinds of claims.
-const LEGEND: &str = "tested: reproduced if the rule holds over the whole confidence interval of each number. calibrated: the same, after a \
-                      parameter was fitted to the study. shown: its numbers are printed without a verdict. own: a claim of ours, not \
-                      of the study.";
+/// Explanation of a rule, and of the kinds of claims.
+const LEGEND: &str = "A claim is reproduced if its rule holds over the whole confidence interval of each number. A tested claim \
+                      may turn out wrong. For a calibrated claim, a parameter was first fitted to the study. A claim that is only \
+                      shown has numbers, but no verdict. An own claim is not one of the study's.";
 
 /// Maximum number of lines on the screen, without the lines that refer to `--details`.
-const MOST_LINES: usize = 38;
+const MOST_LINES: usize = 41;
 
 const NAMES: [&str; 10] = [
     "paper",
@@ -117,8 +116,8 @@ pub(super) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// Adds one screen: the number of claims of each paper. A single paper also gets a line for each
-/// claim.
+/// Adds one screen: the number of claims of each paper. A single paper also gets its claims with
+/// their rules.
 fn add_in_short(page: &mut Page, papers: &[Paper]) {
     match papers {
         [only] => {
@@ -127,22 +126,24 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
             if claims.is_empty() {
                 return;
             }
-            let lines: Vec<String> = claims.iter().map(line).collect();
+            page.paragraph(introduction(*only, &claims));
+            let judged: Vec<(String, String)> = claims.iter().filter_map(pair).collect();
             page.gap();
-            let shown = page.items_up_to(MOST_LINES, &lines);
-            if shown < lines.len() {
-                page.item(format!("and {} more", lines.len() - shown));
-            }
+            let shown = page.explained_up_to(MOST_LINES, &judged);
+            page.gap();
+            page.paragraph(match judged.len() - shown {
+                0 => "sources, definitions and the other claims: --details".to_owned(),
+                more => format!("{more} more claims, sources and definitions: --details"),
+            });
         }
         several => {
             for paper in several {
                 page.prose(summary(*paper, &table(*paper)));
             }
+            page.gap();
+            page.paragraph("to list the claims of one study, name it; all claims: --details");
         }
     }
-    page.gap();
-    page.paragraph(LEGEND);
-    page.paragraph("with quotations, sources and definitions of the quantities: --details");
 }
 
 /// Returns sentences on the number of claims of a paper, by the way they are judged.
@@ -151,7 +152,7 @@ fn summary(paper: Paper, claims: &[Entry]) -> String {
     let kinds = [
         (count(Kind::Tested), "tested"),
         (count(Kind::Calibrated), "calibrated"),
-        (count(Kind::Shown), "shown"),
+        (count(Kind::Shown), "shown without a verdict"),
         (count(Kind::Own), "our own"),
     ];
     let kinds: Vec<String> = kinds
@@ -168,15 +169,31 @@ fn summary(paper: Paper, claims: &[Entry]) -> String {
     }
 }
 
-/// Formats a claim and its rule, with a sentence for each.
-fn line(entry: &Entry) -> String {
-    let statement = &entry.statement;
-    let quantity = entry.formula.as_ref().unwrap_or(&entry.quantity);
-    let rule = entry.rule.formula(quantity);
-    match entry.kind {
-        Kind::Tested | Kind::Calibrated => format!("{statement}. Rule: {rule}."),
-        Kind::Shown => format!("{statement}. No verdict: {}.", entry.bounds),
-        Kind::Own => format!("(own) {statement}. Rule: {rule}."),
+/// Returns sentences that define the words of a paper's conditions.
+fn introduction(paper: Paper, claims: &[Entry]) -> String {
+    let mut text =
+        "A condition must hold over the whole confidence interval of each number.".to_owned();
+    if claims.iter().any(|claim| claim.kind == Kind::Calibrated) {
+        text += " For calibrated claims, a parameter was first fitted to the study.";
+    }
+    format!("{text} {}", paper.legend())
+}
+
+/// Returns a claim and its rule as sentences; `None` for a claim that is only shown.
+fn pair(entry: &Entry) -> Option<(String, String)> {
+    let kind = match entry.kind {
+        Kind::Shown => return None,
+        Kind::Own => "Our own claim",
+        Kind::Tested | Kind::Calibrated => "Claim",
+    };
+    Some((format!("{kind}: {}.", entry.statement), rule(entry)?))
+}
+
+/// Formats the rule of a claim as a sentence; `None` if the claim has no rule.
+fn rule(entry: &Entry) -> Option<String> {
+    match &entry.open {
+        Some(why) => Some(format!("Never decided: {why}.")),
+        None => Some(format!("Reproduced if {}.", entry.condition()?)),
     }
 }
 
@@ -184,6 +201,7 @@ fn add(page: &mut Page, paper: Paper) {
     let claims = table(paper);
     page.paragraph(summary(paper, &claims));
     for entry in claims {
+        let rule = rule(&entry);
         page.heading(format!("{}, {}", entry.exhibit, entry.id), kind(entry.kind));
         page.item(&entry.statement);
         let words = entry
@@ -191,7 +209,8 @@ fn add(page: &mut Page, paper: Paper) {
             .map_or_else(String::new, |words| format!("\"{words}\", "));
         page.item(format!("Source: {words}{}", entry.place));
         page.item(format!("Quantity: {}", entry.quantity));
-        page.item(format!("Rule: {} ({})", entry.rule.words(), entry.bounds));
+        page.items(rule);
+        page.item(format!("Range: {} ({})", entry.rule.words(), entry.bounds));
         if !entry.free.is_empty() {
             page.item(format!("Fitted: {}", entry.free.join("; ")));
         }

@@ -16,7 +16,7 @@ fn some_claim() -> Claim {
         quotation: None,
         place: "p. 1".to_owned(),
         quantity: "cost".to_owned(),
-        formula: None,
+        condition: None,
         rule: Rule::Every([0.5, f64::INFINITY]),
         bounds: "ours".to_owned(),
         published: Vec::new(),
@@ -138,7 +138,8 @@ fn each_verdict_is_said_with_its_reason() {
         "it rises (for information).",
         "it rises (true here).",
         "1 of 1 claim of our own is true here, 0 are not, and 0 are open.",
-        "These verdicts rest on one result; repeat on another day and add that with --with. At most 5 % of the verdicts, or 0.2, are expected to be wrong by chance.",
+        "These verdicts rest on one result; repeat on another day, and add the other result with --with. At most 5 % of the \
+         verdicts, or 0.2, are expected to be wrong by chance.",
         "A note.",
         "switchcost measure",
     ] {

@@ -88,7 +88,7 @@ fn add_checked(page: &mut Page, report: &Checked<'_>) {
         page.toned_line(format!("incomplete: {}", plain(loss)), Tone::Suspect);
     }
     let held = format!(
-        "{} chunk{} with {} blocks, {} instructions, {} references and {} events",
+        "{} chunk{} with {} blocks, {} instructions, {} references and {} marks",
         count(report.chunks),
         if report.chunks == 1 { "" } else { "s" },
         count(report.blocks),

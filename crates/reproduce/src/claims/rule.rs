@@ -93,18 +93,16 @@ impl Rule {
         }
     }
 
-    /// Formats a formula with the range of its numbers, such as `user time / kernel time < 0.2`.
-    pub fn formula(&self, quantity: &str) -> String {
-        let (often, [low, high]) = match self {
-            Rule::Every(range) => ("", range),
-            Rule::Some(range) => ("at least once: ", range),
-        };
-        match (low.is_finite(), high.is_finite()) {
-            (true, true) => format!("{often}{quantity} = {low} to {high}"),
-            (true, false) => format!("{often}{quantity} > {low}"),
-            (false, true) => format!("{often}{quantity} < {high}"),
-            (false, false) => format!("{often}{quantity}"),
-        }
+    /// Inserts the ends of the range into a condition: at `{low}` and `{high}` as numbers, and at
+    /// `{low%}` and `{high%}` as percentages.
+    pub fn complete(&self, condition: &str) -> String {
+        let (Rule::Every([low, high]) | Rule::Some([low, high])) = *self;
+        let percent = |end: f64| format!("{} %", (end * 100.0).round());
+        condition
+            .replace("{low}", &low.to_string())
+            .replace("{high}", &high.to_string())
+            .replace("{low%}", &percent(low))
+            .replace("{high%}", &percent(high))
     }
 }
 
@@ -235,13 +233,30 @@ mod tests {
     }
 
     #[test]
-    fn a_formula_ends_in_the_range_of_its_numbers() {
-        for (rule, formula) in [
-            (Rule::Every([0.99, 1.01]), "a / b = 0.99 to 1.01"),
-            (Rule::Every([f64::NEG_INFINITY, 0.2]), "a / b < 0.2"),
-            (Rule::Some([1.0, f64::INFINITY]), "at least once: a / b > 1"),
+    fn a_condition_has_the_ends_of_the_range() {
+        for (rule, condition, complete) in [
+            (
+                Rule::Every([0.99, 1.01]),
+                "{low} to {high} times",
+                "0.99 to 1.01 times",
+            ),
+            (
+                Rule::Every([f64::NEG_INFINITY, 0.2]),
+                "below {high%}",
+                "below 20 %",
+            ),
+            (
+                Rule::Some([100.0, f64::INFINITY]),
+                "above {low} us",
+                "above 100 us",
+            ),
+            (
+                Rule::Every([-0.05, 0.05]),
+                "{low%} to {high%}",
+                "-5 % to 5 %",
+            ),
         ] {
-            assert_eq!(rule.formula("a / b"), formula);
+            assert_eq!(rule.complete(condition), complete);
         }
     }
 }

@@ -58,14 +58,25 @@ fn each_rule_says_where_its_numbers_come_from_and_can_fail() {
             "{paper}, {}",
             entry.id
         );
-        let is_short = |formula: &String| formula.len() <= 95;
+        let is_short = |condition: &String| condition.len() <= 125;
         assert_eq!(
-            entry.formula.as_ref().map(is_short),
+            entry.condition.as_ref().map(is_short),
             (entry.kind != Kind::Shown).then_some(true),
             "{paper}, {}",
             entry.id
         );
         let (Rule::Every([low, high]) | Rule::Some([low, high])) = entry.rule;
+        let condition = entry.condition.as_deref().unwrap_or_default();
+        for (place, end) in [("{low", low), ("{high", high)] {
+            // An end of 0 or 1 may be an order in words, such as "higher than".
+            let is_named = condition.contains(place);
+            let is_needed = end.is_finite() && end != 0.0 && end != 1.0;
+            assert!(
+                is_named == is_needed || (is_named && end == 1.0),
+                "{paper}, {}: {condition}",
+                entry.id
+            );
+        }
         assert_eq!(
             (entry.kind == Kind::Shown, low < high),
             (!low.is_finite() && !high.is_finite(), true),

@@ -174,22 +174,22 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
         (
             "small-system",
             0,
-            "Intact trace: 1 chunk with 3 blocks, 6 instructions, 3 references and 8 events",
+            "Intact trace: 1 chunk with 3 blocks, 6 instructions, 3 references and 8 marks",
         ),
         (
             "symbols-out-of-order",
             5,
-            "symbols of the kernel cannot be read (it has a line that names nothing, or is out of order)",
+            "the kernel's symbols cannot be read (it has a line that names nothing, or is out of order)",
         ),
         (
             "symbols-with-escape-codes",
             5,
-            "symbols of the kernel cannot be read (it has a line that names nothing, or is",
+            "the kernel's symbols cannot be read (it has a line that names nothing, or is",
         ),
         (
             "symbols-without-end",
             5,
-            "symbols of the kernel cannot be read (it is no zstd frame, or too long)",
+            "the kernel's symbols cannot be read (it is no zstd frame, or too long)",
         ),
         ("page-of-odd-size", 5, "a page of 3 bytes at 0x400000"),
     ] {
@@ -229,8 +229,8 @@ fn mutants_of_drmemtrace_are_what_they_are_called() {
     }
 }
 
-/// Shows that damaged records of a simulation are refused even with correct checksums, with which
-/// the damage reaches the Parquet reader.
+/// Shows that damaged records of a simulation are refused even if correct checksums let the damage
+/// reach the Parquet reader.
 #[test]
 fn sealed_mutants_of_a_simulation_are_refused_before_parquet_reads_them() {
     let place = Place::new();

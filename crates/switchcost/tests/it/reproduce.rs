@@ -49,7 +49,7 @@ fn the_table_of_claims_is_printed_without_running_anything() {
     let (code, text, why) = words(&place, "reproduce all --claims --details");
     assert_eq!(code, 0, "{why}");
     assert!(
-        text.contains("order-of-costs") && text.contains("Rule: every number above 1.00"),
+        text.contains("order-of-costs") && text.contains("Range: every number above 1.00"),
         "{text}"
     );
     let (code, json, _) = words(&place, "reproduce all --claims --format json");

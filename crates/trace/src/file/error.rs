@@ -97,8 +97,8 @@ pub enum ReadTraceError {
     Version(String),
     /// The file ends inside a record.
     #[error(
-        "the file ends at byte {end}, inside the record that begins at byte {offset}, and {before} before it can be used; \
-         trace again for the rest"
+        "the file ends at byte {end}, inside the record that begins at byte {offset}, so {before} can be used; trace again for \
+         the rest"
     )]
     Cut {
         /// Start of the incomplete record, in bytes from the file's start.
@@ -110,8 +110,8 @@ pub enum ReadTraceError {
     },
     /// The file ends after a complete record, but has no index.
     #[error(
-        "the tracing program was stopped: the file ends at byte {offset} without an index, and {before} before it can be used; \
-         trace again for the rest"
+        "the tracing program was stopped: the file ends at byte {offset} without an index, so {before} can be used; trace again \
+         for the rest"
     )]
     Unfinished {
         /// End of the file, in bytes.
@@ -121,7 +121,7 @@ pub enum ReadTraceError {
     },
     /// The content of a record does not match its checksum or its place.
     #[error(
-        "the record that begins at byte {offset} is damaged ({what}), and {before} before it can be used; copy the file again \
+        "the record that begins at byte {offset} is damaged ({what}), so {before} can be used; copy the file again \
          from its source, or trace again"
     )]
     Damaged {
@@ -134,16 +134,18 @@ pub enum ReadTraceError {
     },
     /// The trace has no usable index, so it cannot be read from the middle.
     #[error(
-        "it has no usable index ({0}), without which only all of it can be read; leave out --range and --warm-up"
+        "it has no usable index ({0}), so only the whole trace can be read; leave out --range and --warm-up"
     )]
     NoIndex(String),
     /// The kernel's symbols after the index are damaged.
     #[error(
-        "symbols of the kernel cannot be read ({0}), all else can; trace again with --system to have them"
+        "the kernel's symbols cannot be read ({0}), but everything else can; trace again with --system to have them"
     )]
     Symbols(String),
     /// The dependences after the index are damaged.
-    #[error("dependences of blocks cannot be read ({0}), all else can; trace again to have them")]
+    #[error(
+        "dependences of blocks cannot be read ({0}), but everything else can; trace again to have them"
+    )]
     Dependences(String),
     /// The trace has too few instructions to begin at the requested one.
     #[error(
@@ -157,7 +159,7 @@ pub enum ReadTraceError {
     },
     /// The file cannot be read at all.
     #[error(
-        "it cannot be read at byte {offset} ({source}), and {before} before it can be used; {}",
+        "it cannot be read at byte {offset} ({source}), so {before} can be used; {}",
         read_remedy(.source, "one that can")
     )]
     Io {
@@ -207,10 +209,13 @@ pub struct Before {
 
 impl std::fmt::Display for Before {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "the {} chunks with {} instructions",
-            self.chunks, self.instructions
-        )
+        match self.chunks {
+            0 => write!(f, "nothing"),
+            chunks => write!(
+                f,
+                "only the first {chunks} chunks with {} instructions",
+                self.instructions
+            ),
+        }
     }
 }

@@ -38,16 +38,16 @@ fn losses_say_what_was_lost_and_where() {
     assert_eq!(
         refusal(&file[..third + 40]),
         format!(
-            "the file ends at byte {}, inside the record that begins at byte {third}, and the 2 chunks with {instructions} \
-             instructions before it can be used; trace again for the rest",
+            "the file ends at byte {}, inside the record that begins at byte {third}, so only the first 2 chunks with \
+             {instructions} instructions can be used; trace again for the rest",
             third + 40
         )
     );
     assert_eq!(
         refusal(&file[..third]),
         format!(
-            "the tracing program was stopped: the file ends at byte {third} without an index, and the 2 chunks with \
-             {instructions} instructions before it can be used; trace again for the rest"
+            "the tracing program was stopped: the file ends at byte {third} without an index, so only the first 2 chunks with \
+             {instructions} instructions can be used; trace again for the rest"
         )
     );
     let mut damaged = file.clone();
@@ -55,8 +55,8 @@ fn losses_say_what_was_lost_and_where() {
     assert_eq!(
         refusal(&damaged),
         format!(
-            "the record that begins at byte {third} is damaged (its checksum differs), and the 2 chunks with {instructions} \
-             instructions before it can be used; copy the file again from its source, or trace again"
+            "the record that begins at byte {third} is damaged (its checksum differs), so only the first 2 chunks with \
+             {instructions} instructions can be used; copy the file again from its source, or trace again"
         )
     );
     damaged = file.clone();
@@ -80,7 +80,6 @@ fn a_reader_that_fails_is_named() {
     assert!(matches!(error, ReadTraceError::Io { offset: 0, .. }));
     assert_eq!(
         error.to_string(),
-        "it cannot be read at byte 0 (no such device), and the 0 chunks with 0 instructions before it can be used; name one \
-         that can"
+        "it cannot be read at byte 0 (no such device), so nothing can be used; name one that can"
     );
 }

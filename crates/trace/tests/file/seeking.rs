@@ -92,7 +92,7 @@ fn what_cannot_be_reached_is_said() {
         .expect("has no footer");
     assert_eq!(
         cut.to_string(),
-        "it has no usable index (the file does not end with a footer), without which only all of it can be read; leave out \
+        "it has no usable index (the file does not end with a footer), so only the whole trace can be read; leave out \
          --range and --warm-up"
     );
 }
