@@ -30,7 +30,7 @@ fn because(reason: FallbackReason) -> &'static str {
         FallbackReason::Partition => "its ways are partitioned: a program fills its own only",
         FallbackReason::Exclusive => "it is exclusive: a line that is found leaves",
         FallbackReason::CarriedAddress => {
-            "its tags are virtual, and a level behind it needs physical addresses"
+            "its tags are virtual, and a later level needs physical addresses"
         }
         FallbackReason::Time => {
             "the design has buses or timed stream buffers, and each view has a clock of its own"

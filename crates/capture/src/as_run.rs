@@ -39,8 +39,8 @@ const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// Longest time that tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
-/// Length of a sleep in the middle of a run after which the task counts as stopped, so that other
-/// tasks do not wait for the sleeping one.
+/// Length of a sleep in the middle of a run from which the task counts as stopped. Other tasks do
+/// not wait for a stopped task.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// The run that is being decoded, or the one decoded last.
@@ -186,7 +186,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
     fn outcome(mut self, ending: Ending) -> Outcome {
         if self.account.late > 0 {
             self.warnings.push(format!(
-                "{} runs of tasks that were stopped in the middle stand later in the trace than they began",
+                "{} runs of tasks that were stopped in the middle are later in the trace than they began",
                 self.account.late
             ));
         }

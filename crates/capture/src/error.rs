@@ -53,7 +53,7 @@ pub enum CaptureError {
     Decode(#[from] DecodeError),
     /// The kernel does not tell tasks that they were preempted (rseq).
     #[error(
-        "preemptions cannot be seen here (rseq: {0}), which the order as-run needs; use --order scheduled, or a kernel with \
+        "the order as-run needs rseq to detect preemptions, but rseq is not available ({0}); use --order scheduled, or a kernel with \
          CONFIG_RSEQ (4.18 or newer) that lets this user call rseq"
     )]
     NoPreemption(io::Error),
@@ -141,7 +141,8 @@ mod tests {
             ),
             (
                 CaptureError::NoPreemption(io::Error::from_raw_os_error(38)),
-                "preemptions cannot be seen here (rseq: Function not implemented (os error 38)), which the order as-run needs; \
+                "the order as-run needs rseq to detect preemptions, but rseq is not available (Function not implemented (os \
+                 error 38)); \
                  use --order scheduled, or a kernel with CONFIG_RSEQ (4.18 or newer) that lets this user call rseq",
             ),
             (
@@ -156,12 +157,12 @@ mod tests {
             (
                 io::Error::from_raw_os_error(24).into(),
                 "tracing failed: Too many open files (os error 24); raise the limit on this process's open files: ulimit -n \
-                 4096, and to make it last nofile in /etc/security/limits.d",
+                 4096 (permanently: nofile in /etc/security/limits.d)",
             ),
             (
                 io::Error::from_raw_os_error(27).into(),
-                "tracing failed: File too large (os error 27); raise the limit on the length of files, as which shared \
-                 memory counts: ulimit -f unlimited, and to make it last fsize in /etc/security/limits.d",
+                "tracing failed: File too large (os error 27); raise the limit on the length of files, which also applies to \
+                 shared memory: ulimit -f unlimited (permanently: fsize in /etc/security/limits.d)",
             ),
             (
                 io::Error::from_raw_os_error(38).into(),

@@ -13,7 +13,8 @@ use std::time::{Duration, SystemTime};
 
 const PREFIX: &str = "valgrind_proc_";
 
-/// Age from which a file cannot belong to a living Valgrind, which removes the names immediately.
+/// Age of a file that cannot belong to a living Valgrind, because Valgrind removes the names
+/// immediately.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
 /// Removes files that Valgrind has left in a folder and that belong to this user. Files that cannot

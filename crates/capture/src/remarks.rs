@@ -58,11 +58,11 @@ fn undecoded(pid: u32, code: [u8; 8]) -> String {
     let bytes = code.map(|byte| format!("{byte:02x}")).join(" ");
     match code[0] {
         EVEX => format!(
-            "process {pid} came to an instruction of AVX-512 ({bytes}) and got SIGILL: this processor may have these, but Valgrind does \
-             not; build the program for one without (-march=x86-64-v3)"
+            "process {pid} executed an AVX-512 instruction ({bytes}), which Valgrind does not support, and got SIGILL; build \
+             the program without AVX-512 (-march=x86-64-v3)"
         ),
         _ => format!(
-            "process {pid} came to an instruction that Valgrind does not know ({bytes}), and got SIGILL"
+            "process {pid} executed an instruction that Valgrind does not know ({bytes}), and got SIGILL"
         ),
     }
 }
@@ -88,14 +88,15 @@ mod tests {
             [
                 "process 4 restricted its own system calls (seccomp), which would also block Valgrind's: the filter \
                  was not applied, so forbidden calls may have been made",
-                "process 7 came to an instruction of AVX-512 (62 f2 7d 48 7c c0 00 01) and got SIGILL: this processor may have these, but \
-                 Valgrind does not; build the program for one without (-march=x86-64-v3)"
+                "process 7 executed an AVX-512 instruction (62 f2 7d 48 7c c0 00 01), which Valgrind does not support, and got \
+                 SIGILL; build \
+                 the program without AVX-512 (-march=x86-64-v3)"
             ]
         );
         ring.u32_at(header::TRACING_PID).store(9, SeqCst);
         assert_eq!(
             noted([0xc4, 0xe2, 0x7b, 0x49, 0, 0, 0, 0])[1],
-            "process 7 came to an instruction that Valgrind does not know (c4 e2 7b 49 00 00 00 00), and got SIGILL"
+            "process 7 executed an instruction that Valgrind does not know (c4 e2 7b 49 00 00 00 00), and got SIGILL"
         );
         assert_eq!(
             remarks(&ring)[2],

@@ -376,8 +376,8 @@ impl<'a> Slot<'a> {
             .store(0, SeqCst);
     }
 
-    /// Returns the switches that the kernel counted during the system call from which the task has
-    /// returned. Used in as-run captures.
+    /// Returns the switches that the kernel counted during the system call that has just returned.
+    /// Used in as-run captures.
     pub(crate) fn back(self) -> u64 {
         self.ring.u64_at(self.start + slot::BACK).load(SeqCst)
     }

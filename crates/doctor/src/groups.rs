@@ -84,7 +84,10 @@ fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
 
 /// Checks the CPU quota of this process' control groups.
 pub(super) fn cpu_quota(subject: &Subject) -> Check {
-    let line = Line::new("CPU quota", "none: no task is stopped for what it has used");
+    let line = Line::new(
+        "CPU quota",
+        "none: no task is stopped for the CPU time that it has used",
+    );
     match &subject.host.cpu_quota {
         None => line.fit("none"),
         Some(quota) => {
@@ -95,7 +98,7 @@ pub(super) fn cpu_quota(subject: &Subject) -> Check {
             };
             let remedy = Remedy::new(
                 format!(
-                    "echo {off} | sudo tee {}, or measure with real-time priority, which it does not bind",
+                    "echo {off} | sudo tee {}, or measure with real-time priority, to which the quota does not apply",
                     as_argument(&quota.file)
                 ),
                 "give the container or the unit more: docker run --cpus, limits.cpu of a pod, CPUQuota= of a systemd unit",

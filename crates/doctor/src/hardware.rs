@@ -51,7 +51,7 @@ pub(super) fn tlbs(subject: &Subject) -> Check {
     let line = Line::new("TLBs", "entries of all levels are reported");
     if let Some(doubted) = subject.host.doubted_tlb() {
         let found = format!(
-            "{}, which no such core has; the hypervisor invents it, so it is not used",
+            "{}, which no such core has; the hypervisor invented it, so it is not used",
             tlb(doubted)
         );
         return line.caveat(found, Remedy::none());

@@ -31,16 +31,16 @@ pub(super) fn counters(subject: &Subject) -> Check {
             format!("a counter opens and stays at zero; {level}"),
             Remedy::new(
                 "",
-                "a PMU that counts: this one has the registers and counts nothing. KVM counts with that of the processor (-cpu \
-                 host,pmu=on), if its own host has one",
+                "a PMU that counts: this one has registers, but counts nothing. KVM passes on the processor's PMU (-cpu \
+                 host,pmu=on), if the host has one",
             ),
         ),
         CycleCounter::Wrong(what) => line.caveat(
             format!("the PMU's counter of cycles is wrong: {what}; {level}"),
             Remedy::new(
                 "",
-                "a processor that runs the program itself: this PMU is an emulator's, which has no cycles to count. measure uses those \
-                 of its counters that give known answers",
+                "a processor that runs the program itself: this PMU is emulated, and has no cycles to count. measure uses only \
+                 its counters that give known answers",
             ),
         ),
         CycleCounter::Absent(why) => {

@@ -35,7 +35,7 @@ const SWITCHES: [(&str, &str); 3] = [
 pub(super) fn turbo(subject: &Subject) -> Check {
     let line = Line::new(
         "turbo",
-        "off, so that the frequency does not depend on temperature and neighbours",
+        "off, so that the frequency does not depend on temperature and other cores",
     );
     let switches = SWITCHES
         .iter()

@@ -14,11 +14,11 @@ use crate::task::is_ignored;
 use crate::usage::own_cpu_time;
 
 /// Message that is printed shortly before the limit on CPU time.
-pub const REACHED: &str = "the limit on CPU time is reached (ulimit -t); raise it: prlimit --cpu=unlimited --pid $$, and to \
-                           make it last cpu in /etc/security/limits.d";
+pub const REACHED: &str = "the limit on CPU time is reached (ulimit -t); raise it: prlimit --cpu=unlimited --pid $$ \
+    (permanently: cpu in /etc/security/limits.d)";
 
-const LINE: &str = "error: the limit on CPU time is reached (ulimit -t)\nhint: raise it: prlimit --cpu=unlimited --pid $$, and \
-                    to make it last cpu in /etc/security/limits.d\n";
+const LINE: &str = "error: the limit on CPU time is reached (ulimit -t)\nhint: raise it: prlimit --cpu=unlimited --pid $$ \
+    (permanently: cpu in /etc/security/limits.d)\n";
 
 /// Time between the announcement and the limit, in which results can be stored.
 const BEFORE: Duration = Duration::from_secs(1);

@@ -63,8 +63,8 @@ struct Moment {
 pub struct OpenWindow(Moment);
 
 impl Witness {
-    /// Creates a witness of `tasks`, the first of which is the caller, and of `cpus`, which is
-    /// empty if no task is pinned. A thread of another process that has ended is left out.
+    /// Creates a witness of `tasks`, the first of which is the caller, and of `cpus`. Without a
+    /// pinned task `cpus` is empty. A thread of another process that has ended is left out.
     pub fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Witness> {
         let frequency = cpus.first().and_then(|cpu| {
             File::open(format!(

@@ -89,8 +89,8 @@ impl Held {
         Ok((child, self.parent))
     }
 
-    /// Waits until the process is asleep at the gate, so that the switch by which it fell asleep is
-    /// not counted as one of the program's.
+    /// Waits until the process is asleep at the gate, so that this switch does not count as the
+    /// program's.
     fn wait_until_it_waits(&self) {
         let stat = format!("/proc/{}/stat", self.process);
         let waits = || {

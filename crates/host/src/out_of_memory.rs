@@ -93,15 +93,15 @@ fn describe(
     if limited.count() > 0 {
         return writeln!(
             into,
-            "\nhint: raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and data in \
-             /etc/security/limits.d"
+            "\nhint: raise the limit: prlimit --as=unlimited --data=unlimited --pid $$ (permanently: as and data in \
+             /etc/security/limits.d)"
         );
     }
     if is_strict {
         return writeln!(
             into,
             " that the kernel may promise (vm.overcommit_memory is 2)\nhint: close other programs, or let it promise more: \
-             sudo sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d"
+             sudo sysctl vm.overcommit_memory=0 (permanently: /etc/sysctl.d)"
         );
     }
     writeln!(
@@ -151,11 +151,11 @@ mod tests {
         assert_eq!(
             said([Some(307_200_000), None], false),
             "error: out of memory: cannot allocate 67108928 bytes, with the address space limited to 300000 KiB (ulimit \
-             -v)\nhint: raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and data in \
-             /etc/security/limits.d\n"
+             -v)\nhint: raise the limit: prlimit --as=unlimited --data=unlimited --pid $$ (permanently: as and data \
+             in /etc/security/limits.d)\n"
         );
         assert!(
-            said([Some(u64::MAX - 1), Some(u64::MAX - 1)], true).ends_with("limits.d\n"),
+            said([Some(u64::MAX - 1), Some(u64::MAX - 1)], true).ends_with("limits.d)\n"),
             "the longest"
         );
         assert!(said([None, None], false).contains("close other programs, or choose"));

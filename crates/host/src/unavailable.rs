@@ -48,8 +48,8 @@ fn refused(level: &str, needed: i32) -> String {
     let allowed = needed.min(1);
     format!(
         "kernel.perf_event_paranoid is {level}, and must be {needed} or less; sudo sysctl -w \
-         kernel.perf_event_paranoid={allowed}, and to make it last echo kernel.perf_event_paranoid={allowed} | sudo tee \
-         /etc/sysctl.d/99-switchcost.conf"
+         kernel.perf_event_paranoid={allowed} (permanently: echo kernel.perf_event_paranoid={allowed} | \
+         sudo tee /etc/sysctl.d/99-switchcost.conf)"
     )
 }
 

@@ -112,8 +112,8 @@ pub enum Work {
 }
 
 impl Work {
-    /// Returns the least length of a phase. A command that counts work takes milliseconds, and it
-    /// is unknown at which moment it reads the count.
+    /// Returns the least length of a phase. A command that counts work takes milliseconds, and
+    /// reads the count at an unknown moment.
     pub(crate) fn least_phase(&self) -> Nanos {
         match self {
             Work::Called(_) => Nanos::millis(20),

@@ -38,8 +38,8 @@ pub(crate) struct Timed {
     pub(crate) control_switches: u64,
     /// Number of switches that a user-level mechanism counted itself, including untimed ones.
     pub(crate) user_switches: u64,
-    /// Switches that the tasks counted for themselves, with the number of hand-offs in which they
-    /// counted; 0 if they did not count.
+    /// Switches that the tasks counted for themselves, with the number of counted hand-offs; 0 if
+    /// they did not count.
     pub(crate) counted: CountedHandoffs,
 }
 

@@ -22,7 +22,9 @@ impl Preparation {
     pub(crate) fn new(rounds: &Rounds) -> Result<Preparation, String> {
         let map = |size: Bytes| {
             Memory::map(size, MapType::Private, Pages::Base).map_err(|error| {
-                format!("memory to empty caches with cannot be had ({error}), {size} of it; use a smaller --flush")
+                format!(
+                    "cannot allocate {size} to flush the caches ({error}); use a smaller --flush"
+                )
             })
         };
         let memory = rounds.flush_bytes.map(map).transpose()?;

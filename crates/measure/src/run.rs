@@ -22,7 +22,7 @@ const FIRST_REPETITIONS: u32 = 8;
 /// Number of repetitions up to which a case without an interval is continued after the budget.
 const MOST_REPETITIONS: u32 = 2 * FIRST_REPETITIONS;
 
-/// Ratio of a repetition's time to that of its rounds, from which most of the time counts as
+/// Least ratio of a repetition's time to its rounds' time for which the repetition counts as mostly
 /// set-up.
 const MOSTLY_SET_UP: u64 = 3;
 
@@ -35,11 +35,11 @@ const OF_WARM_UP: u64 = 4;
 /// budget. The repetition's results up to then are kept.
 const OVERTIME: Nanos = Nanos::seconds(2);
 
-/// Divisor of the budget that gives the time after which the time of repetitions is estimated.
+/// Part of the budget, as a divisor, after which the time of repetitions is estimated.
 const TO_ESTIMATE: u64 = 8;
 
 /// Reason why a case has no result, if the budget ended before the case's first rounds.
-const TOO_LATE: &str = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
+const TOO_LATE: &str = "the budget ended before the first rounds; raise --budget, or use a smaller --size, fewer --tasks or a \
                         shorter --pause";
 
 /// Number of consecutive refusals after which a case is given up.

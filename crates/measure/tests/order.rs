@@ -71,7 +71,7 @@ fn window(order: &Order) -> Cycles {
 /// A stop condition: precise after this many windows; stops after this many checks.
 struct Patience {
     enough: usize,
-    /// Time by which a run ends whose budget was over, and which has no interval.
+    /// Latest end of a run that is over its budget, but has no interval.
     latest_end: Option<Nanos>,
     looks_left: Cell<u32>,
     finished: usize,

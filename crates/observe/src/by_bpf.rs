@@ -45,7 +45,7 @@ pub(crate) struct ByBpf {
     ended_totals: Totals,
     own_cost: own_cost::OwnCost,
     memory: Memory,
-    /// Slot from which the next search for processes whose memory is read begins.
+    /// First slot of the next search for processes whose memory is read.
     first_with_memory: usize,
     counts_only: bool,
     cpus: Cpus,

@@ -102,7 +102,7 @@ pub enum NoBpf {
     NotAllowed,
     /// The process is in a PID namespace, and does not know the process IDs that BPF programs use.
     #[error(
-        "this is not the machine's PID namespace, whose PIDs the BPF programs report; run switchcost outside of the \
+        "this process is in another PID namespace, but BPF programs report the machine's PIDs; run switchcost outside of the \
          container, or the container with --pid=host"
     )]
     Inside,
@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(
             refused(rustix::io::Errno::MFILE.raw_os_error()),
             "cannot load BPF programs (Too many open files (os error 24)); raise the limit on this process's open \
-             files: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d"
+             files: ulimit -n 4096 (permanently: nofile in /etc/security/limits.d)"
         );
         assert_eq!(
             refused(rustix::io::Errno::OPNOTSUPP.raw_os_error()),

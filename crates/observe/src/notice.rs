@@ -59,7 +59,7 @@ impl fmt::Display for Notice {
             Notice::CommandFailed { words, status } => write!(f, "'{}' ended with {}", words.join(" "), ending(*status)),
             Notice::GoesOn { words, processes, is_observed } => goes_on(f, words, processes, *is_observed),
             Notice::Ended { what, after } => write!(f, "{what} ended after {after}, before the time was over"),
-            Notice::Gone { what, after } => write!(f, "{what} is gone after {after}; the next one of its name is observed, too"),
+            Notice::Gone { what, after } => write!(f, "{what} is gone after {after}; a new one with its name is observed, too"),
             Notice::Back { what, after } => write!(f, "{what} started after {after}, and is observed"),
             Notice::NoRequests(why) => write!(f, "{why}; the cost per request is unknown"),
             Notice::NoCalls(why) => write!(f, "{why}; system calls are not traced"),

@@ -18,8 +18,7 @@ use crate::quotas::Quotas;
 use crate::requests::Requests;
 use crate::target::Target;
 
-/// Time between two checks for ended tasks, which is far shorter than the time in which tasks could
-/// use up all slots.
+/// Time between two checks for ended tasks. Tasks need far longer to use up all slots.
 const TICK: Nanos = Nanos::millis(20);
 
 /// Longest time for counting requests after the user has stopped the observation.

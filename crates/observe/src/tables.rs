@@ -115,7 +115,7 @@ impl Tables {
         }
     }
 
-    /// Sets the time from which the busy or idle time of a CPU that has not switched yet counts.
+    /// Sets the start of the busy or idle time of a CPU that has not switched yet.
     pub(crate) fn begin(&self, cpu: usize, now: Nanos) {
         self.cpus.u64s()[cpu * CPU_WORDS + SINCE].store(now.0, Relaxed);
     }

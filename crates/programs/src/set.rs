@@ -46,8 +46,8 @@ impl Set {
     }
 
     /// Returns files and folders of this machine that the programs use besides their inputs and
-    /// libraries: programs that others start by name, and files that programs read by themselves. A
-    /// guest needs copies of the files.
+    /// libraries: programs that they start by name, and files that they read. A guest needs copies
+    /// of the files.
     ///
     /// # Errors
     ///

@@ -65,7 +65,7 @@ pub struct Header {
 pub struct Plan {
     /// CPU that the program and the preempting task share.
     pub cpu: CpuId,
-    /// Time between two preemptions, in nanoseconds: for which a copy runs, or for which a service
+    /// Time between two preemptions in nanoseconds: CPU time of a copy, or time for which a service
     /// has its CPU.
     pub period_ns: Nanos,
     /// Length of a copy's time slice in nanoseconds. For a service, the length of a phase without
@@ -86,8 +86,8 @@ pub struct Plan {
     pub settings: Vec<String>,
     /// Further periods between preemptions, each with its length of a time slice.
     pub further: Vec<Timing>,
-    /// CPU to which a copy is moved at one preemption, and from which it returns at the next, in
-    /// separate runs. `None` if copies are not moved.
+    /// Other CPU of separate runs in which a copy moves to it at one preemption, and back at the
+    /// next. `None` if copies are not moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_to: Option<CpuId>,
     /// Whether each copy of the command has its own copy of the working directory.

@@ -320,7 +320,7 @@ pub struct Throttled {
 pub struct SliceExtensions {
     /// Number of extended time slices.
     pub granted: u64,
-    /// Number of extended time slices in which the thread released the CPU in time, so that no
-    /// preemption interrupted the critical section.
+    /// Number of extended time slices in which the thread released the CPU in time. No preemption
+    /// then interrupted the critical section.
     pub yielded: u64,
 }

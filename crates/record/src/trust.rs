@@ -26,8 +26,7 @@ const MOST_LINKS: usize = 40;
 const LONGEST: u64 = 4 << 30;
 /// Permission bits of new folders and programs: only for the owner.
 const PRIVATE: u32 = 0o700;
-const RULE: &str = "it and each folder that it is in must be root's or yours, and writable by nobody else; change that with \
-                    chown or chmod, or move it";
+const RULE: &str = "it and its folders must belong to you or root, and be writable by nobody else; use chown or chmod, or move it";
 const STICKY: u32 = 0o1000;
 const GROUP_MAY_WRITE: u32 = 0o020;
 const ALL_MAY_WRITE: u32 = 0o002;
@@ -331,7 +330,7 @@ fn walk(
             Part::OwnedBy(owner, _) if place.facts.st_uid == owner => continue,
             Part::OwnedBy(owner, link) => {
                 return Err(refused(format!(
-                    "{} is a link of user {owner}, to what is another's",
+                    "{} is a link of user {owner} to another user's file",
                     link.display()
                 )));
             }

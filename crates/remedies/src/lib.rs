@@ -29,7 +29,7 @@ pub fn write_remedy(error: &io::Error, place: &str) -> String {
         ErrorKind::InvalidFilename => "choose a shorter name".to_owned(),
         _ => match number(error) {
             Some(libc::EIO) => format!(
-                "look at what the disk reported (sudo dmesg), and choose {place}, on another disk"
+                "read what the disk reported (sudo dmesg), and choose {place}, on another disk"
             ),
             Some(libc::ELOOP) => {
                 format!("remove the link, which leads to itself, or choose {place}")
@@ -49,9 +49,9 @@ pub fn read_remedy(error: &io::Error, file: &str) -> String {
         (ErrorKind::PermissionDenied, _) => {
             format!("name {file} that you may read, or ask its owner for the right to (chmod a+r)")
         }
-        (_, Some(libc::EIO)) => format!(
-            "look at what the disk reported (sudo dmesg), and take a copy of {file} from elsewhere"
-        ),
+        (_, Some(libc::EIO)) => {
+            format!("read what the disk reported (sudo dmesg), and get another copy of {file}")
+        }
         _ => format!("name {file}"),
     }
 }
@@ -61,13 +61,12 @@ pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     let without = format!("leave {mechanism} out of --mechanism");
     match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
-            "use fewer --tasks, or raise the limit: ulimit -n for files, -q for message queues, and to make it last \
-             /etc/security/limits.d"
+            "use fewer --tasks, or raise the limit: ulimit -n for files, -q for message queues (permanently: /etc/security/limits.d)"
                 .to_owned()
         }
         (_, Some(libc::ENOSPC)) => {
-            "use fewer --tasks, or raise the limit on message queues: sudo sysctl fs.mqueue.queues_max=1024, and to make it \
-             last /etc/sysctl.d"
+            "use fewer --tasks, or raise the limit on message queues: sudo sysctl fs.mqueue.queues_max=1024 (permanently: \
+             /etc/sysctl.d)"
                 .to_owned()
         }
         (
@@ -92,13 +91,13 @@ pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
         Some(libc::EAGAIN) => {
             let memory = memory::limits().map_or(String::new(), |limits| format!(", or {limits}"));
             format!(
-                "raise the limit on this user's processes and threads: ulimit -u unlimited, and to make it last nproc in \
-                 /etc/security/limits.d (in a container, pids.max of its cgroup){memory}"
+                "raise the limit on this user's processes and threads: ulimit -u unlimited (permanently: nproc in \
+                 /etc/security/limits.d, in a container pids.max of its cgroup){memory}"
             )
         }
         Some(libc::EFBIG) => {
-            "raise the limit on the length of files, as which shared memory counts: ulimit -f unlimited, and to make it last \
-             fsize in /etc/security/limits.d"
+            "raise the limit on the length of files, which also applies to shared memory: ulimit -f unlimited (permanently: \
+             fsize in /etc/security/limits.d)"
                 .to_owned()
         }
         _ => limit_remedy(error).unwrap_or_else(|| otherwise.to_owned()),
@@ -126,11 +125,11 @@ fn number(error: &io::Error) -> Option<i32> {
 pub fn limit_remedy(error: &io::Error) -> Option<String> {
     let remedy = match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
-            "raise the limit on this process's open files: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d"
+            "raise the limit on this process's open files: ulimit -n 4096 (permanently: nofile in /etc/security/limits.d)"
         }
         (_, Some(libc::ENFILE)) => {
-            "close other programs, or raise the limit on this machine's open files: sudo sysctl fs.file-max=1000000, and to \
-             make it last /etc/sysctl.d"
+            "close other programs, or raise the limit on this machine's open files: sudo sysctl fs.file-max=1000000 \
+             (permanently: /etc/sysctl.d)"
         }
         (ErrorKind::OutOfMemory, _) => return Some(memory_remedy()),
         _ => return None,
@@ -170,17 +169,16 @@ mod tests {
             ),
             (
                 libc::EIO,
-                "look at what the disk reported (sudo dmesg), and choose another place with -o, on another disk",
+                "read what the disk reported (sudo dmesg), and choose another place with -o, on another disk",
             ),
             (
                 libc::EMFILE,
-                "raise the limit on this process's open files: ulimit -n 4096, and to make it last nofile in \
-                 /etc/security/limits.d",
+                "raise the limit on this process's open files: ulimit -n 4096 (permanently: nofile in /etc/security/limits.d)",
             ),
             (
                 libc::ENFILE,
-                "close other programs, or raise the limit on this machine's open files: sudo sysctl fs.file-max=1000000, and \
-                 to make it last /etc/sysctl.d",
+                "close other programs, or raise the limit on this machine's open files: sudo sysctl fs.file-max=1000000 \
+                 (permanently: /etc/sysctl.d)",
             ),
             (libc::ENOMEM, "close other programs to free memory"),
             (
@@ -214,12 +212,11 @@ mod tests {
             ),
             (
                 libc::EIO,
-                "look at what the disk reported (sudo dmesg), and take a copy of a trace from elsewhere",
+                "read what the disk reported (sudo dmesg), and get another copy of a trace",
             ),
             (
                 libc::EMFILE,
-                "raise the limit on this process's open files: ulimit -n 4096, and to make it last nofile in \
-                 /etc/security/limits.d",
+                "raise the limit on this process's open files: ulimit -n 4096 (permanently: nofile in /etc/security/limits.d)",
             ),
         ] {
             assert_eq!(
@@ -250,8 +247,8 @@ mod tests {
 
     #[test]
     fn what_helps_to_start_is_chosen_by_the_error() {
-        let limit = "raise the limit on this user's processes and threads: ulimit -u unlimited, and to make it last nproc in \
-                     /etc/security/limits.d (in a container, pids.max of its cgroup)";
+        let limit = "raise the limit on this user's processes and threads: ulimit -u unlimited (permanently: nproc in \
+                     /etc/security/limits.d, in a container pids.max of its cgroup)";
         for (number, remedy) in [
             (libc::EAGAIN, limit),
             (libc::ENOMEM, "close other programs to free memory"),
@@ -271,13 +268,13 @@ mod tests {
         for (number, remedy) in [
             (
                 libc::EMFILE,
-                "use fewer --tasks, or raise the limit: ulimit -n for files, -q for message queues, and to make it last \
-                 /etc/security/limits.d",
+                "use fewer --tasks, or raise the limit: ulimit -n for files, -q for message queues (permanently: \
+                 /etc/security/limits.d)",
             ),
             (
                 libc::ENOSPC,
-                "use fewer --tasks, or raise the limit on message queues: sudo sysctl fs.mqueue.queues_max=1024, and to make \
-                 it last /etc/sysctl.d",
+                "use fewer --tasks, or raise the limit on message queues: sudo sysctl fs.mqueue.queues_max=1024 (permanently: \
+                 /etc/sysctl.d)",
             ),
             (
                 libc::EADDRNOTAVAIL,

@@ -23,8 +23,7 @@ fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     ] {
         if let Some(bytes) = soft_limit(limits, title) {
             found.push(format!(
-                "raise the limit on {what} ({} KiB): ulimit {flag} unlimited, and to make it last {name} in \
-                 /etc/security/limits.d",
+                "raise the limit on {what} ({} KiB): ulimit {flag} unlimited (permanently: {name} in /etc/security/limits.d)",
                 bytes >> 10
             ));
         }
@@ -33,7 +32,7 @@ fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
         let of = |name| amount(memory, name).unwrap_or_else(|| "?".to_owned());
         found.push(format!(
             "close other programs, or let the kernel promise more memory (vm.overcommit_memory is 2, and {} of {} are \
-             promised): sudo sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d",
+             promised): sudo sysctl vm.overcommit_memory=0 (permanently: /etc/sysctl.d)",
             of("Committed_AS:"),
             of("CommitLimit:")
         ));
@@ -73,19 +72,19 @@ mod tests {
         assert_eq!(
             describe(&address, "1\n", MEMORY).as_deref(),
             Some(
-                "raise the limit on address space (400000 KiB): ulimit -v unlimited, and to make it last as in \
-                 /etc/security/limits.d"
+                "raise the limit on address space (400000 KiB): ulimit -v unlimited (permanently: as in \
+                 /etc/security/limits.d)"
             )
         );
         let data = address.replace("size             unlimited", "size             1024000");
         assert_eq!(
             describe(&data, "2\n", MEMORY).as_deref(),
             Some(
-                "raise the limit on address space (400000 KiB): ulimit -v unlimited, and to make it last as in \
-                 /etc/security/limits.d, or raise the limit on memory for data (1000 KiB): ulimit -d unlimited, and to make \
-                 it last data in /etc/security/limits.d, or close other programs, or let the kernel promise more memory \
-                 (vm.overcommit_memory is 2, and 12000 kB of 12345 kB are promised): sudo sysctl vm.overcommit_memory=0, and \
-                 to make it last /etc/sysctl.d"
+                "raise the limit on address space (400000 KiB): ulimit -v unlimited (permanently: as in \
+                 /etc/security/limits.d), or raise the limit on memory for data (1000 KiB): ulimit -d unlimited (permanently: \
+                 data in /etc/security/limits.d), or close other programs, or let the kernel promise more memory \
+                 (vm.overcommit_memory is 2, and 12000 kB of 12345 kB are promised): sudo sysctl vm.overcommit_memory=0 \
+                 (permanently: /etc/sysctl.d)"
             )
         );
     }

@@ -17,7 +17,7 @@ pub struct Row {
     pub name: String,
     /// Full name of the runtime.
     pub title: String,
-    /// Programs that are searched for, in this order: names on the PATH, or paths in which one `*`
+    /// Programs to search for, in this order: names on the PATH, or paths with one `*`, which
     /// matches any part of a name.
     pub find: Vec<String>,
     /// Command that prints the version of the runtime.

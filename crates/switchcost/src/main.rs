@@ -48,8 +48,8 @@ fn main() -> ExitCode {
 #[inline(never)]
 fn report_small_stack(found: Bytes) -> ExitCode {
     messages::report(format_args!(
-        "a stack of {found} is too small; raise the limit to 512 KiB or more: prlimit --stack=8388608 --pid $$ (ulimit -s \
-         8192), and to make it last stack in /etc/security/limits.d"
+        "a stack of {found} is too small; raise the limit to 512 KiB or more: prlimit --stack=8388608 --pid $$, or ulimit -s \
+         8192 (permanently: stack in /etc/security/limits.d)"
     ));
     Exit::Broken.into()
 }

@@ -8,9 +8,11 @@ use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as MistakeKind};
+use clap::{Arg, CommandFactory, Parser};
 use switchcost_host::pause::Pause;
 use switchcost_record::{printable, split_hint, strip_error_numbers};
 
+use crate::cli::Cli;
 use crate::exit::Failure;
 use crate::terminal;
 
@@ -95,19 +97,21 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         None => "--help describes its values".to_owned(),
     };
     if mistake.kind() == MistakeKind::MissingRequiredArgument {
-        let missing: Vec<_> = texts(ContextKind::InvalidArg)
+        let arguments = texts(ContextKind::InvalidArg);
+        let missing: Vec<_> = arguments
             .iter()
             .map(|argument| alternatives(argument))
             .collect();
-        let verb = if missing.len() == 1 { "is" } else { "are" };
         let names = missing.join(" and ");
-        // An option without a value is never needed by itself.
-        let why = if names.starts_with("--") && !names.contains(' ') {
-            ", and another option needs it"
-        } else {
-            ""
-        };
-        return (format!("{names} {verb} missing{why}"), usage());
+        if let ([argument], Some(option)) = (&arguments[..], option_that_needs(&arguments)) {
+            let name = alternatives(argument);
+            return (
+                format!("{option} needs {name}, which is missing"),
+                format!("add {name}, or leave {option} out"),
+            );
+        }
+        let verb = if missing.len() == 1 { "is" } else { "are" };
+        return (format!("{names} {verb} missing"), usage());
     }
     let negative = first(ContextKind::InvalidArg).and_then(|argument| negative_value(&argument));
     if let (MistakeKind::UnknownArgument, Some(value)) = (mistake.kind(), negative) {
@@ -168,6 +172,51 @@ fn alternatives(argument: &str) -> String {
         _ => argument.to_owned(),
     };
     text.replace(['<', '>'], "")
+}
+
+/// Returns the option of the command line that needs the missing arguments; `None` if the
+/// subcommand itself needs them. Without that option, nothing is missing.
+fn option_that_needs(missing: &[String]) -> Option<String> {
+    let words: Vec<_> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let all = Cli::command();
+    let verb = words.iter().fold(&all, |command, word| {
+        command.find_subcommand(word).unwrap_or(command)
+    });
+    let end = words.iter().position(|word| word == "--");
+    let end = end.unwrap_or(words.len());
+    (1..end).find_map(|place| {
+        let (name, has_value) = match words[place].split_once('=') {
+            Some((name, _)) => (name, true),
+            None => (words[place].as_str(), false),
+        };
+        let option = verb.get_arguments().find(|option| is_named(option, name))?;
+        let has_next = option.get_action().takes_values() && !has_value;
+        let mut others = words.clone();
+        others.drain(place..(place + 1 + usize::from(has_next)).min(end));
+        let is_at_fault = match Cli::try_parse_from(others) {
+            Ok(_) => true,
+            Err(mistake) => match mistake.get(ContextKind::InvalidArg) {
+                Some(ContextValue::Strings(still)) => {
+                    mistake.kind() == MistakeKind::MissingRequiredArgument
+                        && !still.iter().any(|argument| missing.contains(argument))
+                }
+                _ => false,
+            },
+        };
+        is_at_fault.then(|| name.to_owned())
+    })
+}
+
+/// Returns true if this is the long or the short name of an option, with its dashes.
+fn is_named(option: &Arg, name: &str) -> bool {
+    match name.strip_prefix("--") {
+        Some(long) => option.get_long() == Some(long),
+        None => option
+            .get_short()
+            .is_some_and(|short| name == format!("-{short}")),
+    }
 }
 
 /// Returns the word of the command line that begins with this argument, if the word is a negative

@@ -31,8 +31,8 @@ pub use error::{ImportError, Location};
 pub use unzip::Unzipped;
 
 /// Note for text that begins with references, or has nothing else.
-const MADE_UP: &str = "the trace begins with data that no instruction touches, so one was made up for each reference until an \
-                       instruction came: numbers of instructions, CPI and caches of instructions are no program's";
+const MADE_UP: &str = "the trace begins with references without an instruction, so one instruction was added for each: the \
+    number of instructions, the CPI and instruction caches are meaningless";
 
 enum Format<R: BufRead> {
     Lackey(Lines<R>),

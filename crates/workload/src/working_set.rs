@@ -156,8 +156,8 @@ pub enum UnfitWorkingSet {
     },
     /// The nodes of a chase have no room for a link beside their data, or do not fill the array.
     #[error(
-        "a chase cannot have nodes of {stride} in an array of {size}; use nodes of at least 16 B that divide the array into \
-         two or more, such as --stride 64B for one node a cache line"
+        "a chase cannot have nodes of {stride} in an array of {size}; use a --stride of at least 16B that divides the array \
+         into two or more nodes (64B: one node per cache line)"
     )]
     Chase {
         /// Size of the array.
@@ -260,8 +260,8 @@ mod tests {
         );
         assert_eq!(
             message(64, 8, Pattern::Chase),
-            "a chase cannot have nodes of 8 B in an array of 64 B; use nodes of at least 16 B that divide the array into two \
-             or more, such as --stride 64B for one node a cache line"
+            "a chase cannot have nodes of 8 B in an array of 64 B; use a --stride of at least 16B that divides the array into \
+             two or more nodes (64B: one node per cache line)"
         );
         assert!(
             set(64, 64, Pattern::Chase).check().is_err(),

@@ -406,8 +406,8 @@ fn without_a_way_to_see_preemptions_nothing_is_traced() {
     ]);
     let output = denied.output().expect("it was compiled");
     let said = String::from_utf8_lossy(&output.stdout);
-    let expected = "preemptions cannot be seen here (rseq: Function not implemented (os error 38)), which the order as-run \
-                    needs";
+    let expected = "the order as-run needs rseq to detect preemptions, but rseq is not available (Function not implemented (os \
+        error 38))";
     assert!(
         said.contains(expected),
         "{said}{}",

@@ -70,6 +70,6 @@ fn an_instruction_of_avx_512_is_reported_as_one_that_valgrind_lacks() {
     assert_eq!(signal, Some(SIGILL));
     assert_only_warning(
         &summary,
-        "came to an instruction of AVX-512 (62 f1 7d 48 6f c8",
+        "executed an AVX-512 instruction (62 f1 7d 48 6f c8",
     );
 }

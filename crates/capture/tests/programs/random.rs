@@ -177,8 +177,7 @@ impl Writer {
         self.line(format!("3: fistpl {to}"));
     }
 
-    /// Adds code that ends after the last round, on a path that changes the flags or on one that
-    /// keeps them.
+    /// Adds code that ends after the last round, with or without a change of the flags.
     fn count(&mut self) {
         let plain: &[&str] = &["subq $1, %r12", "je out"];
         let kept: &[&str] = &[

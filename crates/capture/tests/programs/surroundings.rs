@@ -73,8 +73,8 @@ fn files_that_the_caller_opened_are_handed_on() {
     assert!(ends_well(&summary), "{summary:?}");
 }
 
-/// Program that writes three lines into a file under a filter that allows no system calls but those
-/// that write and end.
+/// Program that writes three lines into a file under a filter that allows only system calls to
+/// write and to exit.
 const RESTRICTED: &str = r#"
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -68,8 +68,8 @@ fn a_sleep_too_short_to_be_seen_is_a_switch_all_the_same() {
     assert!(has_all_in_one);
 }
 
-/// Program that stops a process that computes, one that sleeps for a time, one that waits forever,
-/// and one that stops itself.
+/// Program that stops four processes: one computes, one sleeps for a time, one waits forever, and
+/// one stops itself.
 const STOPS: &str = r"
 #include <poll.h>
 #include <sched.h>

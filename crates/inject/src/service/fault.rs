@@ -47,8 +47,8 @@ pub enum ServiceFault {
     Unyielding(u32),
     /// The process uses so little CPU time that it can hardly be preempted.
     #[error(
-        "process {process} ({}) was on the CPU for {share:.1} % of {LOOK} and must be for {least:.0} % or more, since only \
-         running code can be preempted; put it under load, or name the process that does the work", printable(.name), least = LEAST_SHARE * 100.0
+        "process {process} ({}) used the CPU for {share:.1} % of {LOOK}, but needs {least:.0} % or more, because only running \
+         code can be preempted; put it under load, or name the process that does the work", printable(.name), least = LEAST_SHARE * 100.0
     )]
     AtRest {
         /// ID of the process.

@@ -75,7 +75,7 @@ impl Shared {
         let cannot = |error: io::Error| {
             let remedy = switchcost_remedies::channel_remedy(&error, &case.mechanism.to_string());
             format!(
-                "the channels of {tasks} tasks over {} cannot be made ({error}); {remedy}",
+                "the channels of {tasks} tasks over {} cannot be created ({error}); {remedy}",
                 case.mechanism
             )
         };

@@ -41,7 +41,7 @@ pub enum PlanError {
         who: &'static str,
     },
     /// A requested CPU is not online.
-    #[error("CPU {cpu} is not online, only {online}; choose one of these with --cpu")]
+    #[error("CPU {cpu} is not online (online: {online}); choose one of these with --cpu")]
     Offline {
         /// CPU that was requested.
         cpu: CpuId,
@@ -50,8 +50,8 @@ pub enum PlanError {
     },
     /// A requested CPU is not allowed to this process.
     #[error(
-        "CPU {cpu} is not allowed to this process, only {allowed}; choose one with --cpu, or widen the cpuset: taskset -pc \
-         shows it, AllowedCPUs= of the systemd unit makes it last"
+        "CPU {cpu} is not allowed for this process (allowed: {allowed}); choose one of these with --cpu, or widen the cpuset \
+         (permanently: AllowedCPUs= of the systemd unit)"
     )]
     NotAllowed {
         /// CPU that was requested.
@@ -62,7 +62,7 @@ pub enum PlanError {
     /// A preemption across CPUs was requested, but a task can take the CPU only from a task on the
     /// same CPU.
     #[error(
-        "{mechanism} cannot be measured across CPUs, since it takes the CPU from its victim; give --cpu one number"
+        "{mechanism} cannot be measured across CPUs, because one task preempts the other; give --cpu one number"
     )]
     OneCpuOnly {
         /// Mechanism that was requested.
@@ -89,7 +89,7 @@ pub enum PlanError {
         own: Between,
     },
     /// The reload was requested without a working set.
-    #[error("--size 0 leaves no working set to reload; give some, such as --size 64KiB,1MiB")]
+    #[error("--size 0 leaves no working set to reload; give a size, such as --size 64KiB,1MiB")]
     NothingToReload,
     /// The reload was requested with a mechanism in which a task cannot keep the token without a
     /// switch.
@@ -113,7 +113,7 @@ pub enum PlanError {
     },
     /// The requested confidence needs more repetitions than are allowed.
     #[error(
-        "--max-repetitions {most} is too low: an interval of {percent} takes {needed} or more; raise it, or lower --confidence"
+        "--max-repetitions {most} is too low: a confidence of {percent} needs {needed} or more; raise it, or lower --confidence"
     )]
     Repetitions {
         /// Maximum number of repetitions.

@@ -174,14 +174,14 @@ fn bad_wishes_are_refused_with_advice() {
     );
     assert_eq!(
         with(&|s| s.placement = PlacementChoice::One(CpuId(7))),
-        "CPU 7 is not online, only 0-1; choose one of these with --cpu"
+        "CPU 7 is not online (online: 0-1); choose one of these with --cpu"
     );
     assert_eq!(
         with(&|s| {
             s.mechanisms = vec![Mechanism::Preempt];
             s.placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
         }),
-        "preempt cannot be measured across CPUs, since it takes the CPU from its victim; give --cpu one number"
+        "preempt cannot be measured across CPUs, because one task preempts the other; give --cpu one number"
     );
     assert_eq!(
         with(&|s| s.sizes = vec![Bytes(64 << 30)]),
@@ -206,7 +206,7 @@ fn bad_wishes_are_refused_with_advice() {
             s.max_repetitions = Some(7);
             s.confidence_per_mille = 990;
         }),
-        "--max-repetitions 7 is too low: an interval of 99 % takes 8 or more; raise it, or lower --confidence"
+        "--max-repetitions 7 is too low: a confidence of 99 % needs 8 or more; raise it, or lower --confidence"
     );
     assert_eq!(
         with(&|s| (s.sizes, s.away) = (vec![Bytes(1 << 30)], vec![Bytes(64 << 30)])),
@@ -546,7 +546,7 @@ fn a_cpu_outside_the_cpuset_is_named_as_such() {
     assert!(
         error
             .to_string()
-            .starts_with("CPU 1 is not allowed to this process, only 0;")
+            .starts_with("CPU 1 is not allowed for this process (allowed: 0);")
     );
 }
 

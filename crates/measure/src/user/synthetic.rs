@@ -79,7 +79,7 @@ impl Burner {
         }
     }
 
-    /// Returns by how much more than its own length a delay lengthens a loop, in ticks.
+    /// Returns the ticks that a delay adds to a loop beyond the delay's own length.
     fn cost_beyond(mut self, bodies: &Bodies) -> i64 {
         let start = self.clock.now();
         for _ in 0..CALIBRATION {

@@ -395,8 +395,8 @@ fn times(observation: &Observation) -> Vec<(u64, Option<Nanos>)> {
         .collect()
 }
 
-/// Makes a machine with a process that is throttled twice during the observation, in a group to
-/// which it always belonged.
+/// Makes a machine with a process that is throttled twice during the observation, and always
+/// belonged to its group.
 fn quota_from_the_start() -> Script {
     let script = Script::with_process_7();
     script.file(

@@ -390,9 +390,9 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
     assert!(counted.lost.unfollowed > 100_000, "{:?}", counted.lost);
 }
 
-/// Checks in all ways of counting that the CPU time of everything that a program starts equals the
-/// kernel's account, which the program prints in nanoseconds shortly before its end. It must make
-/// at least this many switches.
+/// Checks, for all ways of counting, the CPU time of everything that a program starts. It must
+/// equal the kernel's account, which the program prints in nanoseconds shortly before its end. It
+/// must make at least this many switches.
 fn is_the_kernels(script: &str, switches: u64, least: f64) {
     for options in ways() {
         let Some((reported, counted)) = crate::observed(script, options) else {

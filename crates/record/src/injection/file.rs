@@ -136,7 +136,7 @@ fn check_run(header: &Header, run: &Run) -> Result<(), String> {
     }
     check_timing(header, run.timing)?;
     if run.is_moved && (header.plan.moves_to.is_none() || run.footprint > 0 || run.timing > 0) {
-        return Err("a twin that is moved, which the plan does not hold".to_owned());
+        return Err("a copy that is moved, but not in the plan".to_owned());
     }
     if run.preempted > 1 {
         return Err(format!("twin {}, of two", run.preempted));
@@ -393,7 +393,7 @@ mod tests {
                 is_moved: true,
                 ..run
             },
-            "at line 2 (a twin that is moved, which the plan does not hold",
+            "at line 2 (a copy that is moved, but not in the plan",
         );
         let twice = |plan: &mut Plan| plan.further = plan.timings();
         refused(twice, |run| run, "at line 1 (a period that is named twice");

@@ -71,7 +71,7 @@ fn what_others_own_is_not_found_and_their_links_lead_nowhere_but_to_it() {
         std::os::unix::fs::lchown(at(name), Some(OTHER), None).expect("root");
     }
     let theirs = format!("it belongs to user {OTHER}");
-    let link = format!("/link-to-ours is a link of user {OTHER}, to what is another's");
+    let link = format!("/link-to-ours is a link of user {OTHER} to another user's file");
     for (name, expected) in [
         ("ours", None),
         ("theirs", Some(&theirs)),

@@ -31,7 +31,7 @@ pub(crate) struct CompareArguments {
     #[arg(required_unless_present = "history")]
     pub(crate) new: Option<PathBuf>,
 
-    /// Show the trend over many commits or versions: each is a record, or a folder of records, in DIR
+    /// Show the trend over the commits or versions in DIR; each is a record, or a folder of records
     ///
     /// Needs records of measure, and orders them by their time. Replaces BASE and NEW.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["base", "new", "across", "run_spread", "junit", "markdown"])]
@@ -102,15 +102,18 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
         })
 }
 
-/// Parses a confidence from 50 % to 99.9999 %. A single measurement needs no such high confidence,
-/// but many comparisons share the allowed error.
+/// Returns the error for a confidence that cannot be used.
+pub(super) fn unusable_confidence(text: &str) -> String {
+    format!("'{text}' is not a confidence from 50% to 99.9%; write a percentage such as 90%")
+}
+
+/// Parses a confidence from 50 % to 99.9999 %. The error names 99.9 % as the limit, as for a
+/// measurement: only a fleet, whose many comparisons share the allowed error, needs more.
 pub(super) fn parse_confidence(text: &str) -> Result<f64, String> {
     let share = parse_share(text)
         .ok()
         .filter(|share| (0.5..=0.999_999).contains(share));
-    share.ok_or_else(|| {
-        format!("'{text}' is not a percentage from 50% to 99.9999%; write a percentage such as 90%")
-    })
+    share.ok_or_else(|| unusable_confidence(text))
 }
 
 #[cfg(test)]
@@ -154,7 +157,7 @@ mod tests {
             assert_eq!(
                 parse_confidence(text),
                 Err(format!(
-                    "'{text}' is not a percentage from 50% to 99.9999%; write a percentage such as 90%"
+                    "'{text}' is not a confidence from 50% to 99.9%; write a percentage such as 90%"
                 )),
                 "{text}"
             );

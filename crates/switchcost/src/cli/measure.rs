@@ -8,6 +8,7 @@ use switchcost_record::{Between, Mechanism, Policy, VectorState};
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
+use super::compare::unusable_confidence;
 use super::{
     Cli, HELP_TEMPLATE, Named, OutputArguments, Redaction, Verb, Verbosity, first_paragraph,
 };
@@ -218,7 +219,7 @@ pub(crate) struct MeasureArguments {
 
     /// Measure only the cost of a lost cache line, and write it to FILE for simulate --prices
     ///
-    /// By size, footprint and kind of access. Also measures how much longer the kernel's switch path
+    /// The cost is measured by size, footprint and kind of access. Also measures how much longer the kernel's switch path
     /// takes with cold caches.
     #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = SELECTORS, conflicts_with_all = ["full", "quick", "lmbench"],
           help_heading = "What to measure")]
@@ -253,9 +254,9 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) no_counters: bool,
 
-    /// Run these batches even if the CPU has no counters, as in most virtual machines
+    /// Run the batches with counters even if the CPU has none, as in most virtual machines
     ///
-    /// They then count only kernel events, such as page faults and migrations.
+    /// Only kernel events, such as page faults and migrations, are then counted.
     #[arg(
         hide_short_help = true,
         long,
@@ -285,7 +286,7 @@ pub(crate) struct MeasureArguments {
 
     /// Learn run-to-run variation from earlier records of this machine in DIR
     ///
-    /// Needs at least seven, an hour or more apart.
+    /// Needs at least seven records that were made an hour or more apart.
     #[arg(
         hide_short_help = true,
         long,
@@ -447,9 +448,7 @@ fn parse_precision(text: &str) -> Result<u32, String> {
 
 fn parse_confidence(text: &str) -> Result<u32, String> {
     let confidence = per_mille(text).filter(|confidence| (500..=999).contains(confidence));
-    confidence.ok_or_else(|| {
-        format!("'{text}' is not a percentage from 50% to 99.9%; write a percentage such as 90%")
-    })
+    confidence.ok_or_else(|| unusable_confidence(text))
 }
 
 #[cfg(test)]

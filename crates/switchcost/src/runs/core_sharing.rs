@@ -70,7 +70,7 @@ pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
     let Some(path) = path() else { return };
     let history = read(&path).unwrap_or_else(|error| {
         say!(
-            "cannot read {} ({error}), by which a core that is shared throughout is recognized; delete it to start afresh",
+            "cannot read {} ({error}), which helps to recognize a core that is always shared; delete it to start again",
             path.display()
         );
         History::default()

@@ -148,8 +148,8 @@ fn timings(named: &[Nanos], usual: Nanos, turn: impl Fn(Nanos) -> Nanos) -> (Tim
 
 fn missing_groups(why: &io::Error) -> Failure {
     Failure::broken(format!(
-        "--move-to moves each copy by a control group of version 2, which cannot be made: {why}; run it as root, where \
-         /sys/fs/cgroup may be written to, or leave it out"
+        "--move-to needs a control group (version 2), which cannot be created: {why}; run it as root with a writable \
+         /sys/fs/cgroup, or leave it out"
     ))
 }
 
@@ -160,7 +160,7 @@ fn cpu(
     host: &HostManifest,
     claims: &mut Claims,
 ) -> Result<CpuId, Failure> {
-    check_others(arguments, host, "the one that the twins run on")?;
+    check_others(arguments, host, "the CPU of the copies")?;
     check_move(arguments, host)?;
     let candidates: Vec<CpuId> = cpus_by_quiet(host)
         .into_iter()
@@ -174,7 +174,7 @@ fn cpu(
         Some(cpu) => {
             let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
             Err(Failure::usage(format!(
-                "CPU {cpu} does not exist or is not allowed for this process, only {allowed}; choose one of these with --cpu"
+                "CPU {cpu} does not exist or is not allowed for this process (allowed: {allowed}); choose one of these with --cpu"
             )))
         }
         None => claims.first_free(&candidates).ok_or_else(|| {
@@ -183,7 +183,7 @@ fn cpu(
     }
 }
 
-/// Checks that the CPU to which copies are moved is allowed, and differs from the copies' CPU.
+/// Checks that the CPU of `--move-to` is allowed, and differs from the copies' CPU.
 fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Failure> {
     let Some(other) = arguments.move_to else {
         return Ok(());
@@ -206,7 +206,7 @@ fn check_others(
 ) -> Result<(), Failure> {
     match host.cpus_allowed.as_slice() {
         [only] if !arguments.only_cpu => Err(Failure::broken(format!(
-            "CPU {only} is the only one allowed, and everything else would wait for {taken}; allow more CPUs (taskset \
+            "CPU {only} is the only one allowed, so everything else would wait for {taken}; allow more CPUs (taskset \
              -pc $$ shows them), or accept that with --only-cpu"
         ))),
         _ => Ok(()),

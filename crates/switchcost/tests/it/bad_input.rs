@@ -136,7 +136,7 @@ fn a_loopback_device_that_is_down_is_named() {
         eprintln!("skipped: no right to make a network ({})", ran.stderr);
         return;
     }
-    let why = "the channels of 2 tasks over tcp cannot be made (Network is unreachable (os error 101)); bring the loopback \
+    let why = "the channels of 2 tasks over tcp cannot be created (Network is unreachable (os error 101)); bring the loopback \
                device up (sudo ip link set lo up), or leave tcp out of --mechanism";
     assert_eq!(
         (ran.code, ran.json()["results"][0]["why"].as_str()),

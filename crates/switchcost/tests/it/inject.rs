@@ -246,7 +246,7 @@ fn the_only_cpu_is_not_taken_unasked() {
     let mut command = place.command_behind(["taskset", "-c", cpu], words);
     let said = ran(command.output().expect("taskset")).stderr;
     let reported = format!(
-        "CPU {cpu} is the only one allowed, and everything else would wait for the one that the twins run on"
+        "CPU {cpu} is the only one allowed, so everything else would wait for the CPU of the copies"
     );
     assert!(said.contains(&reported), "{said}");
     assert!(!place.path("r.jsonl").exists());

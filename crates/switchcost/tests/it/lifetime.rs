@@ -257,7 +257,7 @@ fn a_repetition_that_lasts_long_after_the_budget_is_ended() {
     let slow = "--mechanism synthetic --synthetic-switch 500ms --no-rt --budget 100ms";
     let ran = place.measure(slow);
     ran.assert_code(3);
-    let why = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
+    let why = "the budget ended before the first rounds; raise --budget, or use a smaller --size, fewer --tasks or a \
                shorter --pause";
     assert!(in_one_line(&ran.stdout).contains(why), "{}", ran.stdout);
     let record = place.read("run.jsonl");

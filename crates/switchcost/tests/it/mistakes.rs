@@ -186,7 +186,9 @@ fn masked(line: &str) -> String {
     let online = read("/sys/devices/system/cpu/online");
     let mut line = line.to_owned();
     for cpus in [online.trim(), allowed.trim()] {
-        line = line.replace(&format!("only {cpus}"), "only CPUS");
+        for of in ["online", "allowed"] {
+            line = line.replace(&format!("({of}: {cpus})"), &format!("({of}: CPUS)"));
+        }
     }
     let memory = line.split_once(", but only ");
     let memory = memory.filter(|(_, free)| free.ends_with(" is free"));

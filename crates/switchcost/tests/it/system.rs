@@ -277,8 +277,8 @@ fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
 
 /// One program runs under two frontends that share only the stream format. The number of
 /// instructions must be identical, and cache misses of the programs' references must agree within 2
-/// % at each level. The runs differ in the start of the stack, the order in which pages get frames,
-/// and the guest's first process, which has some hundred lines of code that the other trace lacks.
+/// % at each level. The runs differ in the start of the stack, the order of page frames, and the
+/// guest's first process, whose some hundred lines of code the other trace lacks.
 #[test]
 fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
     let place = Place::new();

@@ -389,7 +389,7 @@ fn a_capture_that_does_not_begin_leaves_no_file_and_takes_no_others_name() {
     }
     place.run("trace --cpu 4095 -- true").assert_failed(
         2,
-        "CPU 4095 does not exist or is not allowed for this process, only",
+        "CPU 4095 does not exist or is not allowed for this process (allowed: ",
     );
     fs::write(&path, "somebody's").expect("written");
     place

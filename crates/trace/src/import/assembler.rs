@@ -11,8 +11,7 @@ const LARGEST_DATA: u64 = 1 << 20;
 const MADE_UP: u64 = 0x7fff_ffff_f000;
 /// Number of references at which a block takes no further instruction.
 const MANY_REFERENCES: u16 = u16::MAX / 2;
-/// Number of marks at which a chunk ends, so that a trace with nothing but switches is divided,
-/// too.
+/// Number of marks from which a chunk ends, so that a trace of only switches is divided, too.
 const CHUNK_MARKS: usize = Chunk::BLOCKS;
 /// Number of references at which a chunk ends. One block cannot have as many.
 const CHUNK_REFERENCES: usize = 4 * Chunk::BLOCKS;

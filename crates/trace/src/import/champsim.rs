@@ -21,8 +21,8 @@ const NEEDED: &str = "ChampSim's record of 64 bytes, with flags of 0 or 1";
 /// Length of the longest instruction of x86.
 const LONGEST: u64 = 15;
 
-pub(super) const WITHOUT_SIZES: &str = "the trace has no sizes, as ChampSim needs none: each reference is of one byte, and so is each instruction \
-                                        that the next one in memory does not follow";
+pub(super) const WITHOUT_SIZES: &str = "ChampSim's traces have no sizes: each reference has one byte, and so has each \
+    instruction that is not followed by the next one in memory";
 
 pub(super) struct ChampSim<R: BufRead> {
     records: Unpacked<R>,
@@ -122,8 +122,7 @@ impl Instruction {
         })
     }
 
-    /// Adds the instruction, its loads, and then its stores, in the order that an instruction with
-    /// both has.
+    /// Adds the instruction, its loads, and then its stores, as for an instruction with both.
     fn put(
         &self,
         place: Location,

@@ -28,15 +28,15 @@ const NEEDED_RECORD: &str =
     "one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49";
 
 /// Note for threads in separate files, which the importer interleaves.
-const INTERLEAVED: &str = "threads that may have run at once on several CPUs take turns in the trace, in the order of their time stamps, \
-                           as if on one: its switches are not the machine's; import what one CPU ran (--cpu) for those";
+const INTERLEAVED: &str = "threads that may have run concurrently on several CPUs alternate in the trace, in the order of their \
+    time stamps, so the switches are not the machine's; to import what one CPU ran, use --cpu";
 
-const WINDOWS: &str = "the trace was taken in windows: what ran between two of them is missing, and caches are as if nothing had";
-const PHYSICAL: &str =
-    "the trace names physical addresses, which are not read: its addresses are virtual";
+const WINDOWS: &str =
+    "the trace was taken in windows: what ran between two windows is missing, also from the caches";
+const PHYSICAL: &str = "the trace also has physical addresses, which are ignored";
 const WAITING: &str =
-    "the trace has waits that keep an order of its scheduler's: they are read as no idle time";
-const LATER: &str = "the trace has markers that this version does not know: what they mean is left out of all numbers";
+    "the trace has waits that keep the order of its scheduler; they do not count as idle time";
+const LATER: &str = "the trace has markers that this version does not know, and ignores";
 
 pub(super) struct Drmemtrace<R: BufRead> {
     files: Vec<File<R>>,
@@ -287,8 +287,8 @@ impl<R: BufRead> Drmemtrace<R> {
         &mut self.files[self.current]
     }
 
-    /// Records the thread to which the records that follow in the current file belong. The file may
-    /// not repeat the thread's process.
+    /// Sets the thread of the following records in the current file. The file may not repeat the
+    /// thread's process.
     fn belongs_to(&mut self, thread: Option<u64>, process: Option<u64>) {
         let file = self.present();
         (file.thread, file.process) = (thread, process);

@@ -28,11 +28,12 @@ const IS_FETCH: u64 = 0x100;
 /// Longest fetch that becomes one instruction, in bytes.
 const LONGEST_FETCH: u64 = 255;
 
-const BETWEEN_CACHES: &str = "the trace was taken behind a cache: its packets are lines that missed there, not what a program touches";
-const PACKETS: &str = "the trace is one of gem5's packets: addresses are physical ones, as if one process used them all, and each \
-                                  instruction fetched is a packet, whatever it holds: CPI is no program's";
-const WITHOUT_FETCHES: &str = "the trace has no instruction fetches: instructions are those that its data packets name, of one byte each, \
-                                          or made up";
+const BETWEEN_CACHES: &str = "the trace was taken after a cache: its packets are the lines that missed there, not the program's \
+    references";
+const PACKETS: &str = "the trace has gem5's packets: addresses are physical, in one process, and each fetched packet counts as \
+    one instruction, so the CPI is meaningless";
+const WITHOUT_FETCHES: &str = "the trace has no instruction fetches: the instructions are those that its data packets name (one \
+    byte each), or were added";
 
 pub(super) struct Gem5<R: BufRead> {
     records: Unpacked<R>,

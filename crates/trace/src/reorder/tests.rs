@@ -98,8 +98,8 @@ fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
     all
 }
 
-/// Returns, by brute force, for each voluntary absence of a task the calls that others made during
-/// the absence, each by task and number.
+/// Returns, for each voluntary absence of a task, the calls of others during the absence, by task
+/// and number. Brute force.
 fn absences(events: &[Event]) -> BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>> {
     let (mut open, mut done) = (BTreeMap::new(), BTreeMap::new());
     let (mut left, mut calls) = (
@@ -177,7 +177,8 @@ fn moments(events: &[Event]) -> (Moments, Moments) {
     (back, called)
 }
 
-/// Checks that no task returns before an event that may have woken it; returns the number of calls that were waited for.
+/// Checks that no task returns before an event that may have woken it. Returns the number of
+/// awaited calls.
 fn assert_waits(before: &[Event], after: &[Event]) -> usize {
     let (back, called) = moments(after);
     let mut waited = 0;

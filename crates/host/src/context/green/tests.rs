@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Returns the lock for tests that use the set of threads or the signal's action, of which a
-/// process has only one.
+/// Returns the lock for tests that use the set of threads or the signal's action. A process has
+/// only one of each.
 pub(in super::super) fn one_at_a_time() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }

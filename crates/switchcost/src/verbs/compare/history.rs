@@ -39,7 +39,7 @@ pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, F
     let now = runs::stamp(OffsetDateTime::now_utc());
     for future in loaded.iter().filter(|state| begun(state) > now.as_str()) {
         say!(
-            "{} is dated in the future ({}) and stands as the newest",
+            "{} is dated in the future ({}), and counts as the newest",
             switchcost_report::plain(&future.name),
             begun(future)
         );
@@ -77,7 +77,7 @@ fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
         .collect();
     if states.len() < 2 {
         Err(Failure::usage(format!(
-            "{} has {} of the two or more states that a trend needs; add a record, or a folder of records, for each state",
+            "a trend needs two or more states, but {} has {}; add a record, or a folder of records, for each state",
             folder.display(),
             states.len()
         )))

@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let host = manifest(&Root::system());
-    check_others(arguments, &host, "the one that the service runs on")?;
+    check_others(arguments, &host, "the CPU of the service")?;
     let counted = work::parse(work, number)?;
     check_rights(host.cpus_allowed.first().copied().unwrap_or(CpuId(0)))?;
     let found = find(number, &counted, work, &host.cpus_allowed, &|| {
@@ -128,7 +128,7 @@ fn cpu(
         wanted => {
             let wanted = wanted.map_or("no CPU".to_owned(), |cpu| format!("--cpu {cpu}"));
             return Err(Failure::usage(format!(
-                "{wanted} is allowed to both the service and this process, only these: {}; taskset -pc PID shows those of a process",
+                "{wanted} is allowed for both the service and this process (allowed: {}); taskset -pc PID shows those of a process",
                 switchcost_units::format_cpu_list(&both)
             )));
         }
@@ -269,8 +269,8 @@ fn placement_failure(found: &Found, error: io::Error) -> Failure {
 fn announce(found: &Found, plan: &Plan) {
     let per_second = |count: u64| count as f64 * 1e9 / found.look.wall_ns.0.max(1) as f64;
     say!(
-        "thread {} ({}) does {:.0} pieces of work a second and is preempted {:.0} times; it stays on CPU {} for {}, time for at most {} groups \
-         of phases of each footprint",
+        "thread {} ({}) does {:.0} pieces of work per second, and is preempted {:.0} times per second; it stays on CPU {} for \
+         {}, which is enough for at most {} groups of phases per footprint",
         found.id.thread,
         switchcost_record::printable(&found.name),
         per_second(found.look.work),

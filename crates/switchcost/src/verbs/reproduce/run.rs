@@ -75,7 +75,7 @@ fn trace_name(step: &Step) -> String {
         .map_or_else(|| TRACE.to_owned(), |name| format!("records/{name}.sct"))
 }
 
-/// Time in which a step that is asked to stop must finish its record.
+/// Time for a step to finish its record after it was asked to stop.
 const GRACE: Duration = Duration::from_millis(200);
 
 pub(super) struct Runner<'a> {

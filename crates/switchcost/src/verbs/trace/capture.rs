@@ -468,7 +468,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     }
     let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
     Err(Failure::usage(format!(
-        "CPU {cpu} does not exist or is not allowed for this process, only {}; choose one of these with --cpu",
+        "CPU {cpu} does not exist or is not allowed for this process (allowed: {}); choose one of these with --cpu",
         names.join(", ")
     )))
 }

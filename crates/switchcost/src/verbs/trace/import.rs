@@ -74,7 +74,7 @@ fn header(from: ForeignFormat, importer: &Importer<Box<dyn BufRead>>) -> TraceHe
 fn report(importer: &Importer<Box<dyn BufRead>>, instructions: u64, output: &Path) {
     if importer.ignored_lines() > 0 {
         say!(
-            "passed over {} lines that are no events",
+            "skipped {} lines that are not events",
             importer.ignored_lines()
         );
     }

@@ -58,8 +58,8 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Traces the tasks of `measure` in a guest with one CPU, in which `measure` has all the rights
-/// that it needs.
+/// Traces the tasks of `measure` in a guest with one CPU. There `measure` has all the rights that
+/// it needs.
 fn walk_in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit, Failure> {
     let arm = match (arguments.alone, working_set.is_empty()) {
         (true, true) => Arm::BaselineDirect,

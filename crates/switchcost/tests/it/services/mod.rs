@@ -103,9 +103,9 @@ fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Op
     Some(json)
 }
 
-/// Checks each switch that the kernel has counted, by kind, except those at the ends of processes:
-/// a task that is waited for may not have been switched from for the last time, because it is
-/// preempted as it ends, or because it continues after reading its own counts.
+/// Checks the switches that the kernel has counted, by kind, except those at the ends of processes.
+/// The last switch of an ended task may come later, because the task is preempted as it ends, or
+/// continues after reading its own counts.
 fn check_counts(reported: &str, json: &Value) {
     let reported: Vec<u64> = reported
         .split(' ')

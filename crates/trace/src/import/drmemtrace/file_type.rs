@@ -9,13 +9,13 @@ use crate::import::{ImportError, Location};
 /// Bits of the file type that decide about the import. The other bits announce markers.
 const LOOKED_AT: u64 = INSTRUCTIONS_ONLY | KERNEL_INSTRUCTIONS_ONLY | CORE | REGDEPS | UNKNOWN;
 
-const NO_DATA: &str = "the trace has no data references, since it was taken of instructions alone: whatever is said of data is missing, \
-                       not 0";
-const NO_KERNEL_DATA: &str = "the kernel's instructions have no data references in the trace: whatever is said of the kernel's data is \
-                              missing, not 0";
-const SYNTHETIC: &str = "the trace's instructions are of DynamoRIO's synthetic set (regdeps): addresses and lengths are those of the \
-                         program, whose architecture it does not say";
-const LATER: &str = "the trace has a file type that this version does not know: what it means is left out of all numbers";
+const NO_DATA: &str =
+    "the trace has only instructions, so all numbers about data are missing, not 0";
+const NO_KERNEL_DATA: &str = "the kernel's instructions have no data references in the trace, so all numbers about the kernel's \
+    data are missing, not 0";
+const SYNTHETIC: &str = "the trace's instructions are of DynamoRIO's synthetic set (regdeps): addresses and lengths are the \
+    program's, and its architecture is unknown";
+const LATER: &str = "the trace has a file type that this version does not know, and ignores";
 
 /// Words of the note on a trace that was filtered up to some point.
 pub(super) const FIRST_PART: &str = "for the first part of the time that";

@@ -42,7 +42,7 @@ pub(super) fn measured(
         match measure_behind(away, period, cpu, budget, interrupt) {
             Err(failure) if failure.is_of_time() => {
                 say!(
-                    "the kernel's switch path has no price behind {} and {}: --budget is too short",
+                    "the kernel's switch path has no price after {} and {}: --budget is too short",
                     away[0],
                     away[1]
                 );

@@ -103,9 +103,9 @@ fn has_body(fields: &[Header<'_>]) -> bool {
 }
 
 /// Returns true if the host in a request is the address of this endpoint, or a name of this machine
-/// that nobody else can assign to the address. This check defends against DNS rebinding, in which a
-/// web page whose own name resolves to this address sends that name. The port may differ because of
-/// forwarding.
+/// that nobody else can assign to the address. This check defends against DNS rebinding: a web
+/// page's own name resolves to this address, and the browser sends that name. The port may differ
+/// because of forwarding.
 fn is_own(host: &[u8], own: SocketAddr) -> bool {
     let Ok(host) = std::str::from_utf8(host) else {
         return false;
