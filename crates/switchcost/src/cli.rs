@@ -139,7 +139,7 @@ pub(crate) enum Verb {
     Simulate(Box<simulate::SimulateArguments>),
     /// Trace and simulate ready-made workloads: modern versions of those of Mogul and Borg 1990
     Workload(Box<simulate::WorkloadArguments>),
-    /// Re-run the experiments of five published studies, and compare
+    /// Re-run the experiments of five published studies, and judge their claims
     Reproduce(reproduce::ReproduceArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
@@ -298,7 +298,7 @@ pub(crate) struct Stacks {
     /// Write folded stacks to FILE, for flame graphs
     ///
     /// Each line has the task's name, why and where it left the CPU, and for how many nanoseconds.
-    /// With observe --stacks, it has a sampled user stack and the number of switches it stands for.
+    /// With observe --stacks, it has a sampled user stack and the number of switches that the sample represents.
     #[arg(
         hide_short_help = true,
         long,

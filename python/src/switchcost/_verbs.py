@@ -159,7 +159,7 @@ def measure(
         no_pin: Do not pin the tasks to a CPU.
         no_rt: Do not use real-time priority: the same as --policy other, unless you choose batch.
         no_counters: Skip the extra batches with performance counters.
-        counters: Run these batches even if the CPU has no counters, as in most virtual machines.
+        counters: Run the batches with counters even if the CPU has none, as in most virtual machines.
         noise: Make network noise on this CPU during the run, as in Li, Ding and Shen 2007, section 3.3.
         precision: Measure each case until its interval is within this share of the cost [default: 1%].
         history: Learn run-to-run variation from earlier records of this machine in DIR.
@@ -338,11 +338,11 @@ def simulate(
         command: The command and its arguments.
         schedule: Replay a trace in these orders: round-robin, affinity:N, longest-quantum or batch:K.
         quantum: Replay a trace with these quanta, in instructions (400000) or time (4ms).
-        preempt_every: Also end time slices at random, this many instructions apart on average, as wake-ups do.
+        preempt_every: Also end time slices at random times, on average this many instructions apart.
         page_faults: Replay a trace as if no file were in memory: each first use of a file's page waits this long.
         at_once: Run each process on its own CPU, in steps of this many instructions, with a shared last level.
         range: Simulate only the instructions from FROM up to TO of a trace, such as 0..50000000.
-        warm_up: Instructions to simulate, but not count, before the part [default: 1000000].
+        warm_up: Instructions to simulate, but not count, before the range [default: 1000000].
         design: Cache designs: built-in names (see --design list), TOML files, or host for this machine's caches [default:
             the four of Mogul and Borg 1990].
         vary: Simulate variants of every design, such as L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4.
@@ -351,7 +351,7 @@ def simulate(
         interval: Length and number of the intervals recorded after each switch [default: 10000x100; 1000x100 for client-
             server].
         kernel_touches: Also simulate the kernel's accesses to user memory during system calls.
-        private_by: Give each process or each task private caches in the simulation without interference [default: process].
+        private_by: Owner of each set of private caches, in the simulation without interference [default: process].
         user_only: Omit the kernel's instructions and references from a trace of a whole system.
         threads: Simulate up to this many designs concurrently [default: the number of CPUs].
         places: Number of code and data locations to list, by excess cycles [default: 20].

@@ -35,7 +35,7 @@ left in /proc/sys.";
 pub(crate) struct AbArguments {
     /// Shell commands to run before each run of base
     ///
-    /// The run inherits what they change in their shell (limits, control group, nice value).
+    /// The run inherits their shell's limits, control group and nice value.
     #[arg(
         long,
         value_name = "SETUP",
@@ -112,7 +112,7 @@ pub(crate) struct AbArguments {
 
     /// Stop as soon as a change of this size could be detected [default: as --fail-above, else 2%]
     ///
-    /// In each cost, with a probability of 80 %.
+    /// A change in any cost is then detected with a probability of 80 %.
     #[arg(long, value_name = "PERCENT", value_parser = parse_change, help_heading = "Precision and time")]
     pub(crate) detect: Option<f64>,
 

@@ -195,9 +195,9 @@ pub(crate) struct ObserveArguments {
 
     /// Trace system calls once, for this long, to find the cost of cold caches
     ///
-    /// Compares the code after calls that switched with the code after the same calls without a
-    /// switch. A traced call takes some 0.4 us longer. [default: 1 s in every 10 s, of at most 8
-    /// processes, for at most 2 % of their CPU time]
+    /// Compares how long the code after a system call takes with and without a switch in the call.
+    /// A traced call takes some 0.4 us longer. [default: 1 s in every 10 s, of at most 8 processes,
+    /// for at most 2 % of their CPU time]
     #[arg(hide_short_help = true, long, value_name = "TIME", conflicts_with_all = ["no_bpf", "counts_only", "all"])]
     pub(crate) calls: Option<Nanos>,
 
@@ -219,7 +219,7 @@ pub(crate) struct ObserveArguments {
     #[arg(long, conflicts_with_all = ["format", "output", "details", "by"])]
     pub(crate) live: bool,
 
-    /// Print a line of JSON per reporting period, such as 1s, and no report
+    /// Print a line of JSON once per TIME, such as 1s, instead of a report
     ///
     /// Each line has the time of day. Ends when the target exits, with Ctrl-C, or after --duration.
     #[arg(long, value_name = "TIME", value_parser = parse_period, conflicts_with_all = ["live", "output", "details", "by"])]

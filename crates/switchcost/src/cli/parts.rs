@@ -52,15 +52,15 @@ impl Stretch {
 pub(crate) struct PartArguments {
     /// Simulate only the instructions from FROM up to TO of a trace, such as 0..50000000
     ///
-    /// Instructions are counted from 0, and either end may be omitted. Before FROM, only a warm-up is simulated in full; of what comes
-    /// earlier, only the last use of each cache line.
+    /// Instructions are counted from 0, and either end may be omitted. A warm-up before FROM is simulated in full. Of earlier
+    /// instructions, only the last use of each cache line is simulated.
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) range: Option<Stretch>,
 
-    /// Instructions to simulate, but not count, before the part [default: 1000000]
+    /// Instructions to simulate, but not count, before the range [default: 1000000]
     ///
-    /// Of what comes before the warm-up, only the last use of each cache line is simulated.
+    /// Of the instructions before the warm-up, only the last use of each cache line is simulated.
     #[arg(
         long,
         hide_short_help = true,

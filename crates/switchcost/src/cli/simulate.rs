@@ -75,7 +75,7 @@ pub(crate) struct DesignArguments {
     #[arg(hide_short_help = true, long, help_heading = "What to simulate")]
     pub(crate) kernel_touches: bool,
 
-    /// Give each process or each task private caches in the simulation without interference
+    /// Owner of each set of private caches, in the simulation without interference
     ///
     /// A task is one thread; the threads of a process share its caches.
     #[arg(hide_short_help = true, long, value_name = "OWNER", default_value_t = PrivateBy::Process, value_parser = Named::<PrivateBy>::new(),
@@ -219,9 +219,9 @@ pub(crate) struct SimulateArguments {
     )]
     pub(crate) quantum: Vec<Quantum>,
 
-    /// Also end time slices at random, this many instructions apart on average, as wake-ups do
+    /// Also end time slices at random times, on average this many instructions apart
     ///
-    /// This models wake-ups as a Poisson process, independent of what the tasks do.
+    /// This models preemption by wake-ups as a Poisson process, independent of what the tasks do.
     #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["at_once", "range", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) preempt_every: Option<u64>,
@@ -321,9 +321,9 @@ pub(crate) struct WorkloadArguments {
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
 
-    /// Also end time slices at random, this many instructions apart on average, as wake-ups do
+    /// Also end time slices at random times, on average this many instructions apart
     ///
-    /// This models wake-ups as a Poisson process, independent of what the tasks do.
+    /// This models preemption by wake-ups as a Poisson process, independent of what the tasks do.
     #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["system", "order"],
           help_heading = "What to trace")]
     pub(crate) preempt_every: Option<u64>,

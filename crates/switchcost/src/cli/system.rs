@@ -36,7 +36,7 @@ pub(crate) struct SystemArguments {
 
     /// Trace each program only between its own SIGSTOPs, to omit its start-up
     ///
-    /// From the moment that it stops itself (kill -STOP $$) until it stops again or exits.
+    /// Tracing begins when the program stops itself (kill -STOP $$), and ends when it stops again or exits.
     #[arg(
         hide_short_help = true,
         long,

@@ -103,8 +103,9 @@ def notes(fleet: Fleet) -> list[str]:
     spread = max((finding.run_spread for finding in fleet.findings if finding.question.of == "rest"), default=0.0)
     if spread > MOST_ALIKE:
         lines.append(
-            f"Hosts with the same facts differ by up to {spread * 100:.1f} % (standard deviation) beyond their own intervals, runs "
-            "of one machine usually by 2 %: small differences cannot be shown among them. The page has the costs of each."
+            f"Hosts with the same facts differ by up to {spread * 100:.1f} % (standard deviation) in addition to their own "
+            "intervals; runs of one machine usually differ by 2 %. So small differences cannot be shown among them. The page "
+            "has the costs of each."
         )
     return lines
 
