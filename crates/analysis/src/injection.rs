@@ -72,8 +72,8 @@ pub struct Findings {
 const SMALL: f64 = 0.25;
 
 impl Findings {
-    /// Whether the difference `more` between the costs at another and the first period is so small
-    /// that the total cost is proportional to the number of preemptions.
+    /// Whether the total cost is proportional to the number of preemptions: the difference `more`
+    /// between the costs at another period and at the first is small.
     pub fn is_in_proportion(&self, more: &Estimate) -> bool {
         let cost = self.first().and_then(FootprintFinding::lost);
         cost.is_some_and(|cost| more.low.abs().max(more.high.abs()) <= SMALL * cost.estimate)

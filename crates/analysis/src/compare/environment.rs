@@ -162,7 +162,7 @@ pub(super) fn host_facts(host: &HostManifest) -> Facts {
         ("kernel command line", known(&host.kernel_command_line)),
         ("distribution", known(&host.distribution)),
         ("preemption model", known(&host.preemption)),
-        ("timer ticks a second", known(&host.timer_hz)),
+        ("timer ticks per second", known(&host.timer_hz)),
         ("kernel page tables isolated", known(&host.is_kpti_active)),
         ("address spaces tagged in the TLB", known(&host.has_pcid)),
         ("frequency governor", known(&host.governor)),

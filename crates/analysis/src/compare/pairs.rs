@@ -263,7 +263,9 @@ impl Matched<'_> {
         } else if side.iter().all(|found| found.finding.deciding().is_none()) {
             format!("not measured in the {name} record{}", reason(side))
         } else if chosen.is_empty() {
-            format!("the {name} record's cost is one of a shared core, the other side's is not")
+            format!(
+                "the cost of the {name} record is from a shared core, and that of the other side is not"
+            )
         } else if side.len() > 1 && chosen.len() == 1 {
             only_one_of(side.len(), name)
         } else if runs.len() < chosen.len() {

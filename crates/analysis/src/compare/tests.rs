@@ -474,7 +474,7 @@ fn a_shared_core_is_compared_with_a_shared_one_alone() {
     share_throughout(&mut base[0].1);
     assert_eq!(
         why(&compared(&base, &new).pairs[0]),
-        "the base record's cost is one of a shared core, the other side's is not"
+        "the cost of the base record is from a shared core, and that of the other side is not"
     );
     let mut both = run(1, 3);
     share_throughout(&mut both[0].1);

@@ -161,8 +161,7 @@ fn known_costs_come_out_in_their_parts() {
     assert!((found.core_hertz.expect("known") / 1e9 - 10.0 / 3.0).abs() < 1e-6);
 }
 
-/// Shows that a core that is slower while one copy runs adds no cost, although that copy takes
-/// longer.
+/// Shows that a slower core during one copy adds no cost, although the copy takes longer.
 #[test]
 fn a_slower_core_is_no_cost() {
     let slower = |mut run: Run| {

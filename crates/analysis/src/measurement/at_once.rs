@@ -108,7 +108,7 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
     });
     let Some((finding, slower, alone)) = numbers else {
         return Some(
-            "no array of which the first level holds two was measured at once, to show whether the CPUs share more than a \
+            "no array that fits twice in the first level was measured, so it is unknown whether the CPUs share more than a \
              cache; add --size 4KiB"
                 .to_owned(),
         );
@@ -116,8 +116,8 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
     let [least, most] = [slower.low, slower.high].map(|end| end / alone.estimate);
     (most > WITHOUT_CACHES).then(|| {
         format!(
-            "with {} each, which the first level of either CPU holds, walks at once are slower by {:.0} to {:.0} % already: the CPUs \
-             share more than a cache, their core or its clock, and what caches cost cannot be separated from that",
+            "with {} each, which fits in each CPU's first level, concurrent walks are {:.0} to {:.0} % slower: the CPUs also \
+             share a core or its clock, so the cost of the shared cache cannot be separated",
             finding.case.working_set.size_bytes,
             least * 100.0,
             most * 100.0
@@ -133,8 +133,8 @@ pub(crate) fn guest_flag(found: &[SharedCache], host: &HostManifest) -> Option<F
         .known()
         .filter(|name| *name != "none" && !found.is_empty())?;
     let detail = format!(
-        "that these CPUs share a cache is what {name} says, which may run them on any cores: where walks at once lose nothing, they may \
-         have shared none"
+        "{name} reports that these CPUs share a cache, but may run them on any cores: if concurrent walks lose nothing, the \
+         CPUs may share no cache"
     );
     Some(Flag {
         name: FlagName::TopologyOfAGuest,
@@ -248,7 +248,7 @@ mod tests {
         let why = one.why.as_ref().expect("a reason");
         assert!(
             why.starts_with(
-                "with 4 KiB each, which the first level of either CPU holds, walks at once are slower by 19 to"
+                "with 4 KiB each, which fits in each CPU's first level, concurrent walks are 19 to"
             ),
             "{why}"
         );
@@ -294,7 +294,7 @@ mod tests {
         let named = |host: &HostManifest| guest_flag(&found, host).map(|flag| flag.detail);
         host.hypervisor = switchcost_record::Fact::Known("KVM".to_owned());
         assert!(named(&host).is_some_and(|detail| {
-            detail.starts_with("that these CPUs share a cache is what KVM says")
+            detail.starts_with("KVM reports that these CPUs share a cache")
         }));
         assert_eq!(guest_flag(&[], &host), None);
         host.hypervisor = switchcost_record::Fact::Known("none".to_owned());

@@ -27,8 +27,8 @@ const STRAY_SHARE: f64 = 0.005;
 /// window.
 const EDGE_PER_TASK: f64 = 2.0;
 const EDGE_SLACK: f64 = 4.0;
-/// Number of switches that are tolerated for a thread whose hand-offs are in user space, and which
-/// has no reason to switch.
+/// Number of switches that are tolerated for a thread without a reason to switch, because its
+/// hand-offs are in user space.
 const USER_SLACK: f64 = 8.0;
 
 /// Divisor of a window's length for the longest wait for a CPU in cases across CPUs. Wake-ups

@@ -18,8 +18,8 @@ const SUSPICIOUS: [FlagName; 4] = [
     FlagName::AboveReloadBound,
 ];
 
-/// Largest number of involuntary switches, as a share of switches, that is usual under the default
-/// policy because of the timer alone.
+/// Largest usual share of involuntary switches under the default policy, where only the timer
+/// causes them.
 const INVOLUNTARY_USUAL: f64 = 0.05;
 
 /// Largest difference between the means with and without trimming, as a share, without a flag.
@@ -88,7 +88,7 @@ fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
 fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
     let (whose, why) = judged.is_beside_others().then(|| other_tasks(judged))?;
     let detail = format!(
-        "{whose}: the cost is that of the hand-offs in between, beside what ran there. For the cost alone: {why}"
+        "{whose}: the cost is that of the hand-offs in between, and includes the effect of the other tasks. For the cost alone: {why}"
     );
     Some(Flag {
         name: FlagName::BesideOthers,
@@ -121,7 +121,7 @@ fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
     let total = if found.case.mechanism.hands_over() {
         "total cost"
     } else {
-        "walk at once less walk alone"
+        "concurrent walk minus walk alone"
     };
     [
         ("direct cost", found.direct_ns.as_ref()),
@@ -142,8 +142,8 @@ fn about_zero(found: &CaseFinding) -> impl Iterator<Item = Flag> {
         (cost.high < 0.0).then(|| Flag {
             name: FlagName::Negative,
             detail: format!(
-                "{name}: below 0 ({interval}), which a cost cannot be: the baseline ran slower than the switching arm, perhaps \
-                 because its memory no longer fits a cache, or its pages are placed worse; this is a difference, not a cost"
+                "{name}: below 0 ({interval}), which is impossible for a cost: the baseline ran slower than the switching arm, \
+                 perhaps because its memory no longer fits a cache, or its pages are placed worse"
             ),
         })
     })
@@ -156,8 +156,7 @@ fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
     is_outside.then(|| Flag {
         name: FlagName::OutsideSanityBand,
         detail: format!(
-            "{} is outside {} to {}, the range published for such switches ({source}): look for a reason before you trust \
-             it",
+            "{} is outside {} to {}, the plausible range from published values ({source}): find the reason before you trust it",
             time(cost.estimate),
             time(low),
             time(high)
@@ -173,8 +172,8 @@ fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
     (cost.low > bound).then(|| Flag {
         name: FlagName::AboveReloadBound,
         detail: format!(
-            "the reload of the data ({}) is above {}, what reloading every line of one working set could cost at the \
-             latencies measured here: it includes something other than lost lines",
+            "the reload of the data ({}) is above {}, the most that reloading every line of one working set can cost at the \
+             measured latencies: it includes something other than lost lines",
             interval(cost),
             time(bound)
         ),
@@ -198,7 +197,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         reached > wanted && cost.is_distinguishable_from_zero() && !found.is_of_shared_core();
     let remedy = match own {
         Some(runs) if runs.least_half_width >= wanted => format!(
-            "{} earlier runs of this machine differ by so much that +-{:.2} % is the least that can be reached",
+            "{} earlier runs of this machine differ so much that at best +-{:.2} % can be reached",
             runs.earlier_runs,
             runs.least_half_width * 100.0
         ),
@@ -214,7 +213,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     is_wide.then(|| Flag {
         name: FlagName::WideInterval,
         detail: format!(
-            "the interval{of} is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; {remedy}",
+            "the interval{of} is +-{:.2} % wide after {} repetitions, but +-{:.2} % was requested; {remedy}",
             reached * 100.0,
             cost.n,
             wanted * 100.0
@@ -229,9 +228,9 @@ fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
         .as_ref()
         .filter(|shared| !shared.is_left_out && shared.share > SHARED_USUAL)?;
     let detail = format!(
-        "in {:.0} % of the cycles this core was shared with another hardware thread, and there are too few others for a cost on an \
-         unshared core: the cost is from all cycles, and its interval extends down to what it may be without sharing; {}run it \
-         again at a quieter time",
+        "in {:.0} % of the rounds this core was shared with another hardware thread, which leaves too few unshared rounds. So \
+         the cost is from all rounds, and its interval extends down to the possible cost without sharing; {}run it again at a \
+         quieter time",
         shared.share * 100.0,
         judged
             .remedies
@@ -254,8 +253,8 @@ fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
     is_heavy.then(|| Flag {
         name: FlagName::HeavyTail,
         detail: format!(
-            "the plain mean of all cycles is {}, without the tenth at either end {}: some switches take far longer than most, \
-             and the program pays for them, too",
+            "the mean of all rounds is {}, but {} without the tenth at either end: some switches take far longer than most, and \
+             a program has these, too",
             time(mean),
             time(cost.estimate)
         ),
@@ -263,9 +262,9 @@ fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
 }
 
 fn across_cpus(case: &Case) -> Option<Flag> {
-    let detail = "the hand-off includes idle exit and inter-processor interrupt, so there is no cost of the switch alone; \
-                  total and indirect cost are per hand-off too; they go with the host's load, so that they are compared only with a \
-                  wide spread between runs or with that of earlier records";
+    let detail = "the hand-off includes the exit from idle and the inter-processor interrupt, so there is no cost of the switch \
+        alone. The total and the indirect cost are per hand-off, too. All depend on the host's load, so comparisons assume a \
+        wide spread between runs, or use that of earlier records";
     hands_over_across_cpus(case).then(|| Flag {
         name: FlagName::HandoffAcrossCpus,
         detail: detail.to_owned(),
@@ -274,8 +273,7 @@ fn across_cpus(case: &Case) -> Option<Flag> {
 
 fn missing_calls_flag(case: &Case) -> Option<Flag> {
     let detail = format!(
-        "no task waits in the baseline of {}, which therefore makes no system call: the calls themselves are part of the \
-         direct cost",
+        "no task waits in the baseline of {}, so the baseline makes no system calls: the calls are part of the direct cost",
         case.mechanism
     );
     (!case.mechanism.traits().has_same_system_calls).then_some(Flag {

@@ -127,7 +127,7 @@ pub(crate) fn unsettled_flag(reload: &Reload) -> Option<Flag> {
     (last.low > 0.0 && last.estimate > NOT_SETTLED * sum).then(|| Flag {
         name: FlagName::NotSettled,
         detail: format!(
-            "the {}th walk behind the switch still takes {:.0} ns more than those after it ({:.0} % of the sum): some of the reload \
+            "walk {} after the switch still takes {:.0} ns more than the later ones ({:.0} % of the sum): a part of the reload \
              comes later, and is not in the sum",
             reload.walks_ns.len(),
             last.estimate,

@@ -133,8 +133,8 @@ fn paused(record: &MeasureRecord) -> Option<Flag> {
     Some(Flag {
         name: FlagName::Paused,
         detail: format!(
-            "the run was paused {times}, for {sum} (stopped by a signal, frozen with its control group, or suspended): what was \
-             measured beside that is left out"
+            "the run was paused {times}, for {sum} (stopped by a signal, frozen with its control group, or suspended): the \
+             samples around it are left out"
         ),
     })
 }
@@ -146,7 +146,7 @@ fn unusual_rounds(rounds: &Rounds) -> Option<Flag> {
     is_unusual.then(|| Flag {
         name: FlagName::UnusualRounds,
         detail: format!(
-            "each batch has {rounds}: the costs are not to be compared with those of other runs"
+            "each batch has {rounds}: do not compare the costs with those of other runs"
         ),
     })
 }
@@ -158,8 +158,9 @@ fn cut_off(record: &MeasureRecord) -> Flag {
         .collect();
     let (samples, cases) = (record.samples.len() + record.cycles.len(), seen.len());
     let planned = record.header.plan.cases.len();
-    let detail =
-        format!("the run was cut off: {samples} samples of {cases} of {planned} cases are here");
+    let detail = format!(
+        "the run was cut off: the record has {samples} samples of {cases} of {planned} cases"
+    );
     Flag {
         name: FlagName::CutOff,
         detail,

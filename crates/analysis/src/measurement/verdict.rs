@@ -123,7 +123,7 @@ pub(crate) fn other_tasks(judged: &Judged<'_>) -> (String, String) {
     let foreign = judged.foreign_share() * 100.0;
     if let Some(quota) = judged.binding_quota() {
         let more = if judged.remedies.allows_real_time {
-            ", or allow real-time priority, which it does not bind"
+            ", or allow real-time priority, to which the quota does not apply"
         } else {
             ""
         };
@@ -172,11 +172,11 @@ fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
         ),
         reason::PAUSED => (
             "the run was stopped, frozen or suspended meanwhile",
-            "measure again, and let it go on",
+            "measure again without a pause",
         ),
         reason::CLOCK_BACKWARDS => (
             "the clock ran backwards",
-            "run it again with the kernel's clock; the CPU's counter is not to be trusted here",
+            "run it again with the kernel's clock, because the CPU's counter is unreliable here",
         ),
         _ => ("nothing was handed over", "run it again"),
     };
@@ -196,8 +196,7 @@ fn wrong_count(judged: &Judged<'_>) -> String {
     }
     let plan = range(low, high);
     format!(
-        "the kernel counted {plan} switches a hand-off on the average as planned, but too many or too few in many \
-         windows; {}",
+        "the kernel counted {plan} switches per hand-off on average, as planned, but too many or too few in many windows; {}",
         judged.remedies.against_load()
     )
 }
@@ -217,7 +216,7 @@ fn wrong_switching_count(remedies: Remedies, switching: f64, low: f64, high: f64
     };
     let plan = range(low, high);
     format!(
-        "the kernel counted {switching:.2} switches a hand-off where {plan} were planned: {meaning}; {remedy}"
+        "the kernel counted {switching:.2} switches per hand-off instead of {plan}: {meaning}; {remedy}"
     )
 }
 
@@ -238,8 +237,7 @@ fn wrong_user_count(judged: &Judged<'_>) -> String {
     }
     let by_kernel = judged.kernel_switches_per_handoff().unwrap_or_default();
     format!(
-        "the kernel counted {by_kernel:.2} switches a hand-off where none were planned: the thread was not left alone; \
-         {}",
+        "the kernel counted {by_kernel:.2} switches per hand-off instead of none: other tasks took the CPU from the thread; {}",
         judged.remedies.against_load()
     )
 }

@@ -170,9 +170,9 @@ struct Interrupt(Range);
 impl Interrupt {
     /// Computes the cost of the interrupt. `measure` reports half of a whole preemption, which is
     /// two switches and the interrupt. The likely cost assumes that both switches cost the same.
-    /// The upper end assumes that the switch at which a task waits has its least cost. If `inject`
-    /// has measured the program, that result is used instead. Without a measured preemption there
-    /// is no upper end.
+    /// The upper end assumes the least cost for the switch of a waiting task. If `inject` has
+    /// measured the program, that result is used instead. Without a measured preemption there is no
+    /// upper end.
     fn new(costs: Costs<'_>) -> Option<Interrupt> {
         let calibration = costs.calibration;
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);

@@ -24,8 +24,8 @@ pub(super) fn costs<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<C
     })
 }
 
-/// Returns the cost of a switch in nanoseconds, before which other tasks ran for `others_ns`, and
-/// after which the program runs for `ran_ns`. The cost is interpolated linearly between the known
+/// Returns the cost of a switch in nanoseconds, if other tasks ran for `others_ns` before the
+/// program continued and ran for `ran_ns`. The cost is interpolated linearly between the known
 /// points and 0, and constant beyond the last point.
 pub(super) fn cost(
     points: &[KnownPoint],

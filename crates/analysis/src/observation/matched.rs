@@ -24,13 +24,13 @@ use crate::statistics::Interval;
 use arms::{Anchors, compare, only};
 use calls::Calls;
 
-/// Longest time for which other tasks run in a preemption that counts as short, in nanoseconds.
+/// Longest run time of other tasks in a short preemption, in nanoseconds.
 const SHORT_NS: u32 = 30_000;
 /// Least number of compared switches for an estimate.
 const FEWEST: usize = 100;
 /// Least share of the switches that must be compared for a result that applies to all switches.
 const LEAST_COVERED: f64 = 0.5;
-/// Largest effect, as a share of the estimated cost, that a check may find where none is expected.
+/// Largest effect that a check may find and still pass, as a share of the estimated cost.
 const PART: f64 = 0.1;
 /// Upper ends in nanoseconds of the ranges of time for which other tasks ran. Waits are divided by
 /// these ranges.
@@ -49,7 +49,7 @@ pub struct MatchedIntervals {
     pub waits: usize,
     /// Number of times that a thread was preempted, in a call or in user code.
     pub preemptions: usize,
-    /// Longest time for which other tasks ran in a wait that counts as short, in nanoseconds.
+    /// Longest run time of other tasks in a short wait, in nanoseconds.
     pub short_wait_ns: u32,
     /// Calls with a wait compared with calls without; null if there are too few of either.
     pub all_waits: Option<Effect>,
@@ -262,8 +262,8 @@ fn is_enough(effect: Option<&Effect>) -> bool {
     effect.is_some_and(|effect| effect.treated >= FEWEST)
 }
 
-/// Returns the longest time that counts as a short wait, in nanoseconds: the upper end of the
-/// shortest range up to which there are enough waits.
+/// Returns the longest time of a short wait in nanoseconds: the lowest limit below which there are
+/// enough waits.
 fn short_wait(calls: &Calls<'_>, waits: &Anchors) -> u32 {
     let others: Vec<u32> = waits.treated().filter_map(|at| calls.waited(at)).collect();
     let is_enough = |end: &u32| others.iter().filter(|others| *others <= end).count() >= FEWEST;

@@ -20,7 +20,7 @@ pub struct Payer<'a> {
 pub struct Part {
     /// Kind of this part of the cost.
     pub of: Of,
-    /// Number of switches to which this part belongs.
+    /// Number of switches of this part.
     pub switches: u64,
     /// Cost of this part, in nanoseconds of CPU time per second.
     pub cost: Range,

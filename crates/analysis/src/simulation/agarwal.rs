@@ -18,7 +18,8 @@ pub(crate) fn agarwal(
     result: &DesignResult,
     others: Option<f64>,
 ) -> Result<Agarwal, String> {
-    let others = others.ok_or("no process came back after another: there is no turn to model")?;
+    let others =
+        others.ok_or("no process ran again after another one, so there is nothing to model")?;
     let segments = saturating_sum(head.processes.iter().map(|process| process.segments));
     if segments == 0 {
         return Err("the record counts no segments".to_owned());

@@ -23,8 +23,8 @@ pub struct Analyser<'a> {
     /// Number of segments in the record so far.
     segments: u64,
     designs: Vec<DesignSums>,
-    /// Index of the design from which segment lengths and time slices are taken: the first one
-    /// whose segments can be distinguished. `None` if there is none.
+    /// Index of the first design whose segments can be distinguished, which gives segment lengths
+    /// and time slices. `None` if there is none.
     guide: Option<usize>,
     lengths: Vec<Segment>,
     turns: Turns,

@@ -132,10 +132,10 @@ pub(crate) fn with_interval<T>(
         ));
     }
     let Some(values) = used.iter().map(without).collect::<Option<Vec<f64>>>() else {
-        return why("all segments that reach the cut-off follow each other; trace for longer");
+        return why("all segments that reach the cut-off are consecutive; trace for longer");
     };
     match jackknife(estimate, &values, confidence) {
-        None => why("the batches differ beyond any number"),
+        None => why("the batches differ too much for an interval"),
         Some(number) => Cost {
             without_one: values,
             ..Cost::new(number, confidence, used.len(), METHOD)

@@ -150,7 +150,7 @@ fn missing_cost_reason(sums: &DesignSums, switches: f64) -> Option<&'static str>
     if sums.is_disordered {
         return Some("the intervals of a segment are not together or not in order");
     }
-    (switches == 0.0).then_some("the trace has no switch; trace two processes that take turns")
+    (switches == 0.0).then_some("the trace has no switch; trace two processes that alternate")
 }
 
 fn flags(

@@ -26,7 +26,7 @@ pub(crate) fn long_turns(context: &Context<'_>, sums: &DesignSums, cut: Cut) -> 
         .collect();
     let all = add_up(batches.iter());
     let Some(estimate) = mean(&all) else {
-        return Cost::none("no turn reaches the cut-off");
+        return Cost::none("no time slice reaches the cut-off");
     };
     with_interval(
         estimate,

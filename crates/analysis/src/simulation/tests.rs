@@ -738,7 +738,7 @@ fn without_a_switch_there_is_no_cost() {
     ) = (0, 0);
     let design = run.design();
     let cost = &design.average_cost_cycles;
-    let why = "the trace has no switch; trace two processes that take turns";
+    let why = "the trace has no switch; trace two processes that alternate";
     assert_eq!((cost.estimate, cost.why.as_deref()), (None, Some(why)));
     assert_eq!(
         (design.overhead, design.excess_cycles_per_switch),

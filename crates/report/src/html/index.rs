@@ -13,8 +13,8 @@ pub(super) fn page(papers: &[Listed]) -> Markup {
                 header {
                     h1 { "The papers, redone" }
                     p class="answer" {
-                        "Each published figure and table beside what is found here, and for each thing that a paper shows \
-                         whether it shows here, too."
+                        "Each published figure and table next to the result here, and for each finding of a paper, whether it \
+                         is found here, too."
                     }
                 }
                 main {

@@ -11,10 +11,10 @@ pub(super) fn draw(findings: &Findings) -> Chart {
     let found: Vec<&FootprintFinding> = findings.footprints.iter().collect();
     let names = found.iter().map(|found| found.footprint_bytes);
     let caption = if findings.service.is_some() {
-        "By what the other task touches, with intervals of 90 %: what it costs more than a pause of the same length."
+        "Extra cost compared with a pause of the same length, by the memory that the other task touches, with 90 % intervals."
     } else {
-        "By what the other task touches, with intervals of 90 %. Cold caches: what it costs more than if nothing is touched, in the \
-         same passes."
+        "By the memory that the other task touches, with 90 % intervals. Cold caches: the extra cost compared with no touched \
+         memory, in the same runs."
     };
     let axis = Axis::names("the other task touches", names);
     chart(
@@ -40,12 +40,12 @@ pub(super) fn over_periods(findings: &Findings) -> Option<Chart> {
     let touched = found.first()?.footprint_bytes;
     let (axis, title) = (
         Axis::names("preempted every", names),
-        "What a preemption costs, over the period",
+        "Cost of a preemption by period",
     );
     Some(chart("period", title, axis, &found, findings)
         .caption(format!(
-            "By how long the program runs until it is preempted, the other task touching {touched}, with intervals of 90 %. A curve \
-             that rises: a longer turn has loaded more to lose."
+            "By the CPU time between preemptions, if the other task touches {touched}, with 90 % intervals. A rising curve: a \
+             longer time slice loads more data to lose."
         ))
         .numbers(periods::table(findings)))
 }
@@ -68,7 +68,7 @@ fn chart(
         Series::new(Look::Line, name, points)
     };
     let all = series("a preemption", |found| found.cost_ns.as_ref());
-    let caches = series("of it cold caches", FootprintFinding::reload);
+    let caches = series("cold caches alone", FootprintFinding::reload);
     let is_service = findings.service.is_some();
     Chart::new(name, title, axis, Axis::new(Scale::Span, "cost"))
         .with((!is_service).then_some(all))

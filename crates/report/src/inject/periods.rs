@@ -73,7 +73,7 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
     let difference = with_interval(more);
     if findings.is_in_proportion(more) {
         return format!(
-            "the difference{what} per preemption is {difference}: the total loss is in proportion to the number of preemptions"
+            "the difference{what} per preemption is {difference}: the total cost is proportional to the number of preemptions"
         );
     }
     format!(

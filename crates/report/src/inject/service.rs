@@ -88,9 +88,9 @@ fn own(found: &ServiceFindings, cost: &Estimate) -> String {
 fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
     let long = found
         .held_up_for_ns
-        .map_or(String::new(), |ns| format!(" of {}", time(ns)));
+        .map_or(String::new(), |ns| format!(" for {}", time(ns)));
     let effect = match held_up {
-        cost if is_cost(cost) => format!("costs it {} ({})", centre(cost), interval(cost)),
+        cost if is_cost(cost) => format!("costs {} ({})", centre(cost), interval(cost)),
         saved if is_below_zero(saved) => {
             let less = Estimate {
                 estimate: -saved.estimate,
@@ -99,7 +99,7 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
                 ..saved.clone()
             };
             format!(
-                "lowers its CPU time by {} ({})",
+                "lowers the CPU time by {} ({})",
                 centre(&less),
                 interval(&less)
             )
@@ -107,8 +107,8 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
         nothing => format!("has a cost that is {}", centre(nothing)),
     };
     format!(
-        "A pause{long} that touches no memory {effect}, not included above. This is the cost of the switch and its timer, minus \
-         the gain from a larger batch afterwards."
+        "If the other task only spins{long}, a preemption {effect}, which is not included above: the cost of the switch and its \
+         timer, minus the gain from a larger batch afterwards."
     )
 }
 

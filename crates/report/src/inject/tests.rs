@@ -259,7 +259,7 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
     );
     for part in [
         " Without injection it is preempted 900 times per second, which costs 0.7",
-        "A pause of 10.0 us that touches no memory lowers its CPU time by 20.",
+        "If the other task only spins for 10.0 us, a preemption lowers the CPU time by 20.",
         "other task touches  cold caches (interval)  other runs for  ran before the next  preemptions  groups",
         "Thread 8 of process 7 (server), the busiest one, was alone on CPU ",
         "did 50,000 pieces of work per second, counted by syscall:: 10.0 us of CPU time each. \

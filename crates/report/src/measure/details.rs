@@ -187,7 +187,10 @@ fn facts(host: &HostManifest) -> Vec<(String, String)> {
             "address spaces tagged in the TLB",
             said(&host.has_pcid, yes),
         ),
-        ("timer ticks a second", said(&host.timer_hz, u32::to_string)),
+        (
+            "timer ticks per second",
+            said(&host.timer_hz, u32::to_string),
+        ),
         (
             "preemption of the kernel",
             said(&host.preemption, String::clone),
@@ -232,7 +235,7 @@ fn facts(host: &HostManifest) -> Vec<(String, String)> {
                 said(&scheduler.slice_extension, yes),
             ),
             (
-                "tasks of a process kept below one cache",
+                "tasks of a process kept on CPUs that share a cache",
                 said(&scheduler.is_cache_aware, yes),
             ),
         ]

@@ -77,8 +77,8 @@ pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Chart> {
             Series::new(Look::Dots, "hand-off", points(false)).coloured(1),
         ])
         .caption(
-            "Direct cost with its interval, cheapest first. Grey: the range in which such numbers were published; a number outside needs a \
-             reason, a number inside proves nothing.",
+            "Direct cost with its interval, cheapest first. Grey: the plausible range, from published numbers. A number outside \
+             needs an explanation; a number inside proves nothing.",
         ))
 }
 
@@ -220,7 +220,7 @@ pub(super) fn reload(findings: &[&CaseFinding]) -> Chart {
     )
     .with(curves.take(MOST_CURVES))
     .caption(
-        "By how much each walk after a switch is slower than a settled one, with its interval.",
+        "Extra time of each walk after a switch, compared with a settled walk, with its interval.",
     )
     .numbers(reload_table(findings))
 }
@@ -264,12 +264,13 @@ pub(super) fn shared_cache(findings: &Findings) -> Option<Chart> {
         .collect();
     all.sort_by_key(|one| one.working_set.size_bytes);
     let parts: [(&str, Part); 3] = [
-        ("in turn: a walk after a switch, longer by", |one| {
+        ("time-shared: extra time of a walk after a switch", |one| {
             one.in_turn_ns.as_ref()
         }),
-        ("at once: a walk beside the other's, longer by", |one| {
-            one.at_once_ns.as_ref()
-        }),
+        (
+            "concurrent: extra time of a walk during the other's",
+            |one| one.at_once_ns.as_ref(),
+        ),
         ("a walk alone", |one| one.alone_ns.as_ref()),
     ];
     let series = parts.iter().enumerate().map(|(place, (name, part))| {
@@ -285,13 +286,14 @@ pub(super) fn shared_cache(findings: &Findings) -> Option<Chart> {
         Series::new(Look::Line, *name, points)
     });
     let (title, x) = (
-        "A cache shared in turn and at once",
+        "A time-shared and a concurrently used cache",
         Axis::new(Scale::Size, SIZE),
     );
     Some(Chart::new("shared-cache", title, x, time_axis("time of a walk"))
         .with(series)
         .caption(
-            "By how much a walk takes longer than alone: after a switch on one CPU, and beside the other task's on a second CPU.",
+            "Extra time of a walk, compared with a walk alone: after a switch on one CPU, and during the other task's walk on a \
+             second CPU.",
         ))
 }
 

@@ -111,10 +111,10 @@ fn sorted(mut found: Vec<&CaseFinding>) -> Vec<&CaseFinding> {
 
 fn name(found: &CaseFinding) -> String {
     let case = &found.case;
-    let kernel = if case.runtime.is_none() {
-        format!(", {}", case.between)
-    } else {
-        String::new()
+    let tasks_of_kernel = match (&case.runtime, case.between) {
+        (Some(_), _) => String::new(),
+        (None, switchcost_record::Between::User) => ", user level".to_owned(),
+        (None, between) => format!(", {between}"),
     };
     let tasks = if case.tasks == 2 {
         String::new()
@@ -126,7 +126,7 @@ fn name(found: &CaseFinding) -> String {
         [_] => String::new(),
         cpus => format!(", CPUs {}", format_cpu_list(cpus)),
     };
-    format!("{}{kernel}{tasks}{place}", case.name())
+    format!("{}{tasks_of_kernel}{tasks}{place}", case.name())
 }
 
 fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {

@@ -62,8 +62,8 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     text
 }
 
-/// Returns a sentence on a long wait for CPUs, such as `gzip waited 5.66 s of 7.18 s for a CPU, 42
-/// % of that time while sh ran.`; empty if there was no long wait.
+/// Returns a sentence on a long wait for CPUs, such as `gzip waited 5.66 s of 7.18 s for a CPU.
+/// During 42 % of this wait, sh ran.`; empty if there was no long wait.
 fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
     let Some(long) = &findings.long_wait else {
         return String::new();
@@ -84,7 +84,10 @@ fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
             Behind::Process(other) => name(other),
             _ => "kernel threads".to_owned(),
         };
-        format!(", {} of that time while {program} ran", share(behind.share))
+        format!(
+            ". During {} of this wait, {program} ran",
+            share(behind.share)
+        )
     });
     format!("{much}{behind}. ")
 }
@@ -149,11 +152,6 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
         } else {
             ""
         };
-    let possessive = if has_children {
-        "their"
-    } else {
-        possessive(&observation.subject)
-    };
     let all = &findings.all;
     if all.is_negligible() {
         return negligible(&who, observation, findings);
@@ -162,9 +160,8 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
         (Some(both), Some(direct), Some(indirect)) => {
             let cpus = all.cost_cpus.filter(|_| both.is_bounded());
             format!(
-                "Switches cost {who} {} of {} CPU time{}. The direct cost is {}, and cold caches cost {}.",
+                "Switches cost {} of the CPU time of {who}{}. The direct cost is {}, and cold caches cost {}.",
                 range_words(both),
-                possessive,
                 cpu_share(cpus, observation),
                 direct_words(direct, both),
                 describe_caches(indirect, known_by(findings, observation))
@@ -193,15 +190,6 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
 fn has_children(observation: &Observation, findings: &Findings) -> bool {
     let names = findings.names.iter().filter(|found| !found.is_kernel);
     matches!(observation.subject, Subject::Command(_)) && names.count() > 1
-}
-
-/// Returns the possessive pronoun for the observed tasks.
-fn possessive(subject: &Subject) -> &'static str {
-    match subject {
-        Subject::Processes(processes) if processes.len() > 1 => "their",
-        Subject::Everything => "their",
-        _ => "its",
-    }
 }
 
 /// Formats the direct cost as a share of CPU time: the likely value, or the range if the sum of the
@@ -549,7 +537,7 @@ fn change_sentence(change: &Change) -> String {
                 .to_owned()
         }
         Change::FewerLocks => {
-            "let fewer threads contend for a lock, or hold it for less time, because most switches wait for one"
+            "let fewer threads contend for a lock, or hold it for less time, because most switches are waits for a lock"
                 .to_owned()
         }
         Change::MoreForEachWakeUp { call } => {

@@ -33,29 +33,29 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
     let payers = payers(findings);
     if !payers.is_empty() {
-        page.heading("Cost by program and cause", "as CPU time a second");
+        page.heading("Cost by program and cause", "as CPU time per second");
         page.figure(|| costs(&payers));
         page.method(["observing"]);
     }
     if !findings.kept_waiting.is_empty() {
-        page.heading("What kept tasks waiting", "for a CPU, while it could run");
+        page.heading(
+            "What kept tasks waiting",
+            "for a CPU, while they were runnable",
+        );
         page.figure(|| waits(findings));
         page.method(["observing"]);
     }
     if let Some(spread) = spread(observation) {
         page.heading(
             "How long each time was",
-            "off the CPU, and of it waiting for one",
+            "off the CPU, and the part of it spent waiting for a CPU",
         );
         page.figure(|| times(&spread));
         page.method(["observing"]);
     }
     let stretches = stretches(observation);
     if stretches.len() >= FEWEST_STRETCHES {
-        page.heading(
-            "Over the window",
-            "all observed tasks together, stretch by stretch",
-        );
+        page.heading("Over the window", "all observed tasks together, over time");
         page.figure(|| switches(&stretches));
         page.figure(|| tasks_waiting(&stretches));
         page.method(["observing"]);
@@ -91,11 +91,11 @@ fn costs(all: &[Payer<'_>]) -> Option<Chart> {
         }
     });
     let mut caption =
-        "Bars: what is likely, as CPU time a second: the direct cost of the switches of each cause, and cold caches, which belong to no \
-         cause. Lines: from the least to the most that it all may be."
+        "Bars: the likely CPU time per second: the direct cost by cause, and cold caches for all causes. Lines: the range of \
+         their sum."
             .to_owned();
     if payers.iter().any(|payer| payer.found.indirect_ns.is_none()) {
-        caption += " Without a part for cold caches: what they cost is not known there.";
+        caption += " Bars without cold caches: their cost is unknown.";
     }
     if all.len() > payers.len() {
         let more = count((all.len() - payers.len()) as u64);
@@ -104,7 +104,7 @@ fn costs(all: &[Payer<'_>]) -> Option<Chart> {
     let names = Axis::names("program", payers.iter().map(|payer| label(payer.found)));
     let title = "Cost of switching by program and cause";
     Some(
-        Chart::new("costs", title, names, Axis::new(Scale::Span, "a second"))
+        Chart::new("costs", title, names, Axis::new(Scale::Span, "per second"))
             .across()
             .with(bars)
             .with([Series::new(Look::Range, "together", ranges)])
@@ -140,7 +140,7 @@ fn name(of: Of) -> &'static str {
 }
 
 fn describe_cost(cost: Range) -> String {
-    format!("{} ({}) a second", centre(cost), range(cost))
+    format!("{} ({}) per second", centre(cost), range(cost))
 }
 
 fn centre(cost: Range) -> String {
@@ -159,7 +159,7 @@ fn table_of_costs(payers: &[Payer<'_>]) -> Grid {
     let mut grid =
         Grid::new(2)
             .left(["program", "for"])
-            .right(["switches", "CPU time a second", "range"]);
+            .right(["switches", "CPU time per second", "range"]);
     for payer in payers {
         let mut row = |about: &str, switches: u64, cost: Range| {
             let cells = [
@@ -225,8 +225,8 @@ fn waits(findings: &Findings) -> Chart {
         .across()
         .with(bars)
         .caption(
-            "How long the tasks of each program could have run and had no CPU, by what ran there meanwhile. If several wait at once, each \
-             has its own time.",
+            "Time for which the tasks of each program were runnable without a CPU, by what ran there. If several tasks wait at \
+             once, their times are added.",
         )
         .numbers(table.with_rows(rows))
 }
@@ -250,12 +250,12 @@ fn times(spread: &Spread) -> Chart {
         .last()
         .map(|(_, to)| to.map(time).unwrap_or_default());
     let x = Axis::new(Scale::Edges(begins.chain(end).collect()), "for how long");
-    let title = "Times off the CPU and waits for one";
+    let title = "Times off the CPU, and waits for a CPU";
     Chart::new("times", title, x, Axis::new(Scale::Share, "share of times"))
-        .with([bars("off the CPU", &spread.off), bars("of it, waiting for a CPU", &spread.wait)])
+        .with([bars("off the CPU", &spread.off), bars("waiting for a CPU", &spread.wait)])
         .caption(
-            "Each share is of the times of its kind: of switches after which the task came back, and of times that it got a CPU again. Each \
-             step to the right is twice as long.",
+            "Shares of all switches after which the task ran again, and of all waits for a CPU. Each step to the right is twice \
+             as long.",
         )
 }
 
@@ -266,17 +266,21 @@ fn switches(stretches: &[Stretch]) -> Chart {
             steps(
                 stretch,
                 rate(stretch),
-                format!("{} a second", rounded(rate(stretch))),
+                format!("{} per second", rounded(rate(stretch))),
             )
         });
         Series::new(Look::Line, name, points)
     };
-    course("switches", "Switches over the window", "switches a second")
-        .with([
-            line("voluntary", |stretch| stretch.voluntary),
-            line("involuntary", |stretch| stretch.involuntary),
-        ])
-        .caption("Switches a second: voluntary ones, by waiting for something, and those that a task did not ask for.")
+    course(
+        "switches",
+        "Switches over the window",
+        "switches per second",
+    )
+    .with([
+        line("voluntary", |stretch| stretch.voluntary),
+        line("involuntary", |stretch| stretch.involuntary),
+    ])
+    .caption("Voluntary and involuntary switches per second.")
 }
 
 fn tasks_waiting(stretches: &[Stretch]) -> Chart {
@@ -287,8 +291,8 @@ fn tasks_waiting(stretches: &[Stretch]) -> Chart {
     course("waits", "Waiting for a CPU over the window", "tasks waiting")
         .with([Series::new(Look::Line, "waiting for a CPU", points.flatten()).coloured(2)])
         .caption(
-            "How many tasks could have run and had no CPU, in the mean of each stretch. A wait is counted when the task leaves the CPU that \
-             it waited for, so that all of a long one stands in a later stretch.",
+            "Mean number of runnable tasks without a CPU, in each stretch of time. A wait counts when the task leaves the CPU \
+             again, so a long wait appears late.",
         )
 }
 

@@ -9,8 +9,8 @@ use crate::plain::plain;
 use crate::quantity::{count, share, time, times};
 use crate::{Entry, Grid, Page};
 
-/// Formats the share of the switches for which the cost was measured, such as `measured on 96 % of
-/// the switches`, and names the check that turned the cost into a range.
+/// Formats the share of the switches that were measured, such as `measured on 96 % of the
+/// switches`, and names the check that turned the cost into a range.
 pub(super) fn measured_on(findings: &Findings) -> String {
     let sum = |of: fn(&MatchedIntervals) -> f64| findings.matched.iter().map(of).sum::<f64>();
     let switches = sum(switches);

@@ -111,7 +111,8 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
 fn between_looks(observation: &Observation) -> Option<&'static str> {
     match (observation.source, &observation.subject) {
         (Source::Proc, _) => Some(
-            "Tasks that lived between two readings (50 per second) are missing, and so is what others did after the last reading.",
+            "Tasks that existed only between two readings (50 per second) are missing, as is the activity of others after their \
+             last reading.",
         ),
         (Source::Perf, Subject::ControlGroup(_)) => Some(
             "Processes that joined the group and ended between two readings (10 per second) are missing.",

@@ -626,7 +626,7 @@ fn what_lost_records_and_looks_leave_out_is_reported_as_that() {
         "{said}"
     );
     assert!(
-        said.contains("Tasks that lived between two readings (50 per second) are missing"),
+        said.contains("Tasks that existed only between two readings (50 per second) are missing"),
         "{said}"
     );
 }
@@ -723,7 +723,7 @@ fn a_long_wait_for_a_cpu_comes_before_the_cost() {
     let text = screen(&observation).replace('\n', " ");
     assert!(
         text.starts_with("In 0.043 s, the ")
-            && text.contains(" of that time while stress ran. The direct cost of switches "),
+            && text.contains(" of this wait, stress ran. The direct cost of switches "),
         "{text}"
     );
     observation.pairs = vec![waited(2)];

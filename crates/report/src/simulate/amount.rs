@@ -108,7 +108,8 @@ pub(super) fn time_note(
     cycles: impl IntoIterator<Item = Option<[f64; 2]>>,
 ) -> Option<&'static str> {
     cycles.into_iter().flatten().any(|[_, long]| long <= 1.0).then_some(
-        "time: as if nothing overlapped; page walks through caches, mixed page sizes and hashed slices are not modelled. On one \
+        "time: assumes that misses do not overlap; page walks through caches, mixed page sizes and hashed slices are not \
+         modelled. On one \
          server, measured reloads took 1/2.7 of this time to all of it for pointer chases, and 1/120 to 1/30 for data that \
          the hardware prefetches",
     )

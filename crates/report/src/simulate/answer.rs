@@ -99,7 +99,7 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
     }
     let text = format!(
         "The cost has no confidence interval, because the trace has only {} of the {FEWEST_SEGMENTS} time slices that are needed. \
-         Trace for longer, or simulate shorter time slices, after which a switch costs less:",
+         Trace for longer, or simulate shorter time slices (with which a switch costs less):",
         count(segments)
     );
     let source = head.trace.source.as_str();
@@ -142,7 +142,7 @@ fn two_digits(number: u64) -> u64 {
     number / unit * unit
 }
 
-/// Returns a sentence on levels that the trace never filled, in which a switch evicts only lines of
+/// Returns a sentence on levels that the trace never filled, where a switch evicts only lines of
 /// colliding sets; `None` if the trace filled all levels.
 fn too_short(findings: &Findings) -> Option<String> {
     let unfilled = unfilled_levels(findings);

@@ -59,7 +59,7 @@ fn facts(head: &Simulation) -> Grid {
         rows.push(("its command line", guest.command_line.clone()));
         rows.extend(guest.slice_ns.map(|slice| ("its slice (ns)", count(slice))));
         rows.push((
-            "its instructions a second",
+            "instructions per second",
             count(guest.instructions_per_second),
         ));
     }

@@ -131,8 +131,8 @@ pub(super) fn costs(findings: &Findings) -> Option<Chart> {
         .across()
         .with(PARTS.map(|part| bars(&designs, part)))
         .caption(format!(
-            "Bars: what a switch costs, to the right of 0, and what it saves, to the left, up to the cut-off. Diamonds: the net cost with \
-             its interval. What processes find at their first touches, once, is not in it.{more}"
+            "Bars: the cycles that a switch costs (right of 0) and saves (left), up to the cut-off. Diamonds: the net cost with \
+             its interval. Savings by first touches are not included.{more}"
         ))
         .numbers(grid.with_rows(designs.iter().map(row)));
     if nets.is_empty() {
@@ -158,8 +158,8 @@ pub(super) fn first_touches(findings: &Findings) -> Chart {
         .across()
         .with([bars(&designs, ("once, at first touches", part)).coloured(PARTS.len())])
         .caption(
-            "All cycles saved when a process first asked for lines that others had loaded, such as code of a library. It happens once, and \
-             is no property of switches.",
+            "Cycles saved when a process first used lines that others had loaded, such as a library's code. They are saved \
+             once, not per switch.",
         )
 }
 
@@ -175,7 +175,7 @@ fn add_lengths(page: &mut Page, findings: &Findings) {
     }
     page.heading(
         "Lengths of segments",
-        "a segment is what runs between two switches",
+        "a segment: the instructions between two switches",
     );
     let series = lengths.iter().map(|lengths| {
         let points = lengths
@@ -201,8 +201,8 @@ fn add_lengths(page: &mut Page, findings: &Findings) {
         Chart::new("lengths", title, x, y)
             .with(series)
             .caption(
-                "Share of segments that run at most so many instructions, by why the task had left the CPU before. A curve passes 50 % at \
-                 the median.",
+                "Share of segments with at most this many instructions, by why the task had left the CPU. A curve crosses 50 % \
+                 at the median.",
             )
             .numbers(table_of_lengths(&lengths))
     });
@@ -268,7 +268,7 @@ fn add_evictions(page: &mut Page, findings: &Findings) {
     }
     page.heading(
         "Evictions, drawn",
-        "the level of each design where most lines are driven out",
+        "the level of each design with most evictions",
     );
     for (number, (design, table)) in tables.iter().enumerate() {
         page.figure(|| Some(evictions(design, table.as_ref()?, number)));
@@ -291,7 +291,7 @@ fn evictions(design: &DesignFinding, table: &EvictionTable, number: usize) -> Ch
         evictors,
     )
     .cells(rows.collect(), false)
-    .caption("Simulated lines driven out of the shared hierarchy, by program.")
+    .caption("Simulated evictions from the shared hierarchy, by program.")
     .hide_numbers()
 }
 
@@ -305,7 +305,7 @@ fn add_code(page: &mut Page, findings: &Findings) {
         return;
     }
     page.heading(
-        "The code that pays, drawn",
+        "The most affected code, as a chart",
         "excess cycles by place, simulated",
     );
     for (number, design) in designs.iter().enumerate() {
@@ -330,11 +330,11 @@ fn code(design: &DesignFinding, number: usize) -> Chart {
         Point::new(place as f64, paid, text).with_note(format!("{line}after {}", code.cause))
     });
     let y = Axis::new(Scale::Linear, "simulated excess cycles");
-    let title = format!("{}: the code that pays", design.name);
+    let title = format!("{}: most affected code", design.name);
     Chart::new(format!("code-{}", number + 1), title, Axis::names("place", names), y)
         .across()
         .with([Series::new(Look::Bars, "excess", points)])
-        .caption("Simulated excess cycles by place in the code. Below 0: another process had brought the lines in.")
+        .caption("Simulated excess cycles by place in the code. Below 0: another process had loaded the lines.")
         .numbers(programs::add_place_columns(Grid::new(2)).with_rows(design.code.iter().map(programs::place)))
 }
 
@@ -361,14 +361,15 @@ fn add_quanta(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
             Some((cycles, orders::cycles_in_words(cycles)))
         };
         quanta(&orders, height, Axis::new(Scale::Log, "cycles a switch (simulated)"), ["cost-by-quantum", "Cost of a switch by quantum"])
-            .caption("What an average switch costs, net. The same references in other orders, by the instructions of a turn.")
+            .caption("Net cost of an average switch, by the length of a time slice in instructions. All orders have the same \
+                references.")
     });
     page.figure(|| {
         let height: Height = |order| Some((order.overhead?, share(order.overhead)));
         quanta(&orders, height, Axis::new(Scale::Share, "of all cycles (simulated)"), ["share-by-quantum", "Share of time lost by quantum"])
             .caption(
-                "What all switches cost of all cycles, without what the kernel takes. The same references in other orders, by the \
-                 instructions of a turn.",
+                "Share of all cycles that switches cost, without the kernel's own work, by the length of a time slice in \
+                 instructions. All orders have the same references.",
             )
     });
 }

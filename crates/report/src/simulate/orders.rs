@@ -71,7 +71,7 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding], is_det
     );
     page.grid(table(orders, is_detailed));
     let reloads = if is_detailed {
-        " reloads: the part of it for lines that others evicted;"
+        " reloads: those for lines that others evicted;"
     } else {
         ""
     };

@@ -101,7 +101,7 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     page.prose("all switches: share of all simulated cycles; CPI: cycles per instruction of the whole trace");
     let shown = || findings.designs.iter().take(DESIGNS);
     if time_note(shown().map(scale_to_order)).is_some() {
-        page.prose("time: if no two misses overlapped; real cores needed between 1/120 of it and all of it");
+        page.prose("time: assumes that misses do not overlap; real cores needed between 1/120 of this time and all of it");
     } else if shown().any(has_clock_range) {
         page.prose("time: at the highest and the lowest clock rate of the design");
     }

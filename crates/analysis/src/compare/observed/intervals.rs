@@ -10,7 +10,7 @@ use crate::statistics::estimate::mean_and_sd;
 
 /// Least number of records from which a spread is estimated. Two records may agree by chance.
 const FEWEST: usize = 3;
-const NO_SPREAD: &str = "no spread known; run each at least 3 times";
+const NO_SPREAD: &str = "the spread between runs is unknown; run each side at least 3 times";
 
 /// Least spread of a record's number, as a share. Closer agreement is regarded as chance.
 const LEAST: f64 = 0.005;
@@ -145,11 +145,11 @@ fn describe_missing(key: &Key, name: &str) -> String {
     match (&key.who, key.quantity) {
         (Who::Name(_), Quantity::Switches) => format!("the {name} side has no such name"),
         (_, Quantity::DirectShare) => {
-            format!("what a switch costs is not known of the {name} side")
+            format!("the cost of a switch is unknown on the {name} side")
         }
-        (_, Quantity::CostShare) => format!("what is likely is not known of the {name} side"),
+        (_, Quantity::CostShare) => format!("the likely cost is unknown on the {name} side"),
         (_, Quantity::ColdShare) => {
-            format!("no range above 0 is known of what cold caches cost the {name} side")
+            format!("no range above 0 is known for the cost of cold caches on the {name} side")
         }
         _ => format!("not counted on the {name} side"),
     }

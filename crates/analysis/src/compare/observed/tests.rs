@@ -235,7 +235,10 @@ fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
             panic!("{:?}", pair.outcome)
         };
         assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
-        assert_eq!(why, "no spread known; run each at least 3 times");
+        assert_eq!(
+            why,
+            "the spread between runs is unknown; run each side at least 3 times"
+        );
         assert!(pair.is_open(), "what was not judged has not passed");
     }
     // A known spread can be given with `--run-spread`.
@@ -563,7 +566,8 @@ fn what_cold_caches_cost_differs_only_if_the_ranges_do_not_overlap() {
     let number = Number::between(likely).expect("both ends");
     assert_eq!(number.value, 0.023);
     assert_eq!(number.within, [0.023 / 0.00034, 0.045 / 0.023]);
-    let unknown = "no range above 0 is known of what cold caches cost the new side".to_owned();
+    let unknown =
+        "no range above 0 is known for the cost of cold caches on the new side".to_owned();
     for new in [range(0.5, f64::INFINITY), range(0.0, 0.005)] {
         assert_eq!(change(low, new), Err(unknown.clone()));
     }

@@ -291,7 +291,7 @@ fn guest_facts(guest: &GuestFacts) -> Facts {
         ("kernel of the guest", guest.kernel.clone()),
         ("slice of the guest", slice),
         (
-            "instructions a second of the guest",
+            "guest instructions per second",
             guest.instructions_per_second.to_string(),
         ),
     ]);

@@ -145,7 +145,7 @@ fn a_token_that_moves_without_switches_is_reported_before_any_disturbance() {
     let found = found_after(alone, with_fault);
     assert_eq!(names(&found), ["switch-count"]);
     assert!(
-        why(&found).contains("counted 0.00 switches a hand-off where 1.00 were planned"),
+        why(&found).contains("counted 0.00 switches per hand-off instead of 1.00"),
         "{}",
         why(&found)
     );
@@ -158,7 +158,7 @@ fn a_wrong_count_of_switches_is_refused_with_both_numbers() {
     let found = found(blog);
     assert_eq!(
         why(&found),
-        "the kernel counted 2.00 switches a hand-off where 1.00 were planned: the tasks switch more often than the \
+        "the kernel counted 2.00 switches per hand-off instead of 1.00: the tasks switch more often than the \
          token moves; stop the other load, or choose a quieter CPU with --cpu"
     );
     assert_eq!(names(&found), ["switch-count"]);
@@ -177,7 +177,7 @@ fn a_wrong_count_of_switches_is_refused_with_both_numbers() {
 fn tasks_that_do_not_switch_are_refused() {
     let mut idle = FakeCase::pipe();
     idle.switches_per_handoff = 0.0;
-    let text = "the kernel counted 0.00 switches a hand-off where 1.00 were planned: the token moves without a switch; \
+    let text = "the kernel counted 0.00 switches per hand-off instead of 1.00: the token moves without a switch; \
                 see that all tasks are on one CPU, or choose one with --cpu";
     assert_eq!(why(&found(idle)), text);
     let still = found_after(FakeCase::fiber(), |window| window.user_switches = 0);
@@ -190,7 +190,7 @@ fn tasks_that_do_not_switch_are_refused() {
     });
     assert_eq!(
         why(&disturbed),
-        "the kernel counted 0.50 switches a hand-off where none were planned: the thread was not left alone; stop the \
+        "the kernel counted 0.50 switches per hand-off instead of none: other tasks took the CPU from the thread; stop the \
          other load, or choose a quieter CPU with --cpu"
     );
 }
@@ -369,8 +369,9 @@ fn a_number_that_no_one_ever_saw_is_suspect() {
     );
     let detail = &found.flags[0].detail;
     assert!(
-        detail
-            .contains(" us is outside 300 ns to 10.00 us, the range published for such switches ("),
+        detail.contains(
+            " us is outside 300 ns to 10.00 us, the plausible range from published values ("
+        ),
         "{detail}"
     );
 }
@@ -451,7 +452,7 @@ fn a_wide_interval_is_reported_with_both_widths() {
         flag.detail
     );
     assert!(flag.detail.ends_with(
-        "% wide after 8 repetitions, and +-2.00 % was asked for; give the run more time"
+        "% wide after 8 repetitions, but +-2.00 % was requested; give the run more time"
     ));
     assert_eq!(
         found.verdict,
@@ -512,7 +513,8 @@ fn beside_a_loop_an_ordinary_hand_off_has_a_number_and_the_loops_share_is_report
     );
     assert_eq!(
         found.flags[0].detail,
-        "50 % of the time went to other tasks: the cost is that of the hand-offs in between, beside what ran there. For the \
+        "50 % of the time went to other tasks: the cost is that of the hand-offs in between, and includes the effect of the \
+         other tasks. For the \
          cost alone: something else ran on the measured CPU; stop the other load, or choose a quieter CPU with --cpu"
     );
     assert!(is_case_done(

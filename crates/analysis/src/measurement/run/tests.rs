@@ -74,7 +74,7 @@ fn a_record_that_was_cut_off_says_so() {
         [
             (
                 "cut-off",
-                "the run was cut off: 50 samples of 1 of 2 cases are here".to_owned()
+                "the run was cut off: the record has 50 samples of 1 of 2 cases".to_owned()
             ),
             (
                 "cut-line",
@@ -127,7 +127,7 @@ fn unusual_rounds_are_said_and_are_no_prices() {
         flush_bytes: Some(Bytes::mib(4)),
         ..Rounds::default()
     };
-    let detail = "each batch has caches emptied by writing 4 MiB: the costs are not to be compared with those of other runs";
+    let detail = "each batch has caches emptied by writing 4 MiB: do not compare the costs with those of other runs";
     assert_eq!(run_flags(&record), [("unusual-rounds", detail.to_owned())]);
     assert_eq!(
         crate::observation::calibration(&record, &analyse(&record)),

@@ -38,8 +38,7 @@ impl Anchors {
         }
     }
 
-    /// Returns the calls in which the thread waited, and as controls the calls that could have
-    /// waited and did not.
+    /// Returns the calls that waited, and as controls those that could have waited but did not.
     pub(super) fn waits(calls: &Calls<'_>) -> Anchors {
         let arm = |at: usize| match calls.get(at).in_call {
             Away::Waited(_) => Some((at, true)),

@@ -138,7 +138,7 @@ const STRIDE: Second = Second {
 const AWAY: Second = Second {
     name: "away",
     figures: "footprints",
-    heading: "Own size and what is touched meanwhile",
+    heading: "Size of the array, and data touched by others",
     method: "reload",
     value: |case| case.away,
     erased: |case| Case { away: None, ..case },
@@ -223,7 +223,7 @@ fn add_rings(page: &mut Page, findings: &Findings) {
     }
     page.heading(
         "Rings of N tasks",
-        "cost of a switch by the number of tasks that take turns",
+        "cost of a switch by the number of alternating tasks",
     );
     page.figure(|| {
         let series = rings.iter().map(|(case, members)| {

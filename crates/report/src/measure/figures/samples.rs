@@ -19,7 +19,7 @@ pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &
     let (drawn, thinning) = thinned(points.iter().collect());
     page.heading(
         "Samples over time",
-        "time a hand-off in each arm, by when it was taken",
+        "time per hand-off in each arm, over the run",
     );
     page.figure(|| draw(record, &drawn, &thinning));
     page.method(["contamination", "statistics"]);
@@ -53,7 +53,7 @@ fn thinned(all: Vec<&Sample>) -> (Vec<&Sample>, String) {
     let mut keep = keep;
     let kept: Vec<&Sample> = all.into_iter().filter(|drawn| keep(drawn)).collect();
     let says = format!(
-        " Thinned out: {} of {total} samples are drawn, one of {keep_clean} clean and one of {keep_dirty} disturbed ones.",
+        " Only {} of {total} samples are drawn: one in {keep_clean} clean and one in {keep_dirty} disturbed ones.",
         kept.len()
     );
     (kept, says)

@@ -83,8 +83,9 @@ pub(in crate::measure) fn draw(
         .marked(marks)
         .shaded(regions.chain(knees))
         .caption(
-            "Dotted lines: sizes at which a cache or TLB of this machine stops holding one array (L2), or those of all tasks (L2/2). \
-             Shaded in turn: regions of one character; orange: knees. Dashed: what reloading everything lost could cost at most.",
+            "Dotted lines: the largest sizes at which a cache or TLB of this machine holds one array (L2), or the arrays of all \
+             tasks (L2/2). Shading: regions between knees; orange: knees. Dashed: upper bound of the cost of reloading all lost \
+             lines.",
         ))
 }
 
@@ -122,9 +123,9 @@ pub(in crate::measure) fn parts(
         Axis::new(Scale::Share, "of the total cost"),
     );
     let chart = Chart::new(id, title, x, y).with(areas).caption(
-        "Shares of the total cost: the switch if nothing is touched; what it takes longer because the walks evicted the kernel's own \
-         lines; and what the walk takes longer because the task was away. A part that noise has put below 0 is drawn as 0; sizes whose \
-         total cost is not distinguishable from 0 are left out.",
+        "Parts of the total cost: the direct cost; the extra time of the switch, because walks evicted the kernel's lines; and \
+         the extra time of the walk after the switch. Parts below 0 (noise) are drawn as 0. Sizes whose total cost is not \
+         distinguishable from 0 are left out.",
     );
     (results.len() >= 2).then_some(chart)
 }

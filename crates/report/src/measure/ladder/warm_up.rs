@@ -57,7 +57,7 @@ pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord) {
     if !grid.is_empty() {
         page.heading(
             "Runtimes",
-            "medians of all runs; hand-offs before warm-up are in no cost",
+            "medians of all runs; no cost includes hand-offs before warm-up",
         );
         page.figure(|| figures::warm_up(&drawn));
         page.grid(grid);

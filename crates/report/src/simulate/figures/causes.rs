@@ -14,7 +14,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     };
     page.heading(
         "Causes of switches",
-        "segments by why the task had left the CPU before",
+        "segments, by why the task had left the CPU",
     );
     page.figure(|| draw(design));
     page.method(["simulated-cost"]);

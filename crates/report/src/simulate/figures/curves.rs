@@ -20,20 +20,20 @@ const VIEWS: [View; 3] = [
     View {
         name: "shared",
         title: "CPI since the switch, one hierarchy for all (figure 2)",
-        caption: "Simulated cycles an instruction in a hierarchy that all processes share.",
+        caption: "Simulated cycles per instruction in a hierarchy that all processes share.",
         spread: |point| &point.shared_cpi,
     },
     View {
         name: "private",
         title: "CPI since the switch, one hierarchy for each process (figure 3)",
-        caption: "The same as if each process had the machine to itself. What is left of a fall here is no interference: \
-                  new data after a system call, or short segments that end.",
+        caption: "The same with private caches for each process. A fall that remains here is not interference: it is due to new \
+            data after a system call, or to short segments that end.",
         spread: |point| &point.private_cpi,
     },
     View {
         name: "excess",
         title: "Excess CPI since the switch (figure 4)",
-        caption: "Shared less private: what the others cost.",
+        caption: "Shared minus private: the cost of the other processes.",
         spread: |point| &point.excess_cpi,
     },
 ];
@@ -176,8 +176,8 @@ impl Curves<'_> {
         let title = "cumulative excess cycles (figures 5 to 7)";
         self.chart("cumulative", title, "simulated excess cycles", points)
             .caption(format!(
-                "What a switch has cost up to there, in simulated cycles. At the cut-off (dotted, after {} instructions) it is the cost of \
-                 a switch: {}{interval}. A curve that still rises there has no end in sight.{}",
+                "Cumulative simulated cycles of a switch. At the cut-off (dotted, after {} instructions) this is the cost of a \
+                 switch: {}{interval}. A curve that still rises there has not levelled off.{}",
                 count(self.design.cut.instructions),
                 with_bound(cost),
                 self.left_out()
@@ -196,7 +196,7 @@ impl Curves<'_> {
             String::new()
         } else {
             format!(
-                " Not drawn, of fewer than {FEW} segments: {}.",
+                " Not drawn (fewer than {FEW} segments): {}.",
                 few.join(", ")
             )
         }

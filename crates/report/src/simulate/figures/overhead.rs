@@ -81,7 +81,7 @@ fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
     }
     page.heading(
         "Overhead by design",
-        "average cost times switches over all simulated cycles",
+        "average cost x switches / all simulated cycles",
     );
     for chart in [chart_by_technology(designs), chart_by_size(designs)] {
         page.figure(|| chart.hide_numbers());
@@ -112,7 +112,7 @@ fn chart_by_technology(designs: &[Design<'_>]) -> Chart {
     let x = Axis::new(Scale::Time, "time of a cycle (faster machines to the left)");
     let (id, title) = ("technology", "Overhead by technology (figure 8)");
     chart(id, title, x, lines, name)
-        .caption("Designs of the same rank in size, joined. Share of all simulated cycles that switches cost.")
+        .caption("Share of all simulated cycles that switches cost. Lines join designs of the same rank in size.")
 }
 
 /// Draws figure 9: the overhead by the size of the caches, with a curve for designs of the same
@@ -138,7 +138,7 @@ fn chart_by_size(designs: &[Design<'_>]) -> Chart {
     };
     let x = Axis::new(Scale::Size, "all caches together");
     chart("cache-size", "Overhead by cache size (figure 9)", x, lines, name)
-        .caption("Designs that differ in size alone, joined. Share of all simulated cycles that switches cost.")
+        .caption("Share of all simulated cycles that switches cost. Lines join designs that differ only in size.")
 }
 
 fn chart<K: Ord>(

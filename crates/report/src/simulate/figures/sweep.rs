@@ -9,7 +9,7 @@ use crate::quantity;
 use crate::simulate::plane::{Number, Plane};
 use crate::slug::slug;
 
-const CAPTION: &str = "Of the hierarchy that all processes share.";
+const CAPTION: &str = "In the hierarchy that all processes share.";
 
 /// Draws the misses per thousand instructions over the values of a field, with a curve for each
 /// level. The CPI is in the table only.

@@ -32,8 +32,8 @@ fn usual() -> Fitness {
         check(
             "real-time priority",
             Severity::Caveat,
-            "RLIMIT_RTPRIO 0",
-            "98",
+            "no cap_sys_nice, and RLIMIT_RTPRIO is 0",
+            "SCHED_FIFO allowed",
             [
                 "sudo prlimit --rtprio=98 --pid $$",
                 "echo '@users - rtprio 98' | sudo tee /etc/security/limits.d/rt.conf",

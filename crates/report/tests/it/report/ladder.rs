@@ -2,8 +2,8 @@
 
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::{
-    Between, Case, Class, HandoffFacts, MeasureRecord, Mechanism, RuntimeCase, RuntimeFacts,
-    RuntimeRun, WarmUp,
+    Between, Case, Class, HandoffFacts, MeasureRecord, Mechanism, Policy, RuntimeCase,
+    RuntimeFacts, RuntimeRun, WarmUp,
 };
 use switchcost_report::html::{Part, render};
 use switchcost_report::{Format, Style, measure};
@@ -66,6 +66,9 @@ fn ladder() -> (MeasureRecord, Findings) {
     ];
     let mut record = record();
     record.header.plan.cases = results.iter().map(|found| found.case.clone()).collect();
+    for case in &mut record.header.plan.cases {
+        case.policy = Policy::Other;
+    }
     let words = "goroutine hand-off over a channel".to_owned();
     let handoffs = vec![HandoffFacts {
         name: "channel".to_owned(),

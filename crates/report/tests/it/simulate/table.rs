@@ -174,7 +174,8 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
     design.average_cost_cycles.interval = None;
     for style in [Style::default(), DETAILED] {
         let says = "The cost has no confidence interval, because the trace has only 23 of the 40 time slices that are needed. Trace for \
-                    longer, or simulate shorter time slices, after which a switch costs less:   switchcost simulate two.trace --quantum \
+                    longer, or simulate shorter time slices (with which a switch costs less):   switchcost simulate two.trace \
+                    --quantum \
                     150000 ";
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(text.starts_with(says), "{text}");
