@@ -49,8 +49,8 @@ pub(crate) struct Ran {
     pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// Processes that still ran when the time was up, with the kernel functions in which they
-    /// waited; empty for a run that ended in time.
+    /// Processes that still ran at the deadline, with the kernel functions in which they waited;
+    /// empty if the run ended in time.
     hang: String,
     /// Wrong state in which the run left the terminal; `None` if the state is right.
     pub(crate) terminal: Option<String>,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Checks that all differences between two JSON texts lie in the parts `to`, each of which is a
-/// path from the outermost key. Text that is not JSON passes.
+/// Checks that two JSON texts differ only in the parts `to`, which are paths from the outermost
+/// key. Text that is not JSON passes.
 pub(super) fn is_confined(whole: &str, found: &str, to: &[String]) -> Result<(), String> {
     let (Ok(whole), Ok(found)) = (
         serde_json::from_str::<Value>(whole),

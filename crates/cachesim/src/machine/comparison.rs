@@ -8,7 +8,7 @@ use super::view_set::ViewSet;
 use super::{PRIVATE, SHARED};
 use crate::address::Address;
 
-/// A line that the shared view found in a level in which the private view did not hold it.
+/// A line that the shared view found in a level, but that the private view did not hold there.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     line: Requester,

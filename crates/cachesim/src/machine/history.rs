@@ -13,8 +13,8 @@ pub(super) struct History {
     /// Lines that the last levels of this hierarchy have requested from memory, one bit each; by
     /// level, and by the key without its lowest six bits.
     asked: FxHashMap<(usize, u64), u64>,
-    /// Lines that the private level has lost although a shared level had them from another process,
-    /// with the time slice in which that process brought each in.
+    /// Lines that the private level has lost, but another process brought into a shared level; each
+    /// with the time slice of that process.
     let_go: FxHashMap<(usize, u64), u32>,
 }
 

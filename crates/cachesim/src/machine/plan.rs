@@ -450,8 +450,8 @@ impl LevelPlan {
         (!self.is_of_several).then(|| ((key & !VALID) >> (VIRTUAL_BITS - self.line_bits)) as u32)
     }
 
-    /// Returns the sets that may hold a line of which only the tag is known: the first set, and the
-    /// step between sets.
+    /// Returns the sets that may hold a line with this tag: the first set, and the step between
+    /// sets.
     pub(super) fn candidate_sets(&self, address: &Address) -> (usize, usize) {
         if self.has_physical_index || !self.has_physical_tag {
             return (self.set(address), self.sets);

@@ -18,8 +18,8 @@ pub(super) struct Depths {
     /// Number of stores that made a line modified in levels of `w` ways or fewer, by view and by
     /// `w`.
     modified: Vec<i64>,
-    /// Number of lines that are modified at the end, by view and by the least number of ways for
-    /// which they are.
+    /// Number of lines that are modified at the end, by view and by the least number of ways with
+    /// which they stay modified.
     kept: Vec<u64>,
 }
 

@@ -42,8 +42,8 @@ fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
         .push(Reference::new(data, 3, 3, is_store));
 }
 
-/// Shows that a store may give the page of the running code another frame, in which the rest of the
-/// block is then looked up.
+/// Shows that after a store moves the page of the running code to another frame, the rest of the
+/// block is looked up there.
 #[test]
 fn code_that_is_stored_to_goes_on_in_another_frame() {
     let physical = |level: Level| Level {

@@ -123,7 +123,7 @@ fn a_long_reference_drives_its_own_first_lines_out() {
     all_agree(&program);
 }
 
-/// Shows that a first instruction in two lines, of which a loop evicts one, misses once.
+/// Shows that a first instruction in two lines misses once if a loop evicts one of the lines.
 #[test]
 fn a_first_instruction_in_two_lines_misses_once() {
     let mut program = Program::new(1);

@@ -350,8 +350,8 @@ fn least_of(points: &[Point]) -> Result<Interval, String> {
     smallest(&costs(points)).ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
-/// Returns the points of region 1, at which two arrays fit in the first-level cache, and the size
-/// of that cache in bytes.
+/// Returns the points of region 1 (two arrays fit in the first-level cache), and the size of that
+/// cache in bytes.
 fn region_1(records: &Records) -> Result<(Points, u64), String> {
     let first = capacities(records)?[0];
     let fit: Points = rmw(records)?

@@ -391,8 +391,8 @@ fn tlb_spaces(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the difference in cycles per hand-off between two tasks and one for switches by the
-/// kernel: in all levels, and in the TLBs alone.
+/// Returns the cycles per hand-off of two tasks minus those of one, if the kernel switches: in all
+/// levels, and in the TLBs alone.
 fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], String> {
     let of = |arm| {
         let HierarchyCounts { levels, tlbs, .. } =

@@ -57,8 +57,8 @@ struct Private {
     let_go: HashSet<CacheSlot>,
 }
 
-/// A process that does not run: by level, the lines that it had when it left and that are still
-/// there, and the number of those that are not.
+/// A process that does not run: by level, its lines that are still there since it left, and the
+/// number of those that are gone.
 struct Absence {
     resident: Vec<HashSet<(usize, Tag)>>,
     counted: Vec<u64>,
@@ -97,8 +97,8 @@ pub(crate) struct Machine {
     /// Whether the private hierarchy has requested a line from memory for the first time.
     is_asked_first: bool,
 
-    /// Reasons why the lines that the current lookup brings in had left, in the order in which they
-    /// came.
+    /// Reasons why the lines of the current lookup had left, in the order in which the lines come
+    /// back.
     reasons: Vec<Reason>,
     /// Lost minus gained cycles.
     pub(crate) compared_cycles: i64,

@@ -133,7 +133,7 @@ impl ProcessTable {
         &mut self.processes[number as usize]
     }
 
-    /// Returns the cause by which the task that now begins last left, or `birth`.
+    /// Returns why the task that now begins last left the CPU, or `birth`.
     pub(crate) fn cause_of_task(&self, task: u32) -> SwitchCause {
         self.left_because.get(&task).cloned().unwrap_or_else(birth)
     }

@@ -344,8 +344,8 @@ fn list_steps() -> Vec<String> {
     SIZES_KIB.into_iter().flat_map(steps_of).collect()
 }
 
-/// Returns the array sizes in KiB that were simulated, after a size of 0, at which a switch has
-/// only its direct cost.
+/// Returns the simulated array sizes in KiB, after a size of 0. With 0 a switch has only its direct
+/// cost.
 fn sizes(records: &Records) -> impl Iterator<Item = u64> {
     let is_known = |kib: u64| steps_of(kib).any(|step| records.simulated(&step).is_ok());
     SIZES_KIB
