@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(
             found,
             format!(
-                "L2 data 128 x {page_bytes}, which no such core has; the hypervisor invents it, so it is not used"
+                "L2 data 128 x {page_bytes}, which no such core has; the hypervisor invented it, so it is not used"
             )
         );
         assert_eq!(subject.host.plausible_tlbs(), [&tlb(1, 64)]);

@@ -175,7 +175,7 @@ const DIRECT_SHARE: &str = "What switching has cost so far without cold caches, 
 
 const BOTH: &str = "context_switch_cost";
 const SHARE: &str = "What switching has cost so far, as a share of the CPU time of observed tasks";
-const IN_CPUS: &str = "The same in CPUs: seconds of CPU time a second";
+const IN_CPUS: &str = "The same in CPUs: seconds of CPU time per second";
 
 fn switches(sums: &[LabelSum]) -> Series {
     let of = |sum: &LabelSum| {

@@ -61,8 +61,8 @@ mod tests {
     fn a_paranoid_kernel_is_named_with_the_setting_that_helps() {
         assert_eq!(
             refused("4\n", 2),
-            "kernel.perf_event_paranoid is 4, and must be 2 or less; sudo sysctl -w kernel.perf_event_paranoid=1, and to make \
-             it last echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/99-switchcost.conf"
+            "kernel.perf_event_paranoid is 4, and must be 2 or less; sudo sysctl -w kernel.perf_event_paranoid=1 (permanently: \
+             echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/99-switchcost.conf)"
         );
     }
 

@@ -56,7 +56,7 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
 
 fn call_sentence(calls: &Pair, with_calls: &Pair) -> String {
     format!(
-        " System calls (in both arms, so not included) take {} per hand-off; a hand-off with them takes {}.",
+        " Per hand-off, system calls (in both arms, so not included) take {}. A hand-off with them takes {}.",
         said(calls),
         said(with_calls)
     )
@@ -82,11 +82,11 @@ fn calls_sentence(comparison: &Comparison) -> String {
     format!(" System calls per hand-off (in both arms, so not included) are {found}.")
 }
 
-/// Formats a pair, such as `545 ns, was 412 ns: 1.323 times (1.301 to 1.346), slower`.
+/// Formats a pair, such as `545 ns instead of 412 ns: 1.323 times (1.301 to 1.346), slower`.
 fn said(pair: &Pair) -> String {
     let [base, new] = [&pair.base, &pair.new].map(|cost| side(cost.as_ref(), pair));
     let found = judged(pair, "times").map_or(String::new(), |words| format!(": {words}"));
-    format!("{new}, was {base}{found}")
+    format!("{new} instead of {base}{found}")
 }
 
 fn is_changed(pair: &Pair) -> bool {

@@ -556,7 +556,7 @@ fn another_number_of_switches_a_hand_off_is_a_finding() {
     );
     assert!(
         text.replace('\n', " ")
-            .contains("A hand-off takes 2.00 switches, was 1.00: futex process."),
+            .contains("A hand-off takes 2.00 switches instead of 1.00: futex process."),
         "{text}"
     );
 }
@@ -578,8 +578,8 @@ fn what_system_calls_take_is_said_where_it_differs_and_always_of_runs_in_turns()
     filtered.calls = calls_of(Mechanism::Pipe, Change::Slower).to_vec();
     let text = text_of(&filtered, style, None);
     for words in [
-        "System calls (in both arms, so not included) take 2.04 us, was 1.70 us: 1.200 times (1.150 to 1.250), slower per hand-off; a \
-         hand-off with them takes 2.04 us",
+        "Per hand-off, system calls (in both arms, so not included) take 2.04 us instead of 1.70 us: 1.200 times (1.150 to 1.250), \
+         slower. A hand-off with them takes 2.04 us",
         "System calls per hand-off: in both arms, so not included above",
         "hand-off with calls",
     ] {

@@ -1,5 +1,5 @@
 //! Renders the report on a simulation: the cost of a switch in cycles on each design, its causes,
-//! and the code that pays it.
+//! and the most affected code.
 
 pub(crate) mod amount;
 mod answer;

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(kept.len(), 84_000);
         assert_eq!(
             says,
-            " Thinned out: 84000 of 250000 samples are drawn, one of 3 clean and one of 1 disturbed ones."
+            " Only 84000 of 250000 samples are drawn: one in 3 clean and one in 1 disturbed ones."
         );
         let all = many(250_000, 250_000);
         let (kept, _) = thinned(all.iter().collect());
