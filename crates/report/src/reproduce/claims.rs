@@ -68,7 +68,7 @@ impl InEveryFormat for &[Paper] {
 /// Explanation of a rule, and of the kinds of claims.
 const LEGEND: &str = "A claim is reproduced if its rule holds over the whole confidence interval of each number. A tested claim \
                       may turn out wrong. For a calibrated claim, a parameter was first fitted to the study. A claim that is only \
-                      shown has numbers, but no verdict. An own claim is not one of the study's.";
+                      shown has numbers, but no verdict. Claims of our own are not the study's.";
 
 /// Maximum number of lines on the screen, without the lines that refer to `--details`.
 const MOST_LINES: usize = 41;
