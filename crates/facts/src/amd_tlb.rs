@@ -81,6 +81,7 @@ mod tests {
     use raw_cpuid::CpuIdResult;
 
     use super::*;
+    use crate::cpuid::tests::result;
 
     /// Returns the CPUID leaves of a Zen 3 server.
     fn zen3(leaf: u32, _: u32) -> CpuIdResult {
@@ -91,12 +92,7 @@ mod tests {
             0x8000_0019 => (0xf040_f040, 0xf040_0000),
             _ => (0, 0),
         };
-        CpuIdResult {
-            eax,
-            ebx,
-            ecx: 0,
-            edx: 0,
-        }
+        result(eax, ebx, 0, 0)
     }
 
     fn entries(tlbs: &[Tlb], level: u32, kind: TlbKind, page_bytes: Bytes) -> Option<u32> {
@@ -109,32 +105,27 @@ mod tests {
     #[test]
     fn decodes_every_level_and_page_size() {
         let tlbs = tlbs(&zen3);
-        assert_eq!(entries(&tlbs, 1, TlbKind::Data, BASE_PAGE), Some(64));
-        assert_eq!(entries(&tlbs, 2, TlbKind::Data, BASE_PAGE), Some(2048));
-        assert_eq!(
-            entries(&tlbs, 2, TlbKind::Instruction, BASE_PAGE),
-            Some(512)
-        );
-        assert_eq!(entries(&tlbs, 2, TlbKind::Data, LARGE_PAGE), Some(2048));
-        assert_eq!(entries(&tlbs, 2, TlbKind::Data, GIANT_PAGE), Some(64));
-        assert_eq!(entries(&tlbs, 2, TlbKind::Instruction, GIANT_PAGE), None);
+        for (level, kind, page, expected) in [
+            (1, TlbKind::Data, BASE_PAGE, Some(64)),
+            (2, TlbKind::Data, BASE_PAGE, Some(2048)),
+            (2, TlbKind::Instruction, BASE_PAGE, Some(512)),
+            (2, TlbKind::Data, LARGE_PAGE, Some(2048)),
+            (2, TlbKind::Data, GIANT_PAGE, Some(64)),
+            (2, TlbKind::Instruction, GIANT_PAGE, None),
+        ] {
+            let found = entries(&tlbs, level, kind, page);
+            assert_eq!(found, expected, "{level} {kind} {page}");
+        }
     }
 
     #[test]
     fn twelve_bits_of_entries_are_kept() {
         let reader = |leaf, sub| match leaf {
-            0x8000_0019 => CpuIdResult {
-                eax: 0,
-                ebx: 0xf400_0000,
-                ecx: 0,
-                edx: 0,
-            },
+            0x8000_0019 => result(0, 0xf400_0000, 0, 0),
             _ => zen3(leaf, sub),
         };
-        assert_eq!(
-            entries(&tlbs(&reader), 2, TlbKind::Data, GIANT_PAGE),
-            Some(1024)
-        );
+        let found = entries(&tlbs(&reader), 2, TlbKind::Data, GIANT_PAGE);
+        assert_eq!(found, Some(1024));
     }
 
     #[test]
@@ -154,12 +145,7 @@ mod tests {
     #[test]
     fn leaves_beyond_the_largest_are_not_asked() {
         let old = |leaf, sub| match leaf {
-            0x8000_0000 => CpuIdResult {
-                eax: 0x8000_0005,
-                ebx: 0,
-                ecx: 0,
-                edx: 0,
-            },
+            0x8000_0000 => result(0x8000_0005, 0, 0, 0),
             _ => zen3(leaf, sub),
         };
         assert!(tlbs(&old).iter().all(|tlb| tlb.level == 1));

@@ -104,12 +104,12 @@ fn signature(registers: [u32; 3]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     const INTEL: (u32, u32, u32) = (0x756e_6547, 0x6c65_746e, 0x4965_6e69);
 
-    fn result(eax: u32, ebx: u32, ecx: u32, edx: u32) -> CpuIdResult {
+    pub(crate) fn result(eax: u32, ebx: u32, ecx: u32, edx: u32) -> CpuIdResult {
         CpuIdResult { eax, ebx, ecx, edx }
     }
 

@@ -113,13 +113,10 @@ fn cpuid_hypervisor(_: &Root) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
+    use crate::tests::known;
 
     fn found(fixture: &Fixture) -> Fact<String> {
         hypervisor(&fixture.root(), &Processor::read(&fixture.root()))
-    }
-
-    fn known(name: &str) -> Fact<String> {
-        Fact::Known(name.to_owned())
     }
 
     #[test]
@@ -161,25 +158,27 @@ mod tests {
         let tree = |path: &str, text: &str| {
             found(&Fixture::new().file(&format!("/proc/device-tree/{path}"), text))
         };
-        assert_eq!(tree("hypervisor/compatible", "linux,kvm\0"), known("kvm"));
-        assert_eq!(
-            tree("hypervisor/compatible", "xen,xen-4.17\0xen,xen\0"),
-            known("xen")
-        );
-        assert_eq!(
-            tree("fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio\0"),
-            known("qemu or kvm")
-        );
-        assert_eq!(
-            tree("compatible", "linux,dummy-virt\0"),
-            known("qemu or kvm")
-        );
-        let board = tree("compatible", "raspberrypi,4-model-b\0brcm,bcm2711\0");
-        assert_eq!(
-            board,
-            Fact::unknown(
-                "neither the CPU nor a table of the firmware nor a device tree names one"
-            )
-        );
+        let none = "neither the CPU nor a table of the firmware nor a device tree names one";
+        for (path, text, expected) in [
+            ("hypervisor/compatible", "linux,kvm\0", known("kvm")),
+            (
+                "hypervisor/compatible",
+                "xen,xen-4.17\0xen,xen\0",
+                known("xen"),
+            ),
+            (
+                "fw-cfg@9020000/compatible",
+                "qemu,fw-cfg-mmio\0",
+                known("qemu or kvm"),
+            ),
+            ("compatible", "linux,dummy-virt\0", known("qemu or kvm")),
+            (
+                "compatible",
+                "raspberrypi,4-model-b\0brcm,bcm2711\0",
+                Fact::unknown(none),
+            ),
+        ] {
+            assert_eq!(tree(path, text), expected, "{path} {text}");
+        }
     }
 }

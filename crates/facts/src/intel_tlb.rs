@@ -111,13 +111,13 @@ mod tests {
     use raw_cpuid::CpuIdResult;
 
     use super::*;
+    use crate::cpuid::tests::result;
 
     fn intel(leaf: u32) -> CpuIdResult {
-        let (eax, ebx, ecx, edx) = match leaf {
-            0 => (0x18, 0x756e_6547, 0x6c65_746e, 0x4965_6e69),
-            _ => (0, 0, 0, 0),
-        };
-        CpuIdResult { eax, ebx, ecx, edx }
+        match leaf {
+            0 => result(0x18, 0x756e_6547, 0x6c65_746e, 0x4965_6e69),
+            _ => result(0, 0, 0, 0),
+        }
     }
 
     fn of(level: u32, kind: TlbKind, entries: u32, page_bytes: Bytes) -> Tlb {
@@ -133,18 +133,8 @@ mod tests {
     fn leaf_eighteen_gives_sets_times_ways() {
         // Ice Lake's second level: 8 ways x 128 sets for 4 KiB and 2 MiB pages, sub-leaf 1 after an invalid sub-leaf 0.
         let reader = |leaf, sub| match (leaf, sub) {
-            (0x18, 0) => CpuIdResult {
-                eax: 1,
-                ebx: 0,
-                ecx: 0,
-                edx: 0,
-            },
-            (0x18, 1) => CpuIdResult {
-                eax: 0,
-                ebx: 0x0008_0003,
-                ecx: 128,
-                edx: 0x43,
-            },
+            (0x18, 0) => result(1, 0, 0, 0),
+            (0x18, 1) => result(0, 0x0008_0003, 128, 0x43),
             _ => intel(leaf),
         };
         let tlbs = tlbs(&Leaves::with_cpuid_reader(reader));
@@ -161,18 +151,17 @@ mod tests {
     fn leaf_two_is_the_fallback() {
         // Haswell: 63H, 03H, 76H, B6H, C1H; FFH refers to leaf 4 for the caches.
         let reader = |leaf, _: u32| match leaf {
-            2 => CpuIdResult {
-                eax: 0x7603_6301,
-                ebx: 0x00f0_b6ff,
-                ecx: 0,
-                edx: 0x00c1_0000,
-            },
+            2 => result(0x7603_6301, 0x00f0_b6ff, 0, 0x00c1_0000),
             _ => intel(leaf),
         };
         let tlbs = tlbs(&Leaves::with_cpuid_reader(reader));
-        assert!(tlbs.contains(&of(1, TlbKind::Data, 64, K4)));
-        assert!(tlbs.contains(&of(1, TlbKind::Data, 4, G1)));
-        assert!(tlbs.contains(&of(2, TlbKind::Unified, 1024, M2)));
-        assert!(tlbs.contains(&of(1, TlbKind::Instruction, 128, K4)));
+        for expected in [
+            of(1, TlbKind::Data, 64, K4),
+            of(1, TlbKind::Data, 4, G1),
+            of(2, TlbKind::Unified, 1024, M2),
+            of(1, TlbKind::Instruction, 128, K4),
+        ] {
+            assert!(tlbs.contains(&expected), "{expected:?}");
+        }
     }
 }

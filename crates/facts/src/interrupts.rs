@@ -127,52 +127,49 @@ mod tests {
 
     #[test]
     fn sums_a_column_without_the_machine_wide_rows() {
-        assert_eq!(total(INTERRUPTS, CpuId(0)), Some(90_100));
+        let with_offline =
+            "  CPU0 CPU2\n 24: 1 20 IO-APIC 5-edge\nIPI0: 3 40 Rescheduling interrupts\nErr: 9\n";
+        let softirqs = "                    CPU0       CPU1\n          HI:          1          2\n       TIMER:      14567       8814\n";
+        let overflow = format!(" CPU0\n 1: {0} x\n 2: {0} x\n", u64::MAX);
+        for (name, text, cpu, expected) in [
+            ("all", INTERRUPTS, 0, Some(90_100)),
+            ("no such CPU", INTERRUPTS, 4, None),
+            ("beside an offline CPU", with_offline, 2, Some(60)),
+            ("an offline CPU", with_offline, 1, None),
+            (
+                "an error counter",
+                "  CPU0\n 24: 5 dev\nERR: 7\nMIS: 8\n",
+                0,
+                Some(5),
+            ),
+            (
+                "a description that begins with a number",
+                " CPU0 CPU1\n 24: 5 6 7-edge 8\n",
+                1,
+                Some(6),
+            ),
+            ("softirqs", softirqs, 1, Some(8_816)),
+            ("nothing", "", 0, None),
+            ("no newline", "CPU0", 0, None),
+            ("no header", "\n\n", 0, None),
+            (
+                "a long number",
+                " CPU0\n 1: 99999999999999999999999 x\n",
+                0,
+                None,
+            ),
+            ("a long sum", overflow.as_str(), 0, None),
+        ] {
+            assert_eq!(total(text, CpuId(cpu)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn timers_of_all_architectures_are_no_devices() {
         assert_eq!(device_total(INTERRUPTS, CpuId(0)), Some(100));
         assert_eq!(device_total(INTERRUPTS, CpuId(3)), Some(5));
-        assert_eq!(total(INTERRUPTS, CpuId(4)), None);
-    }
-
-    #[test]
-    fn offline_cpus_shift_no_column() {
-        let text =
-            "  CPU0 CPU2\n 24: 1 20 IO-APIC 5-edge\nIPI0: 3 40 Rescheduling interrupts\nErr: 9\n";
-        assert_eq!(total(text, CpuId(2)), Some(60));
-        assert_eq!(total(text, CpuId(1)), None);
-    }
-
-    #[test]
-    fn one_cpu_does_not_take_the_error_counter_for_its_own() {
-        assert_eq!(
-            total("  CPU0\n 24: 5 dev\nERR: 7\nMIS: 8\n", CpuId(0)),
-            Some(5)
-        );
-    }
-
-    #[test]
-    fn a_description_that_begins_with_a_number_is_no_cell() {
-        assert_eq!(total(" CPU0 CPU1\n 24: 5 6 7-edge 8\n", CpuId(1)), Some(6));
-    }
-
-    #[test]
-    fn the_softirq_table_reads_the_same_way() {
-        let text = "                    CPU0       CPU1\n          HI:          1          2\n       TIMER:      14567       8814\n";
-        assert_eq!(total(text, CpuId(1)), Some(8_816));
-    }
-
-    #[test]
-    fn timers_of_other_architectures_are_own_timers() {
         let text = " CPU0\n 11: 500 GICv3 27 Level arch_timer\n 12: 3 GICv3 30 Level eth0\nHVS: 4 Hyper-V stimer0 interrupts\n";
         assert_eq!(device_total(text, CpuId(0)), Some(3));
-    }
-
-    #[test]
-    fn hostile_tables_yield_nothing() {
-        for text in ["", "CPU0", "\n\n", " CPU0\n 1: 99999999999999999999999 x\n"] {
-            assert_eq!(total(text, CpuId(0)), None, "{text}");
-        }
-        let overflow = format!(" CPU0\n 1: {0} x\n 2: {0} x\n", u64::MAX);
-        assert_eq!(total(&overflow, CpuId(0)), None);
     }
 
     #[test]

@@ -224,6 +224,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::Fixture;
+    use crate::tests::known;
 
     fn gzip(text: &str) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -269,53 +270,40 @@ mod tests {
 
     #[test]
     fn the_preemption_model_is_the_one_in_force() {
-        let known = |text: &str| Fact::Known(text.to_owned());
+        let unread = Err(String::new());
         let workstation = Fixture::workstation();
-        assert_eq!(
-            preemption(&workstation.root(), &Err(String::new())),
-            known("full")
-        );
+        assert_eq!(preemption(&workstation.root(), &unread), known("full"));
         let asked = Fixture::new().file("/proc/cmdline", "preempt=full quiet preempt=lazy\n");
-        assert_eq!(
-            preemption(&asked.root(), &Err(String::new())),
-            known("lazy (by the command line)")
-        );
+        let by_command_line = preemption(&asked.root(), &unread);
+        assert_eq!(by_command_line, known("lazy (by the command line)"));
         // A kernel without such a model ignores the parameter.
         let without = Ok("CONFIG_PREEMPT=y\n".to_owned());
         let refused = asked.file("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC");
-        assert_eq!(
-            preemption(&refused.root(), &without),
-            known("full (dynamic, as built)")
-        );
-        assert_eq!(preemption_of("#1 SMP PREEMPT_RT x", ""), known("rt"));
-        assert_eq!(
-            preemption_of("#1 SMP PREEMPT_DYNAMIC", "CONFIG_PREEMPT_NONE=y"),
-            known("none (dynamic, as built)")
-        );
-        assert_eq!(preemption_of("#1 SMP PREEMPT x", ""), known("full"));
-        assert_eq!(
-            preemption_of("#1 SMP x", "CONFIG_PREEMPT_VOLUNTARY=y"),
-            known("voluntary")
-        );
-        assert!(preemption_of("#1 SMP x", "").known().is_none());
-        assert!(
-            preemption_of("#1 SMP PREEMPT_DYNAMIC", "")
-                .known()
-                .is_none()
-        );
+        let as_built = preemption(&refused.root(), &without);
+        assert_eq!(as_built, known("full (dynamic, as built)"));
+        for (version, config, expected) in [
+            ("#1 SMP PREEMPT_RT x", "", Some("rt")),
+            (
+                "#1 SMP PREEMPT_DYNAMIC",
+                "CONFIG_PREEMPT_NONE=y",
+                Some("none (dynamic, as built)"),
+            ),
+            ("#1 SMP PREEMPT x", "", Some("full")),
+            ("#1 SMP x", "CONFIG_PREEMPT_VOLUNTARY=y", Some("voluntary")),
+            ("#1 SMP x", "", None),
+            ("#1 SMP PREEMPT_DYNAMIC", "", None),
+        ] {
+            let found = preemption_of(version, config);
+            assert_eq!(found.known().map(String::as_str), expected, "{version}");
+        }
     }
 
     #[test]
     fn huge_pages_give_size_and_mode() {
-        assert_eq!(
-            huge_pages(&Fixture::workstation().root()),
-            Fact::Known("2 MiB (madvise)".to_owned())
-        );
+        let found = huge_pages(&Fixture::workstation().root());
+        assert_eq!(found, known("2 MiB (madvise)"));
         let odd = Fixture::new().file("/sys/kernel/mm/transparent_hugepage/enabled", "[\n");
-        assert_eq!(
-            huge_pages(&odd.root()),
-            Fact::Known("size unknown ([)".to_owned())
-        );
+        assert_eq!(huge_pages(&odd.root()), known("size unknown ([)"));
         assert!(huge_pages(&Fixture::new().root()).known().is_none());
     }
 
@@ -328,8 +316,8 @@ mod tests {
 
     #[test]
     fn the_distribution_is_unquoted() {
-        let known = Fact::Known("Debian GNU/Linux 12 (bookworm)".to_owned());
-        assert_eq!(distribution(&Fixture::workstation().root()), known);
+        let found = distribution(&Fixture::workstation().root());
+        assert_eq!(found, known("Debian GNU/Linux 12 (bookworm)"));
         let nameless = Fixture::new().file("/etc/os-release", "ID=x\n");
         assert_eq!(
             distribution(&nameless.root()),

@@ -122,9 +122,13 @@ fn line(root: &Root, path: &str) -> Fact<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::fixture::Fixture;
     use super::*;
+
+    pub(crate) fn known(text: &str) -> Fact<String> {
+        Fact::Known(text.to_owned())
+    }
 
     fn read(root: &Root) -> HostManifest {
         manifest(root, Answers::none("not asked"))
@@ -135,20 +139,20 @@ mod tests {
         let host = read(&Fixture::workstation().root());
         assert_eq!(host.hostname, "bench");
         assert_eq!(host.kernel, "6.8.0-test #1 SMP PREEMPT_DYNAMIC Mon Jan 1");
-        assert_eq!(host.cpu_model, Fact::Known("AMD Ryzen".to_owned()));
+        assert_eq!(host.cpu_model, known("AMD Ryzen"));
         assert_eq!(host.cpus_online, [0, 1, 2, 3].map(CpuId));
-        assert_eq!(host.cpus_allowed, [0, 1, 2, 3].map(CpuId));
+        assert_eq!(host.cpus_allowed, host.cpus_online);
         assert_eq!(host.cpus_isolated, [CpuId(3)]);
         assert_eq!(host.caches.len(), 4);
         assert_eq!(host.memory_bytes, Bytes::kib(16_384_000));
         assert_eq!(host.memory_available_bytes, Bytes::kib(8_192_000));
-        assert_eq!(host.clock_source, Fact::Known("tsc".to_owned()));
+        assert_eq!(host.clock_source, known("tsc"));
         assert_eq!(host.is_kpti_active, Fact::Known(false));
         assert_eq!(host.mitigations.len(), 2);
         assert_eq!(host.interrupts.len(), 4);
         assert_eq!(
             host.kernel_command_line,
-            Fact::Known("quiet isolcpus=3 nohz_full=3".to_owned())
+            known("quiet isolcpus=3 nohz_full=3")
         );
     }
 

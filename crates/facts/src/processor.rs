@@ -171,13 +171,10 @@ fn khz_of(mhz: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
+    use crate::tests::known;
 
     fn processor(text: &str) -> Processor {
         Processor::read(&Fixture::new().file("/proc/cpuinfo", text).root())
-    }
-
-    fn meltdown(text: &str) -> BTreeMap<String, String> {
-        BTreeMap::from([("meltdown".to_owned(), text.to_owned())])
     }
 
     #[test]
@@ -206,43 +203,29 @@ mod tests {
     #[test]
     fn page_table_isolation_is_read_from_file_and_flag() {
         let plain = processor("flags : fpu\n");
-        assert_eq!(
-            plain.is_kpti_active(&meltdown("Mitigation: PTI")),
-            Fact::Known(true)
-        );
-        assert_eq!(
-            plain.is_kpti_active(&meltdown("Not affected")),
-            Fact::Known(false)
-        );
-        assert_eq!(
-            plain.is_kpti_active(&meltdown("Vulnerable")),
-            Fact::Known(false)
-        );
-        assert_eq!(
-            processor("flags : pti").is_kpti_active(&BTreeMap::new()),
-            Fact::Known(true)
-        );
-        let odd = plain.is_kpti_active(&meltdown("Unknown (XEN PV detected)"));
-        assert_eq!(
-            odd,
-            Fact::unknown("vulnerabilities/meltdown says: Unknown (XEN PV detected)")
-        );
+        let odd = "vulnerabilities/meltdown says: Unknown (XEN PV detected)";
+        for (text, expected) in [
+            ("Mitigation: PTI", Fact::Known(true)),
+            ("Not affected", Fact::Known(false)),
+            ("Vulnerable", Fact::Known(false)),
+            ("Unknown (XEN PV detected)", Fact::unknown(odd)),
+        ] {
+            let meltdown = BTreeMap::from([("meltdown".to_owned(), text.to_owned())]);
+            assert_eq!(plain.is_kpti_active(&meltdown), expected);
+        }
+        let by_flag = processor("flags : pti").is_kpti_active(&BTreeMap::new());
+        assert_eq!(by_flag, Fact::Known(true));
     }
 
     #[test]
     fn a_model_is_named_or_numbered() {
-        assert_eq!(
-            processor("model name : X <b>\n").model(),
-            Fact::Known("X <b>".to_owned())
-        );
-        assert_eq!(
-            processor("CPU part : 0xd0c\n").model(),
-            Fact::Known("part 0xd0c".to_owned())
-        );
-        assert_eq!(
-            processor("").model(),
-            Fact::unknown("/proc/cpuinfo names no model")
-        );
+        for (text, expected) in [
+            ("model name : X <b>\n", known("X <b>")),
+            ("CPU part : 0xd0c\n", known("part 0xd0c")),
+            ("", Fact::unknown("/proc/cpuinfo names no model")),
+        ] {
+            assert_eq!(processor(text).model(), expected);
+        }
     }
 
     #[test]
@@ -265,47 +248,34 @@ mod tests {
                     .root(),
             )
         };
-        assert_eq!(
-            (of("cpufreq/boost", "1\n"), of("cpufreq/boost", "0\n")),
-            (Some(true), Some(false))
-        );
-        assert_eq!(
-            (
-                of("intel_pstate/no_turbo", "1\n"),
-                of("intel_pstate/no_turbo", "?\n")
-            ),
-            (Some(false), None)
-        );
-        assert_eq!(
-            governor(&Fixture::workstation().root(), CpuId(0)),
-            Fact::Known("performance".to_owned())
-        );
+        for (file, text, expected) in [
+            ("cpufreq/boost", "1\n", Some(true)),
+            ("cpufreq/boost", "0\n", Some(false)),
+            ("intel_pstate/no_turbo", "1\n", Some(false)),
+            ("intel_pstate/no_turbo", "?\n", None),
+        ] {
+            assert_eq!(of(file, text), expected, "{file} {text}");
+        }
+        let governor = governor(&Fixture::workstation().root(), CpuId(0));
+        assert_eq!(governor, known("performance"));
     }
 
     #[test]
     fn a_core_has_the_clock_that_frequency_scaling_shows_or_the_rate_now() {
+        let khz = |text, fixture: &Fixture| processor(text).core_khz(&fixture.root(), CpuId(0));
         let folder = "/sys/devices/system/cpu/cpu0/cpufreq";
         let none = Fixture::new();
-        assert_eq!(
-            processor("cpu MHz : 2596.136").core_khz(&none.root(), CpuId(0)),
-            Some([2_596_136; 2])
-        );
-        assert_eq!(
-            processor("cpu MHz : 0.000").core_khz(&none.root(), CpuId(0)),
-            None
-        );
-        assert_eq!(processor("").core_khz(&none.root(), CpuId(0)), None);
-        let guest = processor("flags : tsc hypervisor\ncpu MHz : 2596.136");
-        assert_eq!(guest.core_khz(&none.root(), CpuId(0)), None);
-        let scaled = Fixture::new().file(&format!("{folder}/cpuinfo_max_freq"), "3700000\n");
-        assert_eq!(
-            processor("cpu MHz : 800.0").core_khz(&scaled.root(), CpuId(0)),
-            Some([3_700_000; 2])
-        );
+        for (text, expected) in [
+            ("cpu MHz : 2596.136", Some([2_596_136; 2])),
+            ("cpu MHz : 0.000", None),
+            ("", None),
+            ("flags : tsc hypervisor\ncpu MHz : 2596.136", None),
+        ] {
+            assert_eq!(khz(text, &none), expected, "{text}");
+        }
+        let scaled = none.file(&format!("{folder}/cpuinfo_max_freq"), "3700000\n");
+        assert_eq!(khz("cpu MHz : 800.0", &scaled), Some([3_700_000; 2]));
         let base = scaled.file(&format!("{folder}/base_frequency"), "2400000\n");
-        assert_eq!(
-            processor("").core_khz(&base.root(), CpuId(0)),
-            Some([2_400_000, 3_700_000])
-        );
+        assert_eq!(khz("", &base), Some([2_400_000, 3_700_000]));
     }
 }

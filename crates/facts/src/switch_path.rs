@@ -148,13 +148,10 @@ fn security_modules(root: &Root) -> Fact<Vec<String>> {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
+    use crate::tests::known;
 
     fn of(fixture: &Fixture) -> SwitchPath {
         switch_path(&fixture.root(), Answers::none("not asked"))
-    }
-
-    fn known(text: &str) -> Fact<String> {
-        Fact::Known(text.to_owned())
     }
 
     #[test]

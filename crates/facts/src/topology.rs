@@ -173,59 +173,28 @@ mod tests {
     const B: CpuId = CpuId(1);
 
     #[test]
-    fn one_cpu_is_itself() {
-        assert_eq!(relation(&Fixture::new().root(), A, A), Relation::SameCpu);
-    }
-
-    #[test]
-    fn the_nearest_relation_wins() {
-        let fixture = Fixture::workstation();
-        assert_eq!(relation(&fixture.root(), A, B), Relation::SharedCache);
-        let fixture = fixture.file(
-            "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
-            "0-1\n",
-        );
-        assert_eq!(relation(&fixture.root(), A, B), Relation::Smt);
-    }
-
-    #[test]
-    fn newer_names_of_the_siblings_are_read() {
-        let fixture = Fixture::workstation()
-            .remove("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
-            .file(
-                "/sys/devices/system/cpu/cpu0/topology/core_cpus_list",
-                "0-1\n",
-            );
-        assert_eq!(relation(&fixture.root(), A, B), Relation::Smt);
-    }
-
-    #[test]
-    fn without_a_common_cache_the_socket_decides() {
-        let fixture = Fixture::workstation().cache(0, 3, ["3", "Unified", "8M", "16", "0"]);
-        assert_eq!(relation(&fixture.root(), A, B), Relation::SameSocket);
-        let fixture = fixture.file(
-            "/sys/devices/system/cpu/cpu1/topology/physical_package_id",
-            "1\n",
-        );
-        assert_eq!(relation(&fixture.root(), A, B), Relation::OtherSocket);
-    }
-
-    #[test]
-    fn what_the_kernel_does_not_show_is_unknown() {
-        assert_eq!(relation(&Fixture::new().root(), A, B), Relation::Unknown);
-        let no_caches = Fixture::workstation().remove("/sys/devices/system/cpu/cpu0/cache");
-        assert_eq!(
-            relation(&no_caches.root(), A, B),
-            Relation::Unknown,
-            "a shared cache cannot be excluded"
-        );
-        let no_package = Fixture::workstation()
-            .cache(0, 3, ["3", "Unified", "8M", "16", "0"])
-            .file(
-                "/sys/devices/system/cpu/cpu0/topology/physical_package_id",
-                "-1\n",
-            );
-        assert_eq!(relation(&no_package.root(), A, B), Relation::Unknown);
+    fn the_nearest_relation_that_the_kernel_shows_wins() {
+        let siblings = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list";
+        let newer_siblings = "/sys/devices/system/cpu/cpu0/topology/core_cpus_list";
+        let package = "/sys/devices/system/cpu/cpu0/topology/physical_package_id";
+        let all = Fixture::workstation;
+        let apart = || all().cache(0, 3, ["3", "Unified", "8M", "16", "0"]);
+        let newer = all().remove(siblings).file(newer_siblings, "0-1\n");
+        // A shared cache cannot be excluded.
+        let without_caches = all().remove("/sys/devices/system/cpu/cpu0/cache");
+        for (fixture, expected) in [
+            (all(), Relation::SharedCache),
+            (all().file(siblings, "0-1\n"), Relation::Smt),
+            (newer, Relation::Smt),
+            (apart(), Relation::SameSocket),
+            (apart().file(package, "1\n"), Relation::OtherSocket),
+            (apart().file(package, "-1\n"), Relation::Unknown),
+            (without_caches, Relation::Unknown),
+            (Fixture::new(), Relation::Unknown),
+        ] {
+            assert_eq!(relation(&fixture.root(), A, B), expected);
+            assert_eq!(relation(&fixture.root(), A, A), Relation::SameCpu);
+        }
     }
 
     fn observed(cpu: u32, observed: u64, since_boot: u64) -> InterruptLoad {
