@@ -22,7 +22,15 @@ def test_the_example_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pyt
     assert found.failed == 0
 
 
-@pytest.mark.parametrize("notebook", sorted((PAGE.parent / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+# The sweep takes some ten seconds; the tests of sweeps show the same of shorter ones.
+LONG = "design-sweep"
+NOTEBOOKS = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.ray] if path.stem == LONG else [])
+    for path in sorted((PAGE.parent / "notebooks").glob("*.ipynb"))
+]
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_a_notebook_shows_what_it_gives_when_it_is_run(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(switchcost.__file__).parents[1]))
     saved = nbformat.read(notebook, as_version=4)

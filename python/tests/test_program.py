@@ -124,6 +124,6 @@ def test_two_threads_find_the_program_at_once(tmp_path: Path) -> None:
         "print(*found)\n"
     )
     environment = {"PATH": str(tmp_path), "PYTHONPATH": SOURCE}
-    for _ in range(10):
+    for _ in range(5):
         ran = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True)
         assert ran.stdout.split() == [str(there)] * 2, ran.stderr
