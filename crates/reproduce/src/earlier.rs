@@ -149,144 +149,109 @@ mod tests {
         Term::new("us", Interval::new(f64::midpoint(low, high), low, high))
     }
 
-    /// Makes exhibits with the first claim of Li 2007, under a rule for tests: reproduced below 10
-    /// us.
-    fn exhibits(low: f64, high: f64, kind: Kind) -> Vec<Exhibit> {
-        let mut entry = table(Paper::Li2007).swap_remove(0);
-        assert_eq!(entry.id, "direct-cost");
-        (entry.kind, entry.rule) = (kind, Rule::Every([0.0, 10.0]));
-        let terms = vec![term(low, high)];
-        let verdict = entry.judge(&terms);
-        let found = String::new();
-        let (missing, others, reasons) = (None, Vec::new(), Vec::new());
-        let mut exhibit = Exhibit::new("section 3.1", "");
-        let why_not = None;
-        exhibit.claims = vec![Claim {
-            entry,
-            terms,
-            found,
-            verdict,
-            alone: verdict,
-            others,
-            missing,
-            reasons,
-            why_not,
-        }];
-        vec![exhibit]
-    }
+    /// Numbers of a result, from low to high.
+    type Ends = (f64, f64);
 
-    fn earlier(low: f64, high: f64, quantity: &str) -> Earlier {
-        let (id, terms) = ("direct-cost".to_owned(), vec![term(low, high)]);
-        let claims = vec![StoredClaim {
-            id,
-            quantity: quantity.to_owned(),
-            terms,
+    fn earlier((low, high): Ends) -> Earlier {
+        let claim = StoredClaim {
+            id: "direct-cost".to_owned(),
+            quantity: table(Paper::Li2007).swap_remove(0).quantity,
+            terms: vec![term(low, high)],
             ..StoredClaim::default()
-        }];
+        };
         Earlier {
             file: "earlier/li2007.json".to_owned(),
             machine: "another".to_owned(),
-            claims,
+            claims: vec![claim],
         }
     }
 
-    fn quantity() -> String {
-        table(Paper::Li2007).swap_remove(0).quantity
+    /// Judges the first claim of Li 2007, under a rule for tests (reproduced below 10 us), beside
+    /// other results.
+    fn judged((low, high): Ends, kind: Kind, varies: bool, others: &[Earlier]) -> Claim {
+        let mut entry = table(Paper::Li2007).swap_remove(0);
+        assert_eq!(entry.id, "direct-cost");
+        (entry.kind, entry.rule) = (kind, Rule::Every([0.0, 10.0]));
+        entry.varies |= varies;
+        let terms = vec![term(low, high)];
+        let verdict = entry.judge(&terms);
+        let mut exhibit = Exhibit::new("section 3.1", "");
+        exhibit.claims = vec![Claim {
+            entry,
+            terms,
+            found: String::new(),
+            verdict,
+            alone: verdict,
+            others: Vec::new(),
+            missing: None,
+            reasons: Vec::new(),
+            why_not: None,
+        }];
+        stand(std::slice::from_mut(&mut exhibit), others);
+        exhibit.claims.swap_remove(0)
+    }
+
+    fn tested(mine: Ends, others: &[Earlier]) -> Claim {
+        judged(mine, Kind::Tested, false, others)
     }
 
     #[test]
     fn a_verdict_stands_only_where_another_result_agrees() {
-        let judged = |mine: (f64, f64), theirs: (f64, f64)| {
-            let mut exhibits = exhibits(mine.0, mine.1, Kind::Tested);
-            stand(&mut exhibits, &[earlier(theirs.0, theirs.1, &quantity())]);
-            let claim = exhibits.swap_remove(0).claims.swap_remove(0);
-            (claim.alone, claim.verdict, claim.missing)
-        };
+        use Verdict::{Differs, Holds, Undecided};
+        for (mine, theirs, alone, verdict) in [
+            ((1.0, 2.0), (1.5, 2.5), Holds, Holds),
+            ((11.0, 12.0), (11.5, 12.5), Differs, Differs),
+            ((1.0, 2.0), (11.0, 13.0), Holds, Undecided),
+            // The other is not sure.
+            ((1.0, 2.0), (9.0, 13.0), Holds, Undecided),
+        ] {
+            let claim = tested(mine, &[earlier(theirs)]);
+            assert_eq!((claim.alone, claim.verdict), (alone, verdict), "{theirs:?}");
+        }
+        let opposite = tested((1.0, 2.0), &[earlier((11.0, 13.0))]);
         assert_eq!(
-            judged((1.0, 2.0), (1.5, 2.5)),
-            (Verdict::Holds, Verdict::Holds, None)
+            opposite.missing.as_deref(),
+            Some("earlier/li2007.json has the opposite verdict: 12.0 (11.0 to 13.0)")
         );
-        assert_eq!(
-            judged((11.0, 12.0), (11.5, 12.5)),
-            (Verdict::Differs, Verdict::Differs, None)
-        );
-        let why =
-            Some("earlier/li2007.json has the opposite verdict: 12.0 (11.0 to 13.0)".to_owned());
-        assert_eq!(
-            judged((1.0, 2.0), (11.0, 13.0)),
-            (Verdict::Holds, Verdict::Undecided, why)
-        );
-        assert_eq!(
-            judged((1.0, 2.0), (9.0, 13.0)).1,
-            Verdict::Undecided,
-            "the other is not sure"
-        );
+        assert_eq!(tested((1.0, 2.0), &[earlier((1.5, 2.5))]).missing, None);
     }
 
     #[test]
     fn one_result_alone_or_the_same_once_more_is_not_two() {
-        let judged = |other: Earlier| {
-            let mut exhibits = exhibits(1.0, 2.0, Kind::Tested);
-            stand(&mut exhibits, &[other]);
-            let claim = exhibits.swap_remove(0).claims.swap_remove(0);
-            (claim.verdict, claim.others.len())
-        };
-        assert_eq!(
-            judged(earlier(1.0, 2.0, &quantity())),
-            (Verdict::Undecided, 0),
-            "bit by bit the same"
-        );
-        assert_eq!(
-            judged(earlier(1.1, 2.1, "another number")),
-            (Verdict::Undecided, 0),
-            "computed otherwise"
-        );
-        let mut alone = exhibits(1.0, 2.0, Kind::Tested);
-        stand(&mut alone, &[]);
-        assert_eq!(
-            alone[0].claims[0].verdict,
-            Verdict::Holds,
-            "of one result nothing else is asked"
-        );
+        let mut otherwise = earlier((1.1, 2.1));
+        otherwise.claims[0].quantity = "another number".to_owned();
+        // The other results are the same bit by bit, and computed otherwise.
+        for other in [earlier((1.0, 2.0)), otherwise] {
+            let claim = tested((1.0, 2.0), &[other]);
+            assert_eq!((claim.verdict, claim.others.len()), (Verdict::Undecided, 0));
+        }
+        let alone = tested((1.0, 2.0), &[]).verdict;
+        assert_eq!(alone, Verdict::Holds, "of one result nothing else is asked");
     }
 
     /// The values are 7 and 9 us with intervals of 1 %: on another day the value may well exceed
     /// 10. Two results that agree widen nothing.
     #[test]
     fn what_results_differ_by_widens_the_interval() {
-        let judged = |mine: f64, theirs: f64| {
-            let mut exhibits = exhibits(mine * 0.99, mine * 1.01, Kind::Tested);
-            let other = earlier(theirs * 0.99, theirs * 1.01, &quantity());
-            stand(&mut exhibits, &[other]);
-            exhibits.swap_remove(0).claims.swap_remove(0).verdict
+        let verdict = |mine: f64, theirs: f64| {
+            let ends = |value: f64| (value * 0.99, value * 1.01);
+            tested(ends(mine), &[earlier(ends(theirs))]).verdict
         };
-        assert_eq!(judged(9.0, 7.0), Verdict::Undecided);
-        assert_eq!(judged(9.8, 9.81), Verdict::Holds);
-        assert_eq!(judged(3.0, 4.0), Verdict::Holds);
+        assert_eq!(verdict(9.0, 7.0), Verdict::Undecided);
+        assert_eq!(verdict(9.8, 9.81), Verdict::Holds);
+        assert_eq!(verdict(3.0, 4.0), Verdict::Holds);
     }
 
-    /// A simulation over all free parameters gives the same numbers each time.
+    /// A simulation over all free parameters gives the same numbers each time, unless the seed of
+    /// its trace is another one in each result.
     #[test]
     fn what_does_not_vary_needs_no_second_result() {
-        let mut exhibits = exhibits(1.0, 2.0, Kind::Calibrated);
-        stand(&mut exhibits, &[earlier(11.0, 12.0, &quantity())]);
-        assert_eq!(exhibits[0].claims[0].verdict, Verdict::Holds);
-    }
-
-    /// The seed of its trace is another one in each result.
-    #[test]
-    fn a_simulation_of_other_inputs_needs_a_second_result() {
-        let judged = |mine: (f64, f64), theirs: (f64, f64)| {
-            let mut exhibits = exhibits(mine.0, mine.1, Kind::Calibrated);
-            let claim = &mut exhibits[0].claims[0];
-            claim.entry.varies = true;
-            claim.alone = claim.entry.judge(&claim.terms);
-            claim.verdict = claim.alone;
-            stand(&mut exhibits, &[earlier(theirs.0, theirs.1, &quantity())]);
-            exhibits.swap_remove(0).claims.swap_remove(0).verdict
+        let verdict = |varies, theirs| {
+            judged((1.0, 2.0), Kind::Calibrated, varies, &[earlier(theirs)]).verdict
         };
-        assert_eq!(judged((1.0, 2.0), (1.5, 2.5)), Verdict::Holds);
-        assert_eq!(judged((1.0, 2.0), (11.0, 12.0)), Verdict::Undecided);
+        assert_eq!(verdict(false, (11.0, 12.0)), Verdict::Holds);
+        assert_eq!(verdict(true, (1.5, 2.5)), Verdict::Holds);
+        assert_eq!(verdict(true, (11.0, 12.0)), Verdict::Undecided);
     }
 
     #[test]

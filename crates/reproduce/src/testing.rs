@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use switchcost_analysis::simulation::{Analyser, Options};
 use switchcost_analysis::{CaseFinding, Estimate, Findings, simulation};
@@ -11,7 +12,7 @@ use switchcost_simulation_record::SimulationRecord;
 use switchcost_units::Bytes;
 use switchcost_workload::Access;
 
-use crate::{Kind, Paper, Records, Verdict};
+use crate::{Claim, Exhibit, Kind, Paper, Records, Verdict};
 
 /// Returns the path of a record among a crate's samples.
 fn sample(of: &str, name: &str) -> PathBuf {
@@ -23,6 +24,11 @@ fn sample(of: &str, name: &str) -> PathBuf {
 }
 
 pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
+    static SIMULATED: LazyLock<(Simulation, simulation::Findings)> = LazyLock::new(simulate);
+    SIMULATED.clone()
+}
+
+fn simulate() -> (Simulation, simulation::Findings) {
     let record = SimulationRecord::read(&sample("simulation-record", "simulation-1.parquet"))
         .expect("a committed record");
     let mut analyser = Analyser::new(&record.head, Options::default());
@@ -33,11 +39,16 @@ pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
     (record.head, findings)
 }
 
-/// Creates a record without results, to which findings are added.
-pub(crate) fn measured() -> (MeasureRecord, Findings) {
+static MEASURED: LazyLock<(MeasureRecord, Findings)> = LazyLock::new(|| {
     let record =
         MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
-    let mut findings = switchcost_analysis::analyse(&record);
+    let findings = switchcost_analysis::analyse(&record);
+    (record, findings)
+});
+
+/// Creates a record without results, to which findings are added.
+pub(crate) fn measured() -> (MeasureRecord, Findings) {
+    let (record, mut findings) = MEASURED.clone();
     findings.results.clear();
     (record, findings)
 }
@@ -70,9 +81,7 @@ pub(crate) fn within(ns: f64, half: f64) -> Estimate {
 /// Creates a case in which two tasks walk arrays of this size in strides of 8 B (no walk for 0), at
 /// this cost in nanoseconds.
 pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
-    let record =
-        MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
-    let mut finding = switchcost_analysis::analyse(&record).results.remove(0);
+    let mut finding = MEASURED.1.results[0].clone();
     let case = &mut finding.case;
     (case.mechanism, case.between, case.tasks) = (mechanism, Between::Process, 2);
     (
@@ -87,6 +96,21 @@ pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f6
         (None, cost)
     };
     finding
+}
+
+/// Returns the exhibit of this name.
+pub(crate) fn exhibit(paper: Paper, records: &Records, name: &str) -> Exhibit {
+    let mut exhibits = paper.exhibits(records).into_iter();
+    let found = exhibits.find(|exhibit| exhibit.name == name);
+    found.expect("an exhibit of this name")
+}
+
+/// Returns the claim of this name.
+pub(crate) fn claim(paper: Paper, records: &Records, id: &str) -> Claim {
+    let exhibits = paper.exhibits(records).into_iter();
+    let mut claims = exhibits.flat_map(|exhibit| exhibit.claims);
+    let found = claims.find(|claim| claim.entry.id == id);
+    found.expect("a claim of this name")
 }
 
 /// Returns the verdict on each claim that has a rule, by its name.

@@ -161,25 +161,23 @@ mod tests {
         let (inside, outside, open) = (term(2.0, 2.0), term(0.5, 0.6), term(0.5, 2.0));
         let every = |terms: &[Term]| Rule::Every([1.0, f64::INFINITY]).judge(terms);
         let some = |terms: &[Term]| Rule::Some([1.0, f64::INFINITY]).judge(terms);
-        let both = |all: &[&Term]| {
-            let all: Vec<Term> = all.iter().map(|term| (*term).clone()).collect();
-            (every(&all), some(&all))
-        };
-        assert_eq!(both(&[&inside, &inside]), (Verdict::Holds, Verdict::Holds));
-        assert_eq!(
-            both(&[&inside, &outside]),
-            (Verdict::Differs, Verdict::Holds)
-        );
-        assert_eq!(
-            both(&[&inside, &open]),
-            (Verdict::Undecided, Verdict::Holds)
-        );
-        assert_eq!(
-            both(&[&outside, &open]),
-            (Verdict::Differs, Verdict::Undecided)
-        );
-        assert_eq!(both(&[&outside]), (Verdict::Differs, Verdict::Differs));
-        assert_eq!(both(&[]), (Verdict::Undecided, Verdict::Undecided));
+        use Verdict::{Differs, Holds, Undecided};
+        let rows: [(&[&Term], Verdict, Verdict); 6] = [
+            (&[&inside, &inside], Holds, Holds),
+            (&[&inside, &outside], Differs, Holds),
+            (&[&inside, &open], Undecided, Holds),
+            (&[&outside, &open], Differs, Undecided),
+            (&[&outside], Differs, Differs),
+            (&[], Undecided, Undecided),
+        ];
+        for (terms, of_every, of_some) in rows {
+            let terms: Vec<Term> = terms.iter().map(|term| (*term).clone()).collect();
+            assert_eq!(
+                (every(&terms), some(&terms)),
+                (of_every, of_some),
+                "{terms:?}"
+            );
+        }
     }
 
     /// Among 20 numbers that all meet the rule, one 90 % interval lies entirely above 1 by chance.
@@ -193,18 +191,15 @@ mod tests {
             Rule::Every([f64::NEG_INFINITY, 1.0]),
             Rule::Some([1.0, f64::INFINITY]),
         );
-        assert_eq!(below.judge_noisy(&of(&just_outside, 1)), Verdict::Differs);
-        assert_eq!(above.judge_noisy(&of(&just_outside, 1)), Verdict::Holds);
-        assert_eq!(
-            below.judge_noisy(&of(&just_outside, 20)),
-            Verdict::Undecided
-        );
-        assert_eq!(
-            above.judge_noisy(&of(&just_outside, 20)),
-            Verdict::Undecided
-        );
-        assert_eq!(below.judge_noisy(&of(&outside, 20)), Verdict::Differs);
-        assert_eq!(above.judge_noisy(&of(&outside, 20)), Verdict::Holds);
+        for (last, many, of_below, of_above) in [
+            (&just_outside, 1, Verdict::Differs, Verdict::Holds),
+            (&just_outside, 20, Verdict::Undecided, Verdict::Undecided),
+            (&outside, 20, Verdict::Differs, Verdict::Holds),
+        ] {
+            let terms = of(last, many);
+            let found = (below.judge_noisy(&terms), above.judge_noisy(&terms));
+            assert_eq!(found, (of_below, of_above), "{many}: {last:?}");
+        }
         // All numbers must be inside, which is no less certain for many.
         assert_eq!(
             below.judge_noisy(&[inside.clone(), term(0.8, 0.999)]),

@@ -6,8 +6,12 @@ use super::{Entry, Kind, Rule, exact, table};
 use crate::testing::Shown;
 use crate::{Paper, Records, Verdict};
 
-fn entries() -> impl Iterator<Item = (Paper, Entry)> {
-    Paper::iter().flat_map(|paper| table(paper).into_iter().map(move |entry| (paper, entry)))
+/// Returns all claims, with their papers and names.
+fn entries() -> impl Iterator<Item = (String, Entry)> {
+    Paper::iter().flat_map(|paper| {
+        let named = move |entry: Entry| (format!("{paper}, {}", entry.id), entry);
+        table(paper).into_iter().map(named)
+    })
 }
 
 #[test]
@@ -46,24 +50,21 @@ fn each_claim_has_a_name_an_exhibit_and_a_quantity() {
 
 #[test]
 fn each_rule_says_where_its_numbers_come_from_and_can_fail() {
-    for (paper, entry) in entries() {
+    for (name, entry) in entries() {
         assert!(
             !entry.bounds.is_empty() && !entry.place.is_empty(),
-            "{paper}, {}",
-            entry.id
+            "{name}"
         );
         assert_eq!(
             entry.kind == Kind::Calibrated,
             !entry.free.is_empty(),
-            "{paper}, {}",
-            entry.id
+            "{name}"
         );
         let is_short = |condition: &String| condition.len() <= 125;
         assert_eq!(
             entry.condition.as_ref().map(is_short),
             (entry.kind != Kind::Shown).then_some(true),
-            "{paper}, {}",
-            entry.id
+            "{name}"
         );
         let (Rule::Every([low, high]) | Rule::Some([low, high])) = entry.rule;
         let condition = entry.condition.as_deref().unwrap_or_default();
@@ -73,15 +74,13 @@ fn each_rule_says_where_its_numbers_come_from_and_can_fail() {
             let is_needed = end.is_finite() && end != 0.0 && end != 1.0;
             assert!(
                 is_named == is_needed || (is_named && end == 1.0),
-                "{paper}, {}: {condition}",
-                entry.id
+                "{name}: {condition}"
             );
         }
         assert_eq!(
             (entry.kind == Kind::Shown, low < high),
             (!low.is_finite() && !high.is_finite(), true),
-            "{paper}, {}",
-            entry.id
+            "{name}"
         );
     }
 }
@@ -92,7 +91,7 @@ fn each_rule_says_where_its_numbers_come_from_and_can_fail() {
 fn the_papers_own_numbers_meet_their_rules() {
     let mut with_numbers = 0;
     let judged = entries().filter(|(_, entry)| entry.kind != Kind::Shown);
-    for (paper, entry) in judged.filter(|(_, entry)| !entry.published.is_empty()) {
+    for (name, entry) in judged.filter(|(_, entry)| !entry.published.is_empty()) {
         let terms = |numbers: &[f64]| {
             numbers
                 .iter()
@@ -107,12 +106,7 @@ fn the_papers_own_numbers_meet_their_rules() {
         } else {
             entry.published.clone()
         };
-        assert_eq!(
-            entry.rule.judge(&terms(&found)),
-            Verdict::Holds,
-            "{paper}, {}",
-            entry.id
-        );
+        assert_eq!(entry.rule.judge(&terms(&found)), Verdict::Holds, "{name}");
         let (Rule::Every([low, high]) | Rule::Some([low, high])) = entry.rule;
         let outside = if high.is_finite() {
             high * 1.1
@@ -120,12 +114,7 @@ fn the_papers_own_numbers_meet_their_rules() {
             low * 0.9 - 0.1
         };
         let wrong = vec![outside; entry.published.len()];
-        assert_eq!(
-            entry.rule.judge(&terms(&wrong)),
-            Verdict::Differs,
-            "{paper}, {}",
-            entry.id
-        );
+        assert_eq!(entry.rule.judge(&terms(&wrong)), Verdict::Differs, "{name}");
         with_numbers += 1;
     }
     assert!(with_numbers > 30, "{with_numbers}");
@@ -133,39 +122,27 @@ fn the_papers_own_numbers_meet_their_rules() {
 
 #[test]
 fn a_quotation_is_short() {
-    for (paper, entry) in entries() {
+    for (name, entry) in entries() {
         let words = entry
             .quotation
             .iter()
             .flat_map(|words| words.split_whitespace())
             .count();
-        assert!(words <= 24, "{paper}, {}: {words} words", entry.id);
+        assert!(words <= 24, "{name}: {words} words");
     }
 }
 
 #[test]
 fn without_records_nothing_is_reported() {
     for paper in Paper::iter() {
-        for claim in paper
-            .exhibits(&Records::default())
-            .into_iter()
-            .flat_map(|exhibit| exhibit.claims)
-        {
-            assert_eq!(
-                claim.verdict,
-                Verdict::Undecided,
-                "{paper}, {}",
-                claim.entry.id
-            );
+        let exhibits = paper.exhibits(&Records::default()).into_iter();
+        for claim in exhibits.flat_map(|exhibit| exhibit.claims) {
+            let id = claim.entry.id;
+            assert_eq!(claim.verdict, Verdict::Undecided, "{paper}, {id}");
+            let is_missing = claim.missing.is_some_and(|why| !why.is_empty());
             assert!(
-                claim.missing.is_some_and(|why| !why.is_empty()),
-                "{paper}, {}",
-                claim.entry.id
-            );
-            assert!(
-                claim.reasons.is_empty() && claim.found.is_empty(),
-                "{paper}, {}",
-                claim.entry.id
+                is_missing && claim.reasons.is_empty() && claim.found.is_empty(),
+                "{paper}, {id}"
             );
         }
     }

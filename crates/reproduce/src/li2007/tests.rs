@@ -10,15 +10,11 @@ use super::steps::hand_off::{HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
 use super::steps::{BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, sensitivity_step};
 use crate::arm::{ARMS, Arm};
 use crate::li2007::interference;
-use crate::testing::{self, Shown, case, measured, simulated, verdicts};
+use crate::testing::{self, Shown, case, claim, measured, simulated};
 use crate::{Cell, Exhibit, Paper, Records, Verdict};
 
 fn exhibit(records: &Records, name: &str) -> Exhibit {
-    let exhibits = Paper::Li2007.exhibits(records);
-    exhibits
-        .into_iter()
-        .find(|exhibit| exhibit.name == name)
-        .expect("an exhibit of this name")
+    testing::exhibit(Paper::Li2007, records, name)
 }
 
 /// Costs as a paper, or a synthetic one, reports them: in microseconds, by size in KiB.
@@ -272,20 +268,10 @@ fn what_depends_on_what_is_free_is_not_reported() {
         as_published(latency, bus, access, stride, kib) * factor
     };
     let found = records(&published(), by_bus, as_in_region_1);
-    let reported = verdicts(Paper::Li2007, &found);
-    assert_eq!(reported["simulated-writes-twice"], Verdict::Undecided);
-    let claims = exhibit(&found, "Figure 1, simulated").claims;
-    let twice = claims
-        .iter()
-        .find(|claim| claim.entry.id == "simulated-writes-twice")
-        .expect("it");
-    assert!(
-        twice
-            .found
-            .starts_with("write over read: 2.00 (1.20 to 4.00)"),
-        "{}",
-        twice.found
-    );
+    let twice = claim(Paper::Li2007, &found, "simulated-writes-twice");
+    assert_eq!(twice.verdict, Verdict::Undecided);
+    let expected = "write over read: 2.00 (1.20 to 4.00)";
+    assert!(twice.found.starts_with(expected), "{}", twice.found);
     let table = exhibit(&found, "Figures 1 and 2, sensitivity").table;
     assert_eq!(
         table.rows.len(),
@@ -299,11 +285,7 @@ fn a_tlbs_capacity_is_no_caches() {
     // The knee is between the capacities of two levels, at the end of a TLB of 64 entries.
     story.knee = (129, 250);
     let found = records(&story, as_published, as_in_region_1);
-    let claim = exhibit(&found, "Figure 1")
-        .claims
-        .into_iter()
-        .find(|claim| claim.entry.id == "first-knee")
-        .expect("it");
+    let claim = claim(Paper::Li2007, &found, "first-knee");
     assert_ne!(claim.verdict, Verdict::Holds, "{}", claim.found);
 }
 
@@ -325,10 +307,8 @@ fn what_is_not_clear_of_0_is_neither_printed_nor_judged() {
         as_published,
         as_in_region_1,
     );
-    assert_eq!(
-        verdicts(Paper::Li2007, &found)["region-3-uneven"],
-        Verdict::Undecided
-    );
+    let claim = claim(Paper::Li2007, &found, "region-3-uneven");
+    assert_eq!(claim.verdict, Verdict::Undecided);
     let missing = Cell::Missing {
         why: "not distinguishable from 0".to_owned(),
     };
@@ -346,17 +326,15 @@ fn what_may_be_the_largest_is_not_passed_over() {
         .measured(GRID)
         .map(|(r, f)| (r.clone(), f.clone()))
         .expect("the grid");
-    let largest = findings
-        .results
-        .iter_mut()
-        .filter_map(|finding| finding.total_ns.as_mut());
-    let largest = largest
+    let costs = findings.results.iter_mut();
+    let largest = costs
+        .filter_map(|finding| finding.total_ns.as_mut())
         .max_by(|a, b| a.estimate.total_cmp(&b.estimate))
         .expect("a cost");
     (largest.low, largest.high, largest.within_run) = (-1e6, 9e6, (-1e6, 9e6));
     found.add_measured(GRID, record, findings);
-    let reported = verdicts(Paper::Li2007, &found);
-    assert_eq!(reported["whole-range"], Verdict::Undecided);
+    let claim = claim(Paper::Li2007, &found, "whole-range");
+    assert_eq!(claim.verdict, Verdict::Undecided);
 }
 
 #[test]

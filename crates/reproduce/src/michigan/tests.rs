@@ -9,7 +9,7 @@ use super::with_kernel::{LAYERS, Layer, Variant, step};
 use super::{KERNEL, USER};
 use crate::arm::{ARMS, Arm};
 use crate::testing::{self, Shown, case, measured, simulated, verdicts};
-use crate::{Paper, Records, Verdict};
+use crate::{Claim, Paper, Records, Verdict};
 
 /// Array sizes in the guest, in KiB.
 const GUEST_KIB: [u64; 5] = [8, 32, 64, 128, 256];
@@ -134,6 +134,10 @@ fn add_measured(records: &mut Records, kernel: &Level, user: &Level) {
     }
 }
 
+fn claim(records: &Records, id: &str) -> Claim {
+    testing::claim(Paper::Michigan, records, id)
+}
+
 fn published() -> Records {
     let mut records = Records::default();
     let kernel = Level {
@@ -241,12 +245,8 @@ fn variance_is_in_microseconds() {
         misses: |_| [1.0; 2],
     };
     add_measured(&mut records, &level(3000.0, 0.1), &level(300.0, 0.4));
-    let reported = verdicts(Paper::Michigan, &records);
-    assert_eq!(
-        reported["user-varies-less"],
-        Verdict::Holds,
-        "120 against 300 ns"
-    );
+    let verdict = claim(&records, "user-varies-less").verdict;
+    assert_eq!(verdict, Verdict::Holds, "120 against 300 ns");
 }
 
 #[test]
@@ -260,11 +260,8 @@ fn a_cost_with_base_pages_that_may_be_0_has_no_ratio() {
     };
     findings.results = vec![cost(2048, 10.0), cost(4096, 1300.0)];
     records.add_measured("michigan-pages-base", record, findings);
-    let exhibits = Paper::Michigan.exhibits(&records);
-    let mut claims = exhibits.iter().flat_map(|exhibit| &exhibit.claims);
-    let claim = claims.find(|claim| claim.entry.id == "larger-pages");
     assert_eq!(
-        claim.and_then(|claim| claim.missing.as_deref()),
+        claim(&records, "larger-pages").missing.as_deref(),
         Some("at 4 MiB, the cost with base pages is not clear of 0")
     );
 }
@@ -278,10 +275,8 @@ fn a_maximum_within_the_intervals_is_not_reported() {
         misses: |_| [1.0; 2],
     };
     add_measured(&mut records, &flat(620.0), &flat(1300.0));
-    assert_eq!(
-        verdicts(Paper::Michigan, &records)["maximum-at-l1"],
-        Verdict::Undecided
-    );
+    let verdict = claim(&records, "maximum-at-l1").verdict;
+    assert_eq!(verdict, Verdict::Undecided);
 }
 
 /// Costs whose intervals overlap neither rise nor fall.
@@ -299,20 +294,8 @@ fn what_the_overhead_does_not_show_is_not_laid_to_the_dtlb() {
         &same,
         &level([(96, 1.0), (128, 2.0), (256, 3.0)]),
     );
-    assert_eq!(
-        verdicts(Paper::Michigan, &records)["counted-follows-dtlb"],
-        Verdict::Undecided
-    );
-}
-
-/// Without a trace of the code, only a guest could show these numbers.
-#[test]
-fn code_that_is_not_traced_is_missing() {
-    let records = Records::default();
-    let reported = verdicts(Paper::Michigan, &records);
-    for claim in ["simulated-l1i-grows", "kernel-l1i-gaps", "kernel-dtlb-gap"] {
-        assert_eq!(reported[claim], Verdict::Undecided);
-    }
+    let verdict = claim(&records, "counted-follows-dtlb").verdict;
+    assert_eq!(verdict, Verdict::Undecided);
 }
 
 #[test]
@@ -348,22 +331,11 @@ fn an_inclusive_second_level_is_a_reason_where_it_alone_shows_what_the_poster_do
             turned(layer, arm, kib, variant)
         }
     });
-    let claims = Paper::Michigan
-        .exhibits(&records)
-        .into_iter()
-        .flat_map(|exhibit| exhibit.claims);
-    let of_l1i: Vec<_> = claims
-        .filter(|claim| claim.entry.id.starts_with("kernel-l1i"))
-        .collect();
-    assert_eq!(of_l1i.len(), 2);
-    for claim in of_l1i {
-        assert_eq!(claim.verdict, Verdict::Differs, "{}", claim.entry.id);
-        assert_eq!(
-            claim.reasons[0].verdict,
-            Verdict::Holds,
-            "{}",
-            claim.reasons[0].found
-        );
+    for id in ["kernel-l1i-gaps", "kernel-l1i-larger-gap"] {
+        let claim = claim(&records, id);
+        assert_eq!(claim.verdict, Verdict::Differs, "{id}");
+        let reason = &claim.reasons[0];
+        assert_eq!(reason.verdict, Verdict::Holds, "{}", reason.found);
     }
 }
 

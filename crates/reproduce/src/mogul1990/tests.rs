@@ -310,14 +310,9 @@ fn others() -> Vec<Story> {
     reversed.turns = 3.0;
     // Only the design's own order occurs.
     let mut backwards = base.clone();
-    backwards
-        .costs
-        .iter_mut()
-        .for_each(|designs| designs.reverse());
-    backwards
-        .overheads
-        .iter_mut()
-        .for_each(|designs| designs.reverse());
+    for numbers in [&mut backwards.costs, &mut backwards.overheads] {
+        numbers.iter_mut().for_each(|designs| designs.reverse());
+    }
     backwards.private = [[1.5, 1.2], [1.2, 1.2]];
     backwards.with_kernel = 0.5;
     // The overheads only rise, or only fall, from each design to the next, and differ as much as
@@ -410,16 +405,7 @@ fn one_trial_shows_only_what_its_batches_do() {
 #[test]
 fn a_reason_is_reported_only_by_the_run_that_tests_it() {
     let mut found = records(&others()[0], TRIALS);
-    let claim = |records: &Records, id: &str| {
-        let claims = Paper::Mogul1990
-            .exhibits(records)
-            .into_iter()
-            .flat_map(|exhibit| exhibit.claims);
-        claims
-            .into_iter()
-            .find(|claim| claim.entry.id == id)
-            .expect("a claim of this name")
-    };
+    let claim = |records: &Records, id| testing::claim(Paper::Mogul1990, records, id);
     let before = claim(&found, "client-server-cheaper-2b");
     assert_eq!(before.verdict, Verdict::Differs);
     assert_eq!(before.reasons[0].verdict, Verdict::Undecided);
@@ -470,22 +456,15 @@ fn a_reason_is_reported_only_by_the_run_that_tests_it() {
 }
 
 fn exhibit(records: &Records, name: &str) -> Exhibit {
-    let exhibits = Paper::Mogul1990.exhibits(records);
-    exhibits
-        .into_iter()
-        .find(|exhibit| exhibit.name == name)
-        .expect("an exhibit of this name")
+    testing::exhibit(Paper::Mogul1990, records, name)
 }
 
 #[test]
 fn table_4_has_every_published_row_and_every_trial() {
     let table = exhibit(&records(&published(), TRIALS), "Table 4, trial by trial").table;
     let from = |who: &str| {
-        table
-            .rows
-            .iter()
-            .filter(|row| row.last() == Some(&Cell::from(who)))
-            .count()
+        let is_it = |row: &&Vec<Cell>| row.last() == Some(&Cell::from(who));
+        table.rows.iter().filter(is_it).count()
     };
     assert_eq!(
         (from("published"), from("here")),

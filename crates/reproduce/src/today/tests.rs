@@ -110,24 +110,10 @@ fn add_penalties(records: &mut Records, misses: u64) {
 
 #[test]
 fn all_registers_are_compared_with_none_whatever_their_order() {
-    let claim = |id: &str| {
-        let claims = Paper::Today
-            .exhibits(&records(&PAPERS))
-            .into_iter()
-            .flat_map(|exhibit| exhibit.claims);
-        claims
-            .into_iter()
-            .find(|claim| claim.entry.id == id)
-            .expect("it")
-    };
-    let found = claim("vector-registers-cost");
-    assert!(
-        found
-            .found
-            .starts_with("all registers minus none, ns: 60.0 (58.9 to 61.1)"),
-        "{}",
-        found.found
-    );
+    let claim = |id| testing::claim(Paper::Today, &records(&PAPERS), id);
+    let found = claim("vector-registers-cost").found;
+    let expected = "all registers minus none, ns: 60.0 (58.9 to 61.1)";
+    assert!(found.starts_with(expected), "{found}");
     // There are a thousand instructions, and 100 misses of 5 or 150 cycles.
     let follows = claim("kernel-follows-penalty");
     assert!(
@@ -185,14 +171,13 @@ fn add_reloads(records: &mut Records, too_long: f64) {
 
 #[test]
 fn reloads_are_simulated_over_measured() {
-    let exhibit = Paper::Today
-        .exhibits(&records(&PAPERS))
-        .into_iter()
-        .find(|exhibit| exhibit.name == "The simulator beside time")
-        .expect("it");
-    assert_eq!(exhibit.table.rows.len(), 12);
-    let Cell::Number { value, .. } = exhibit.table.rows[0][6] else {
-        panic!("{:?}", exhibit.table.rows[0])
+    let name = "The simulator beside time";
+    let rows = testing::exhibit(Paper::Today, &records(&PAPERS), name)
+        .table
+        .rows;
+    assert_eq!(rows.len(), 12);
+    let Cell::Number { value, .. } = rows[0][6] else {
+        panic!("{:?}", rows[0])
     };
     assert!((value - 1.1).abs() < 1e-9, "{value}");
 }
@@ -230,11 +215,9 @@ fn what_is_withheld_is_not_reported_with_its_reason() {
         [3000.0, 200.0],
         Some("the CPUs share their core"),
     );
-    let exhibit = Paper::Today
-        .exhibits(&records)
-        .into_iter()
-        .find(|exhibit| exhibit.name == "A shared cache");
-    let claim = exhibit.expect("it").claims.swap_remove(0);
+    let claim = testing::exhibit(Paper::Today, &records, "A shared cache")
+        .claims
+        .swap_remove(0);
     assert_eq!(claim.verdict, Verdict::Undecided);
     assert!(
         claim
