@@ -47,18 +47,3 @@ pub struct Fitness {
     /// Checks of the machine, in the order in which they are shown.
     pub checks: Vec<Check>,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_worst_is_the_greatest() {
-        let found = [Severity::Caveat, Severity::Unfit, Severity::Fit];
-        assert_eq!(found.into_iter().max(), Some(Severity::Unfit));
-        assert_eq!(
-            serde_json::to_string(&found).expect("JSON"),
-            r#"["caveat","unfit","fit"]"#
-        );
-    }
-}

@@ -262,25 +262,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fact_is_its_value_or_the_reason_why_not() {
-        let known = Fact::Known(250_u32);
-        assert_eq!(serde_json::to_string(&known).expect("JSON"), "250");
-        assert_eq!(known.known(), Some(&250));
-        let unknown = Fact::<u32>::unknown("no /proc/config.gz");
-        assert_eq!(
-            serde_json::to_string(&unknown).expect("JSON"),
-            r#"{"unknown":"no /proc/config.gz"}"#
-        );
-        assert_eq!(unknown.known(), None);
-    }
-
-    #[test]
-    fn a_text_that_reads_unknown_is_still_known() {
-        let fact: Fact<String> = serde_json::from_str(r#""unknown""#).expect("a fact");
-        assert_eq!(fact, Fact::Known("unknown".to_owned()));
-    }
-
-    #[test]
     fn a_tlb_reaches_as_far_as_its_entries() {
         let tlb = |entries, page_bytes| Tlb {
             level: 1,

@@ -285,12 +285,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ordinary_tasks_are_not_real_time() {
-        let is = [Policy::Fifo, Policy::Rr, Policy::Other, Policy::Batch].map(Policy::is_real_time);
-        assert_eq!(is, [true, true, false, false]);
-    }
-
-    #[test]
     fn a_switch_can_be_priced_on_one_cpu_only() {
         let on = |cpus: &[u32], relation| Placement {
             cpus: cpus.iter().copied().map(CpuId).collect(),

@@ -147,71 +147,28 @@ fn check_run(header: &Header, run: &Run) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::injection::{End, Plan, Timing, TwinRun};
-    use crate::{Chain, ClockFacts, CoreClock, HostManifest, Readers, SealedLog};
+    use crate::injection::{Arm, Look, Phase, Plan, Service, Timing};
+    use crate::{Chain, Readers, SealedLog};
     use std::path::{Path, PathBuf};
-    use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
+    use switchcost_units::{CpuId, Nanos};
 
-    fn header() -> Header {
-        // The machine of a record that is read by all tests.
-        let machine = include_str!("../../../../fuzz/corpus/observation_record/small");
-        let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
-        let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
-        Header {
-            schema: INJECTION_FORM.to_owned(),
-            program_version: "0.1.0".to_owned(),
-            started_at: "2026-11-26T06:00:00Z".to_owned(),
-            command: vec!["gzip".to_owned()],
-            build_id: None,
-            script: None,
-            seed: 7,
-            host,
-            clock: ClockFacts {
-                source: "tsc".to_owned(),
-                reason: String::new(),
-                ticks_per_second: TickRate(1_000_000_000),
-                read_cost: Ticks(20),
-            },
-            core_clock: CoreClock {
-                chain_length: 600,
-                multiplication_cycles: Some(3),
-                additions: 3600,
-                overhead_ticks: Ticks(0),
-                unshared_per_mille: None,
-                counter: None,
-                shared_costs: Vec::new(),
-            },
-            plan: Plan::plain(
-                CpuId(1),
-                Timing {
-                    period_ns: Nanos::micros(250),
-                    turn_ns: Nanos::millis(8),
-                },
-                vec![Bytes(0), Bytes::kib(256)],
-                Nanos::seconds(60),
-            ),
-            undisturbed: [TwinRun::default(); 2],
-            service: None,
+    fn sample() -> Injection {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/injection_record/small");
+        Injection::read(&path).expect("a record of this version")
+    }
+
+    fn run(footprint: u32) -> Run {
+        Run {
+            footprint,
+            ..sample().runs.swap_remove(0)
         }
     }
 
-    fn run(footprint: u32) -> Line {
-        Line::Run(Run {
-            block: 0,
-            footprint,
-            timing: 0,
-            is_moved: false,
-            preempted: 1,
-            since_start_ns: Nanos(0),
-            wall_ns: Nanos(1),
-            twins: [TwinRun::default(); 2],
-        })
-    }
-
-    fn written(lines: &[Line]) -> (tempfile::TempDir, PathBuf) {
+    fn written(header: Header, lines: &[Line]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("record");
-        let mut writer = SealedLog::create(Readers::Owner, &path, header()).expect("a new file");
+        let mut writer = SealedLog::create(Readers::Owner, &path, header).expect("a new file");
         lines
             .iter()
             .for_each(|line| writer.append(line).expect("room"));
@@ -223,35 +180,34 @@ mod tests {
         Injection::read(path).map_err(|error| error.to_string())
     }
 
+    /// Writes a record of one line, and reads it.
+    fn read_back(header: Header, line: Line) -> Result<Injection, String> {
+        let (_folder, path) = written(header, &[line]);
+        Injection::read(&path).map_err(|error| error.to_string())
+    }
+
     #[test]
     fn what_was_written_is_read_and_each_changed_digit_is_found() {
-        let end = End {
-            is_interrupted: false,
-            elapsed_ns: Nanos(9),
-            has_service_ended: false,
-            others: Vec::new(),
-        };
-        let (_folder, path) = written(&[run(0), run(1), Line::End(end.clone())]);
+        let Injection { header, end, .. } = sample();
+        let last = Line::End(end.clone().expect("an end"));
+        let lines = [Line::Run(run(0)), Line::Run(run(1)), last];
+        let (_folder, path) = written(header.clone(), &lines);
         let record = Injection::read(&path).expect("a record");
         assert_eq!(
-            (record.runs.len(), record.end, &record.header),
-            (2, Some(end), &header())
+            (record.runs, record.end, record.header),
+            (vec![run(0), run(1)], end, header)
         );
         let text = std::fs::read(&path).expect("a file");
         for at in (0..text.len()).filter(|&at| text[at].is_ascii_digit()) {
             let mut changed = text.clone();
-            changed[at] = if changed[at] == b'9' {
-                b'8'
-            } else {
-                changed[at] + 1
-            };
+            changed[at] ^= 1;
             assert!(read(&path, &changed).is_err(), "the digit at {at}");
         }
     }
 
     #[test]
     fn a_record_that_was_cut_has_its_whole_lines() {
-        let (_folder, path) = written(&[run(0), run(1)]);
+        let (_folder, path) = written(sample().header, &[Line::Run(run(0)), Line::Run(run(1))]);
         let text = std::fs::read(&path).expect("a file");
         let found = read(&path, &text[..text.len() - 5]).expect("whole lines");
         assert_eq!((found.runs.len(), found.end), (1, None));
@@ -271,7 +227,6 @@ mod tests {
 
     #[test]
     fn phases_are_of_a_service_in_two_arms_in_turns() {
-        use crate::injection::{Arm, Look, Phase, Service};
         let phase = |arm| Phase {
             arm,
             wall_ns: Nanos(1),
@@ -284,76 +239,53 @@ mod tests {
             voluntary: 8,
             involuntary: 9,
         };
-        let group = |footprint, arms: [Arm; 4]| {
-            Line::Group(Group {
+        let service = Some(Service {
+            process: 7,
+            thread: 8,
+            name: "redis".to_owned(),
+            work: "syscall:write".to_owned(),
+            allowed: vec![CpuId(0), CpuId(1)],
+            look: Look::default(),
+        });
+        let with = |service: &Option<Service>, footprint, arms: [Arm; 4]| {
+            let header = Header {
+                service: service.clone(),
+                ..sample().header
+            };
+            let group = Group {
                 block: 0,
                 footprint,
                 timing: 0,
                 since_start_ns: Nanos(0),
                 phases: arms.map(phase),
-            })
-        };
-        let (name, work) = ("redis".to_owned(), "syscall:write".to_owned());
-        let service = Service {
-            process: 7,
-            thread: 8,
-            name,
-            work,
-            allowed: vec![CpuId(0), CpuId(1)],
-            look: Look::default(),
+            };
+            read_back(header, Line::Group(group))
         };
         let in_turns = [Arm::Idle, Arm::Spinning, Arm::Spinning, Arm::Idle];
-        let read_back = |service: Option<Service>, line: &Line| {
-            let folder = tempfile::tempdir().expect("a folder");
-            let path = folder.path().join("record");
-            let header = Header {
-                service,
-                ..header()
-            };
-            let mut writer = SealedLog::create(Readers::Owner, &path, header).expect("a new file");
-            writer.append(line).expect("room");
-            Injection::read(&path).map_err(|error| error.to_string())
-        };
-        let record = read_back(Some(service.clone()), &group(1, in_turns)).expect("a record");
-        assert_eq!(
-            (record.header.service, record.groups.len()),
-            (Some(service.clone()), 1)
-        );
+        let record = with(&service, 1, in_turns).expect("a record");
+        assert_eq!((&record.header.service, record.groups.len()), (&service, 1));
         assert!(
             record.groups[0].is_against_idle()
                 && record.groups[0].phases(Arm::Spinning).count() == 2
         );
-        for (service, line) in [
-            (None, group(1, in_turns)),
-            (Some(service.clone()), group(2, in_turns)),
-            (Some(service.clone()), group(1, [Arm::Touching; 4])),
-            (
-                Some(service),
-                group(
-                    1,
-                    [Arm::Touching, Arm::Spinning, Arm::Touching, Arm::Spinning],
-                ),
-            ),
+        let alternating = [Arm::Touching, Arm::Spinning, Arm::Touching, Arm::Spinning];
+        for wrong in [
+            with(&None, 1, in_turns),
+            with(&service, 3, in_turns),
+            with(&service, 1, [Arm::Touching; 4]),
+            with(&service, 1, alternating),
         ] {
-            let why = read_back(service, &line).expect_err("it contradicts itself");
+            let why = wrong.expect_err("it contradicts itself");
             assert!(why.contains("at line 2 (phases "), "{why}");
         }
     }
 
     #[test]
-    fn periods_and_moves_are_of_the_plan() {
-        let of = |change: fn(&mut Plan), line: fn(Run) -> Run| {
-            let mut header = header();
+    fn footprints_periods_and_moves_are_of_the_plan() {
+        let of = |change: fn(&mut Plan), line: Run| {
+            let mut header = sample().header;
             change(&mut header.plan);
-            let Line::Run(run) = run(0) else {
-                panic!("a run")
-            };
-            let folder = tempfile::tempdir().expect("a folder");
-            let path = folder.path().join("record");
-            let mut writer =
-                SealedLog::create(Readers::Owner, &path, header.clone()).expect("a new file");
-            writer.append(&Line::Run(line(run))).expect("room");
-            let record = Injection::read(&path).map_err(|error| error.to_string())?;
+            let record = read_back(header, Line::Run(line))?;
             Ok::<_, String>(record.runs[0].way())
         };
         let further = |plan: &mut Plan| {
@@ -362,98 +294,70 @@ mod tests {
                 turn_ns: Nanos::millis(8),
             }];
         };
-        let moves = |plan: &mut Plan| plan.moves_to = Some(CpuId(0));
-        assert_eq!(of(|_| (), |run| run).expect("a record").timing, 0);
-        assert_eq!(
-            of(further, |run| Run { timing: 1, ..run })
-                .expect("a record")
-                .timing,
-            1
-        );
-        assert!(
-            of(moves, |run| Run {
-                is_moved: true,
-                ..run
-            })
-            .expect("a record")
-            .is_moved
-        );
-        let refused = |change, line, why: &str| {
-            let found = of(change, line).expect_err("not of the plan");
-            assert!(found.contains(why), "{found}");
-        };
-        refused(
-            |_| (),
-            |run| Run { timing: 1, ..run },
-            "at line 2 (period 1, which the plan does not hold",
-        );
-        refused(
-            |_| (),
-            |run| Run {
-                is_moved: true,
-                ..run
+        let (rarer, moved) = (
+            Run {
+                timing: 1,
+                ..run(0)
             },
-            "at line 2 (a copy that is moved, but not in the plan",
+            Run {
+                is_moved: true,
+                ..run(0)
+            },
         );
+        assert_eq!(of(|_| (), run(0)).expect("a record").timing, 0);
+        assert_eq!(of(further, rarer.clone()).expect("a record").timing, 1);
+        let moves = |plan: &mut Plan| plan.moves_to = Some(CpuId(0));
+        assert!(of(moves, moved.clone()).expect("a record").is_moved);
         let twice = |plan: &mut Plan| plan.further = plan.timings();
-        refused(twice, |run| run, "at line 1 (a period that is named twice");
+        for (found, why) in [
+            (
+                of(|_| (), run(3)),
+                "at line 2 (a run of footprint 3, which the plan does not hold",
+            ),
+            (
+                of(|_| (), rarer),
+                "at line 2 (period 1, which the plan does not hold",
+            ),
+            (
+                of(|_| (), moved),
+                "at line 2 (a copy that is moved, but not in the plan",
+            ),
+            (of(twice, run(0)), "at line 1 (a period that is named twice"),
+        ] {
+            let found = found.expect_err("not of the plan");
+            assert!(found.contains(why), "{found}");
+        }
     }
 
     #[test]
     fn other_versions_are_refused_and_a_missing_field_is_named() {
-        assert_eq!(INJECTION_FORM, "switchcost.record.injection/2");
-        let (_folder, path) = written(&[run(0)]);
+        let (_folder, path) = written(sample().header, &[Line::Run(run(0))]);
         let text = std::fs::read_to_string(&path).expect("a file");
-        let sealed_anew = |change: fn(&str) -> String| {
+        let without = |part: &str, other: &str| {
             let mut chain = Chain::default();
             let mut bytes = Vec::new();
             for line in text.lines() {
                 let (body, _) = line.rsplit_once(",\"check\":\"").expect("a checksum");
-                let mut line = change(&format!("{body}}}")).into_bytes();
+                let mut line = format!("{body}}}").replacen(part, other, 1).into_bytes();
                 chain = chain.seal(&mut line);
                 bytes.extend_from_slice(&line);
                 bytes.push(b'\n');
             }
             read(&path, &bytes)
         };
-        assert!(sealed_anew(str::to_owned).is_ok());
-        let older = sealed_anew(|line| line.replacen("injection/2", "injection/1", 1))
-            .expect_err("another version");
-        assert!(
-            older.contains("is of format switchcost.record.injection/1, and this version reads "),
-            "{older}"
-        );
-        for (field, without) in [
+        assert!(without("", "").is_ok());
+        for (part, other, why) in [
             (
-                "timing",
-                (|line| line.replacen("\"timing\":0,", "", 1)) as fn(&str) -> String,
+                "injection/2",
+                "injection/1",
+                "is of format switchcost.record.injection/1, and this version reads ",
             ),
-            ("further", |line| line.replacen("\"further\":[],", "", 1)),
-            ("is_frozen", |line| {
-                line.replacen(",\"is_frozen\":false", "", 1)
-            }),
+            ("\"timing\":0,", "", "missing field `timing`"),
+            ("\"further\":[],", "", "missing field `further`"),
+            (",\"is_frozen\":false", "", "missing field `is_frozen`"),
         ] {
-            let error = sealed_anew(without).expect_err("a field is missing");
-            assert!(
-                error.contains(&format!("missing field `{field}`")),
-                "{error}"
-            );
+            let error = without(part, other).expect_err("another version, or a missing field");
+            assert!(error.contains(why), "{error}");
         }
-    }
-
-    #[test]
-    fn what_contradicts_the_plan_is_refused() {
-        let (_folder, path) = written(&[run(2)]);
-        let found = Injection::read(&path)
-            .expect_err("no such footprint")
-            .to_string();
-        assert!(
-            found.contains("at line 2 (a run of footprint 2, which the plan does not hold"),
-            "{found}"
-        );
-        let taken = SealedLog::<Line>::create(Readers::Owner, &path, header())
-            .expect_err("taken")
-            .to_string();
-        assert!(taken.contains("already exists"), "{taken}");
     }
 }

@@ -144,7 +144,6 @@ mod tests {
         let observation = sample();
         let text = written(&observation);
         assert_eq!(read(&text), Ok(observation));
-        assert_eq!(OBSERVATION_FORM, "switchcost.record.observation/2");
         for at in (0..text.len()).filter(|&at| text[at].is_ascii_digit()) {
             let mut changed = text.clone();
             changed[at] = if changed[at] == b'9' {
@@ -153,11 +152,10 @@ mod tests {
                 changed[at] + 1
             };
             let error = read(&changed).expect_err("it was changed");
-            assert!(
-                error.contains("checksum")
-                    || error.contains("is of format switchcost.record.observation/"),
-                "{error}"
-            );
+            let is_named = ["checksum", "is of format switchcost.record.observation/"]
+                .iter()
+                .any(|why| error.contains(why));
+            assert!(is_named, "{error}");
         }
         let at = text.len() - 10;
         assert!(

@@ -7,9 +7,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use switchcost_record::{Line, MeasureRecord, Readers, SealedLog};
+use switchcost_record::{Line, MeasureRecord};
 
-use crate::{Folder, SAMPLE, parsed};
+use crate::{Folder, create, sample};
 
 const PATH: &str = "SWITCHCOST_TEST_LIMITED_RECORD";
 
@@ -20,13 +20,8 @@ fn the_child_fills_its_file() {
     let Some(path) = std::env::var_os(PATH) else {
         return;
     };
-    let lines: Vec<Line> = SAMPLE.lines().map(parsed).collect();
-    let Line::Header(header) = &lines[0] else {
-        panic!("a header first")
-    };
-    let mut writer =
-        SealedLog::<Line>::create(Readers::AsUsual, Path::new(&path), (**header).clone())
-            .expect("room for the header");
+    let (header, lines) = sample();
+    let mut writer = create(Path::new(&path), header).expect("room for the header");
     let sample = lines
         .iter()
         .find(|line| matches!(line, Line::Sample(_)))

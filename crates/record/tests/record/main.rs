@@ -49,6 +49,15 @@ fn parsed(line: &str) -> Line {
     serde_json::from_str(line).expect("a line")
 }
 
+/// Returns the header and the other lines of the sample.
+fn sample() -> (Header, Vec<Line>) {
+    let mut lines: Vec<Line> = SAMPLE.lines().map(parsed).collect();
+    match lines.remove(0) {
+        Line::Header(header) => (*header, lines),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A folder for one test, which is removed with the value.
 struct Folder(TempDir);
 

@@ -2,29 +2,18 @@
 
 use std::path::Path;
 
-use switchcost_record::{Header, Line, WriteRecordError};
-
-use crate::{Folder, bodies, create, parsed};
-
-fn header() -> Header {
-    match parsed(&bodies()[0]) {
-        Line::Header(header) => *header,
-        other => panic!("{other:?}"),
-    }
-}
+use crate::{Folder, create, sample};
 
 fn message(path: &Path) -> String {
-    create(path, header()).expect_err("no record").to_string()
+    create(path, sample().0).expect_err("no record").to_string()
 }
 
 #[test]
 fn a_record_is_never_overwritten() {
     let folder = Folder::new();
     std::fs::write(folder.file(), "somebody's").expect("room");
-    let error = create(&folder.file(), header()).expect_err("taken");
-    assert!(matches!(error, WriteRecordError::Exists(_)));
     assert_eq!(
-        error.to_string(),
+        message(&folder.file()),
         format!(
             "{} already exists, and records are never overwritten; choose another name with --record, or move the file away",
             folder.file().display()
@@ -59,9 +48,4 @@ fn a_folder_that_is_missing_is_not_made() {
             path.display()
         )
     );
-}
-
-#[test]
-fn a_device_is_no_place_for_a_record() {
-    assert!(message(Path::new("/dev/full")).starts_with("/dev/full already exists"));
 }
