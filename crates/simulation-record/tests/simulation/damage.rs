@@ -3,32 +3,16 @@
 use proptest::prelude::*;
 use switchcost_simulation_record::ReadSimulationError;
 
-use crate::fixture::{head, intervals};
-use crate::{Folder, read, write};
-
-fn whole() -> Vec<u8> {
-    let folder = Folder::new();
-    write(&folder.file(), &head(), &intervals(300), 100);
-    std::fs::read(folder.file()).expect("there")
-}
-
-fn error_of(bytes: &[u8]) -> String {
-    let folder = Folder::new();
-    std::fs::write(folder.file(), bytes).expect("room");
-    let error = read(&folder.file()).expect_err("damaged").to_string();
-    error.replace(&folder.file().display().to_string(), "FILE")
-}
+use crate::fixture::head;
+use crate::{Folder, read, read_bytes, refusal, whole};
 
 #[test]
 fn any_byte_that_is_another_is_found() {
-    let (folder, whole) = (Folder::new(), whole());
-    for at in (0..whole.len()).step_by(7) {
+    let whole = whole(&head());
+    for at in (0..whole.len()).step_by(97) {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
-        std::fs::write(folder.file(), &bytes).expect("room");
-        let error = read(&folder.file())
-            .map(drop)
-            .expect_err("one bit is another");
+        let error = read_bytes(&bytes).expect_err("one bit is another");
         let is_named = matches!(
             error,
             ReadSimulationError::Damaged { .. } | ReadSimulationError::NoRecord { .. }
@@ -39,44 +23,40 @@ fn any_byte_that_is_another_is_found() {
 
 #[test]
 fn a_file_that_is_cut_is_no_record() {
-    let (folder, whole) = (Folder::new(), whole());
-    for length in (0..whole.len())
-        .step_by(97)
-        .chain(whole.len() - 9..whole.len())
-    {
-        std::fs::write(folder.file(), &whole[..length]).expect("room");
-        let error = read(&folder.file()).map(drop).expect_err("cut");
+    let whole = whole(&head());
+    let last = whole.len() - 9..whole.len();
+    for length in (0..whole.len()).step_by(97).chain(last) {
+        let error = read_bytes(&whole[..length]).expect_err("cut");
         assert!(
             matches!(error, ReadSimulationError::NoRecord { .. }),
             "{length}: {error}"
         );
     }
     assert_eq!(
-        error_of(&whole[..whole.len() - 1]),
-        "FILE is not a record of a simulation (it does not end as a Parquet file does: it is cut off); name a file \
+        refusal(&whole[..whole.len() - 1]),
+        "run.parquet is not a record of a simulation (it does not end as a Parquet file does: it is cut off); name a file \
          written by switchcost simulate"
     );
 }
 
 #[test]
 fn says_what_is_wrong() {
-    let mut bytes = whole();
+    let mut bytes = whole(&head());
     bytes[1000] ^= 1;
     assert_eq!(
-        error_of(&bytes),
-        "FILE is damaged at some byte (the checksum of the file is another); take a copy that is whole, or simulate again from \
+        refusal(&bytes),
+        "run.parquet is damaged at some byte (the checksum of the file is another); take a copy that is whole, or simulate again from \
          the trace"
     );
     assert_eq!(
-        error_of(b""),
-        "FILE is not a record of a simulation (it has 0 bytes); name a file written by switchcost simulate"
+        refusal(b""),
+        "run.parquet is not a record of a simulation (it has 0 bytes); name a file written by switchcost simulate"
     );
-    let mut bytes = whole();
     let length = bytes.len();
     bytes[length - 8..length - 4].copy_from_slice(&u32::MAX.to_le_bytes());
     assert_eq!(
-        error_of(&bytes),
-        "FILE is not a record of a simulation (it says that its footer has 4294967295 bytes); name a file written by \
+        refusal(&bytes),
+        "run.parquet is not a record of a simulation (it says that its footer has 4294967295 bytes); name a file written by \
          switchcost simulate"
     );
 }
@@ -98,14 +78,12 @@ fn what_is_no_file_cannot_be_read() {
 proptest! {
     #[test]
     fn garbage_is_no_record(garbage in proptest::collection::vec(any::<u8>(), 0..400), is_framed: bool) {
-        let folder = Folder::new();
         let mut bytes = garbage.clone();
         if is_framed {
             let length = (garbage.len() as u32).to_le_bytes();
             bytes = [b"PAR1".as_slice(), &garbage, &length, b"PAR1"].concat();
         }
-        std::fs::write(folder.file(), &bytes).expect("room");
-        let is_refused = matches!(read(&folder.file()), Err(ReadSimulationError::NoRecord { .. }));
+        let is_refused = matches!(read_bytes(&bytes), Err(ReadSimulationError::NoRecord { .. }));
         prop_assert!(is_refused);
     }
 }

@@ -15,6 +15,8 @@ use switchcost_design::result::{Interval, Simulation};
 use switchcost_simulation_record::{ReadSimulationError, SimulationRecord, SimulationWriter};
 use tempfile::TempDir;
 
+use fixture::intervals;
+
 /// A folder for one test, which is removed with the value.
 struct Folder(TempDir);
 
@@ -56,6 +58,26 @@ fn write(path: &Path, head: &Simulation, intervals: &[Interval], rows: u64) {
 fn read_intervals(record: &SimulationRecord) -> Result<Vec<Interval>, ReadSimulationError> {
     let batches = record.intervals()?.collect::<Result<Vec<_>, _>>()?;
     Ok(batches.concat())
+}
+
+/// Returns the bytes of a record with this head and 300 intervals.
+fn whole(head: &Simulation) -> Vec<u8> {
+    let folder = Folder::new();
+    write(&folder.file(), head, &intervals(300), 100);
+    std::fs::read(folder.file()).expect("there")
+}
+
+fn read_bytes(bytes: &[u8]) -> Result<usize, ReadSimulationError> {
+    let folder = Folder::new();
+    std::fs::write(folder.file(), bytes).expect("room");
+    read(&folder.file()).map(|(_, intervals)| intervals.len())
+}
+
+/// Returns the error for a file, without the folder at the beginning.
+fn refusal(bytes: &[u8]) -> String {
+    let error = read_bytes(bytes).expect_err("no record").to_string();
+    let from_name = error.find("run.parquet").expect("it names the file");
+    error[from_name..].to_owned()
 }
 
 /// Reads the head and the intervals of a file.
