@@ -7,9 +7,12 @@ use rand_chacha::ChaCha8Rng;
 use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, CountedHandoffs, Cycles,
     End, EndReason, Evidence, Fact, Header, HostManifest, KernelSwitches, MEASURE_FORM,
-    MeasureRecord, Mechanism, Placement, Plan, Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
+    MeasureRecord, Mechanism, Placement, Plan, Policy, Relation, Sample, SwitchPath, SwitchPlan,
+    Tlb, TlbKind,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
+
+use crate::{CaseFinding, Estimate, analyse};
 
 /// Tick rate of half a nanosecond per tick, fine enough that no rounding shows.
 pub(crate) const RATE: TickRate = TickRate(2_000_000_000);
@@ -26,9 +29,21 @@ pub(crate) struct FakeCase {
     pub(crate) colder_ns: f64,
     pub(crate) switches_per_handoff: f64,
     /// Standard deviation between repetitions of each arm, as a share of its time.
-    noise: f64,
+    pub(crate) noise: f64,
     /// Share of repetitions of an arm that take 1.5 times as long.
-    outliers: f64,
+    pub(crate) outliers: f64,
+}
+
+pub(crate) fn pipe() -> FakeCase {
+    FakeCase::new(Mechanism::Pipe, Between::Process, 900.0, 1_700.0)
+}
+
+pub(crate) fn fiber() -> FakeCase {
+    FakeCase::new(Mechanism::Fiber, Between::User, 2.0, 5.0)
+}
+
+pub(crate) fn synthetic() -> FakeCase {
+    FakeCase::new(Mechanism::Synthetic, Between::User, 2.0, 1_000.0)
 }
 
 impl FakeCase {
@@ -61,18 +76,6 @@ impl FakeCase {
         }
     }
 
-    pub(crate) fn pipe() -> Self {
-        FakeCase::new(Mechanism::Pipe, Between::Process, 900.0, 1_700.0)
-    }
-
-    pub(crate) fn fiber() -> Self {
-        FakeCase::new(Mechanism::Fiber, Between::User, 2.0, 5.0)
-    }
-
-    pub(crate) fn synthetic() -> Self {
-        FakeCase::new(Mechanism::Synthetic, Between::User, 2.0, 1_000.0)
-    }
-
     /// Gives each task of the case a CPU of its own.
     pub(crate) fn across_cpus(self) -> Self {
         self.change(|case| {
@@ -87,6 +90,10 @@ impl FakeCase {
     pub(crate) fn with_set(mut self, size: Bytes) -> Self {
         self.case.working_set.size_bytes = size;
         self
+    }
+
+    pub(crate) fn with_kib(self, size: u64) -> Self {
+        self.with_set(Bytes::kib(size))
     }
 
     pub(crate) fn noise(self, noise: f64) -> Self {
@@ -186,11 +193,23 @@ pub(crate) struct Core {
     pub(crate) is_shared: bool,
 }
 
-/// An unshared core at its highest speed.
-const STEADY: Core = Core {
-    slowness: 1.0,
-    is_shared: false,
-};
+impl Core {
+    /// A core at its highest speed, shared or not.
+    pub(crate) fn shared(is_shared: bool) -> Core {
+        Core {
+            slowness: 1.0,
+            is_shared,
+        }
+    }
+
+    /// An unshared core.
+    pub(crate) fn slow(slowness: f64) -> Core {
+        Core {
+            slowness,
+            is_shared: false,
+        }
+    }
+}
 
 /// Factor by which everything takes longer on a shared core, and the factor for independent additions.
 pub(crate) const SHARED_COST: f64 = 1.2;
@@ -377,7 +396,7 @@ pub(crate) fn fake_record_on(
 
 /// Makes a complete record on an unshared core of steady speed.
 pub(crate) fn fake_record(cases: Vec<FakeCase>, repetitions: u32) -> MeasureRecord {
-    fake_record_on(cases, repetitions, || STEADY)
+    fake_record_on(cases, repetitions, || Core::slow(1.0))
 }
 
 /// Makes a complete record with noise drawn from a seed, with one cycle per repetition.
@@ -386,7 +405,7 @@ pub(crate) fn fake_record_with_seed(
     repetitions: u32,
     seed: u64,
 ) -> MeasureRecord {
-    fake_record_of(cases, repetitions, seed, LEAST, || STEADY)
+    fake_record_of(cases, repetitions, seed, LEAST, || Core::slow(1.0))
 }
 
 fn fake_record_of(
@@ -396,7 +415,7 @@ fn fake_record_of(
     shape: Shape,
     mut core: impl FnMut() -> Core,
 ) -> MeasureRecord {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut random = seeded(seed);
     let mut record = MeasureRecord::new(header(cases.iter().map(FakeCase::case).collect(), seed));
     for repetition in 0..repetitions {
         for (index, case) in cases.iter().enumerate() {
@@ -415,6 +434,25 @@ fn fake_record_of(
         switches: None,
     });
     record
+}
+
+pub(crate) fn seeded(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// Returns the findings of the first case.
+pub(crate) fn only(record: &MeasureRecord) -> CaseFinding {
+    analyse(record).results.remove(0)
+}
+
+/// Whether a number differs from the truth by less than `share` of the truth.
+pub(crate) fn is_near(found: f64, truth: f64, share: f64) -> bool {
+    (found / truth - 1.0).abs() < share
+}
+
+pub(crate) fn assert_near(estimate: &Option<Estimate>, truth: f64, share: f64) {
+    let found = estimate.as_ref().expect("an estimate").estimate;
+    assert!(is_near(found, truth, share), "{found}, not {truth}");
 }
 
 /// Draws a standard normal number (Box and Muller 1958).
@@ -521,6 +559,28 @@ pub(crate) fn host() -> HostManifest {
         cpu_quota: None,
         scheduler: None,
         switch_path: None,
+    }
+}
+
+/// Makes the facts of a switch path without anything that slows it.
+pub(crate) fn switch_path() -> SwitchPath {
+    let unknown = || Fact::<String>::unknown("not asked");
+    SwitchPath {
+        nice: Fact::Known(0),
+        slice_ns: Fact::Known(3),
+        utilization_clamp: Fact::unknown("not asked"),
+        control_group: Fact::Known("/".to_owned()),
+        control_group_depth: Fact::Known(0),
+        autogroup: unknown(),
+        seccomp_filters: Fact::Known(0),
+        speculation: unknown(),
+        is_traced: Fact::Known(false),
+        sched_ext: unknown(),
+        ftrace: Fact::Known(Vec::new()),
+        observers: Fact::Known(Vec::new()),
+        audit: unknown(),
+        security_modules: Fact::Known(Vec::new()),
+        settings: BTreeMap::new(),
     }
 }
 

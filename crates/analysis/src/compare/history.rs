@@ -222,25 +222,32 @@ mod tests {
     use super::*;
     use crate::compare::Change;
     use crate::measurement::findings::Findings;
-    use crate::testing::FakeCase;
+    use crate::testing::pipe;
     use switchcost_record::MeasureRecord;
 
     type Runs = Vec<(MeasureRecord, Findings)>;
 
-    fn found(factors: &[f64], request: Request<'_>) -> History {
-        let of = |(seed, factor): (u64, &f64)| runs(4, seed, 0.005, *factor, &[FakeCase::pipe()]);
-        let all: Vec<Runs> = (1..).zip(factors).map(of).collect();
-        let state = |(number, runs)| {
-            let runs: &Runs = runs;
-            State {
-                name: format!("c{number}"),
-                records: runs
-                    .iter()
-                    .map(|(record, findings)| (record, findings))
-                    .collect(),
-            }
+    fn state(runs: &Runs) -> State<'_> {
+        let records = runs.iter();
+        State {
+            name: String::new(),
+            records: records
+                .map(|(record, findings)| (record, findings))
+                .collect(),
+        }
+    }
+
+    fn found_in(all: &[Runs]) -> History {
+        let request = Request {
+            fail_above: Some(0.05),
+            ..Request::default()
         };
-        history(&(0..).zip(&all).map(state).collect::<Vec<_>>(), request)
+        history(&all.iter().map(state).collect::<Vec<_>>(), request)
+    }
+
+    fn found(factors: &[f64]) -> History {
+        let of = |(seed, factor): (u64, &f64)| runs(4, seed, 0.005, *factor, &[pipe()]);
+        found_in(&(1..).zip(factors).map(of).collect::<Vec<_>>())
     }
 
     fn verdicts(history: &History, of: fn(&Step) -> &Option<Outcome>) -> Vec<Option<Change>> {
@@ -254,13 +261,7 @@ mod tests {
     #[test]
     fn a_jump_is_shown_where_it_is_and_stays_against_the_first() {
         use Change::{NoDifferenceShown as None_, Slower};
-        let found = found(
-            &[1.0, 1.0, 1.1, 1.1],
-            Request {
-                fail_above: Some(0.05),
-                ..Request::default()
-            },
-        );
+        let found = found(&[1.0, 1.0, 1.1, 1.1]);
         assert_eq!(
             (found.states.len(), found.comparisons, found.trends.len()),
             (4, 5, 1)
@@ -280,13 +281,7 @@ mod tests {
     #[test]
     fn what_creeps_is_shown_against_the_first_and_not_from_step_to_step() {
         let creeping: Vec<f64> = (0..8).map(|step| 1.0 + 0.012 * f64::from(step)).collect();
-        let found = found(
-            &creeping,
-            Request {
-                fail_above: Some(0.05),
-                ..Request::default()
-            },
-        );
+        let found = found(&creeping);
         assert!(
             verdicts(&found, |step| &step.to_before)[1..]
                 .iter()
@@ -305,34 +300,15 @@ mod tests {
     fn states_that_are_the_same_seldom_differ() {
         let is_alarm = |trial: &u64| {
             let all: Vec<Runs> = (1..=4)
-                .map(|seed| runs(3, 100 * trial + seed, 0.02, 1.0, &[FakeCase::pipe()]))
+                .map(|seed| runs(3, 100 * trial + seed, 0.02, 1.0, &[pipe()]))
                 .collect();
-            let state = |runs| {
-                let runs: &Runs = runs;
-                State {
-                    name: String::new(),
-                    records: runs
-                        .iter()
-                        .map(|(record, findings)| (record, findings))
-                        .collect(),
-                }
-            };
-            let found = history(
-                &all.iter().map(state).collect::<Vec<_>>(),
-                Request::default(),
-            );
-            let is_called = |step: &Step| {
-                step.outcomes().any(|outcome| {
-                    !matches!(
-                        outcome,
-                        Outcome::Compared {
-                            verdict: Change::NoDifferenceShown,
-                            ..
-                        }
-                    )
-                })
-            };
-            found.trends[0].steps.iter().any(is_called)
+            let found = found_in(&all);
+            let [before, first] = [
+                verdicts(&found, |step| &step.to_before),
+                verdicts(&found, |step| &step.to_first),
+            ];
+            let mut called = before[1..].iter().chain(&first[1..]);
+            called.any(|verdict| *verdict != Some(Change::NoDifferenceShown))
         };
         let alarms = (1..=60).filter(is_alarm).count();
         assert!(alarms <= 10, "{alarms} of 60");

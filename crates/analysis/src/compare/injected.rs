@@ -214,58 +214,39 @@ mod tests {
         compare_injections(&[base], &[new], Request::default())
     }
 
-    fn verdicts(base: &[&Injection], new: &[&Injection]) -> Vec<(u64, Quantity, Option<Change>)> {
-        let comparison = compare_injections(base, new, Request::default());
-        let verdict = |pair: &Pair| {
-            let Subject::Injected {
-                footprint_bytes, ..
-            } = pair.subject
-            else {
-                panic!("{:?}", pair.subject)
-            };
-            let verdict = match pair.outcome {
-                Outcome::Compared { verdict, .. } => Some(verdict),
-                _ => None,
-            };
-            (footprint_bytes.0, pair.quantity, verdict)
-        };
-        comparison.pairs.iter().map(verdict).collect()
+    fn with_footprint(footprint_bytes: Bytes, period_ns: Option<Nanos>) -> Subject {
+        Subject::Injected {
+            footprint_bytes,
+            period_ns,
+        }
     }
 
     #[test]
     fn what_has_become_dearer_is_reported_footprint_by_footprint() {
         let (base, new) = (costs(9_000.0, 11_000.0), costs(9_050.0, 14_000.0));
-        let kib256 = 256 << 10;
-        let found = verdicts(&[&base], &[&new]);
-        assert_eq!(
-            found[..3],
-            [
-                (0, Quantity::Preemption, Some(Change::NoDifferenceShown)),
-                (kib256, Quantity::Preemption, Some(Change::Slower)),
-                (kib256, Quantity::PreemptionReload, Some(Change::Slower)),
-            ]
-        );
+        let pairs = compared(&base, &new).pairs;
+        let [none, kib256] = [0, 256].map(|kib| with_footprint(Bytes::kib(kib), None));
+        let expected = [
+            (&none, Quantity::Preemption, Change::NoDifferenceShown),
+            (&kib256, Quantity::Preemption, Change::Slower),
+            (&kib256, Quantity::PreemptionReload, Change::Slower),
+        ];
+        for (pair, (subject, quantity, verdict)) in pairs.iter().zip(expected) {
+            let found = (&pair.subject, pair.quantity, pair.verdict());
+            assert_eq!(found, (subject, quantity, Some(verdict)));
+        }
         // The plan has one more footprint, without a run.
-        assert_eq!(
-            found[3..]
-                .iter()
-                .filter(|(_, _, verdict)| verdict.is_none())
-                .count(),
-            2
-        );
-        let back = verdicts(&[&new, &new, &new], &[&base, &base, &base]);
-        assert_eq!(back[1].2, Some(Change::Faster));
+        let without = pairs[3..].iter().map(Pair::verdict);
+        assert_eq!(without.collect::<Vec<_>>(), [None; 2]);
+        let back = compare_injections(&[&new; 3], &[&base; 3], Request::default());
+        assert_eq!(back.pairs[1].verdict(), Some(Change::Faster));
     }
 
     #[test]
     fn what_may_be_nothing_has_no_ratio() {
         let (base, new) = (costs(9_000.0, 9_000.0), costs(9_000.0, 11_000.0));
-        let comparison = compared(&base, &new);
-        let Outcome::NotComparable { why } = &comparison.pairs[2].outcome else {
-            panic!("no ratio")
-        };
         assert_eq!(
-            why,
+            compared(&base, &new).pairs[2].why(),
             "the base number is not distinguishable from 0, so it has no ratio"
         );
     }
@@ -311,26 +292,11 @@ mod tests {
             costs(9_000.0, 14_000.0),
         );
         let comparison = compared(&base, &new);
-        let slower: Vec<&Subject> = comparison
-            .pairs
-            .iter()
-            .filter(|pair| {
-                matches!(
-                    pair.outcome,
-                    Outcome::Compared {
-                        verdict: Change::Slower,
-                        ..
-                    }
-                )
-            })
-            .map(|pair| &pair.subject)
-            .collect();
-        let of_rare = Subject::Injected {
-            footprint_bytes: Bytes(256 << 10),
-            period_ns: Some(rarer.period_ns),
-        };
+        let is_slower = |pair: &&Pair| pair.verdict() == Some(Change::Slower);
+        let slower = comparison.pairs.iter().filter(is_slower);
+        let of_rare = with_footprint(Bytes::kib(256), Some(rarer.period_ns));
         assert_eq!(
-            slower,
+            slower.map(|pair| &pair.subject).collect::<Vec<_>>(),
             [&of_rare, &of_rare],
             "all of it, and of that the cold caches"
         );

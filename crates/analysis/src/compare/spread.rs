@@ -154,8 +154,7 @@ mod tests {
     use super::*;
     use crate::compare::{Outcome, Ratio};
     use crate::measurement::run_spread::ASSUMED_RUN_SPREAD;
-    use crate::testing::normal;
-    use rand::SeedableRng;
+    use crate::testing::{normal, seeded};
     use rand_chacha::ChaCha8Rng;
 
     fn runs(random: &mut ChaCha8Rng, count: usize, within: f64, between: f64) -> Vec<Run> {
@@ -168,9 +167,13 @@ mod tests {
             .collect()
     }
 
+    fn run(within: f64) -> Run {
+        Run { log: 1.0, within }
+    }
+
     #[test]
     fn the_spread_is_learned_beside_cases_of_any_noise() {
-        let mut random = ChaCha8Rng::seed_from_u64(5);
+        let mut random = seeded(5);
         let withins = [0.001, 0.005, 0.01, 0.1, 0.3];
         let sides: Vec<Vec<Run>> = (0..40)
             .map(|case| runs(&mut random, 4, withins[case % withins.len()], 0.02))
@@ -184,22 +187,10 @@ mod tests {
     /// identical records more.
     #[test]
     fn a_few_runs_that_were_alike_are_believed_in_part() {
-        let alike = |count| {
-            vec![
-                vec![
-                    Run {
-                        log: 1.0,
-                        within: 1e-8
-                    };
-                    count
-                ];
-                20
-            ]
-        };
         let share = |count| {
-            learned(&alike(count), Origin::EarlierRecords, ASSUMED_RUN_SPREAD)
-                .expect("repeated records")
-                .share
+            let alike = vec![vec![run(1e-8); count]; 20];
+            let found = learned(&alike, Origin::EarlierRecords, ASSUMED_RUN_SPREAD);
+            found.expect("repeated records").share
         };
         assert!(
             (0.012..0.018).contains(&share(5)) && share(200) < 0.007,
@@ -211,32 +202,10 @@ mod tests {
 
     #[test]
     fn it_is_never_0_and_nothing_without_repeated_records() {
-        let alike = vec![
-            vec![
-                Run {
-                    log: 1.0,
-                    within: 0.0
-                };
-                5
-            ];
-            3
-        ];
-        assert!(
-            learned(&alike, Origin::Records, ASSUMED_RUN_SPREAD)
-                .is_some_and(|found| found.share >= LEAST)
-        );
-        assert_eq!(
-            learned(
-                &[vec![Run {
-                    log: 1.0,
-                    within: 0.0
-                }]],
-                Origin::Records,
-                ASSUMED_RUN_SPREAD
-            ),
-            None
-        );
-        assert_eq!(learned(&[], Origin::Records, ASSUMED_RUN_SPREAD), None);
+        let found = |sides: &[Vec<Run>]| learned(sides, Origin::Records, ASSUMED_RUN_SPREAD);
+        let alike = vec![vec![run(0.0); 5]; 3];
+        assert!(found(&alike).is_some_and(|found| found.share >= LEAST));
+        assert_eq!((found(&[vec![run(0.0)]]), found(&[])), (None, None));
     }
 
     fn ratio(sides: &[Vec<Run>; 2], earlier: &[Run], spread: RunSpread) -> Ratio {
@@ -250,7 +219,7 @@ mod tests {
     /// earlier records.
     #[test]
     fn a_case_that_differs_more_is_known_by_its_history() {
-        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let mut random = seeded(7);
         let history = runs(&mut random, 12, 0.01, 0.08);
         let sides = [(); 2].map(|()| runs(&mut random, 1, 0.01, 0.08));
         let spread = RunSpread {
@@ -273,7 +242,7 @@ mod tests {
     /// by the assumed spread.
     #[test]
     fn intervals_cover() {
-        let mut random = ChaCha8Rng::seed_from_u64(6);
+        let mut random = seeded(6);
         for (base, new) in [(1, 1), (3, 3), (1, 5)] {
             let trials = 2_000;
             let covers = (0..trials).filter(|_| {

@@ -55,11 +55,11 @@ fn most(counts: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::FakeCase;
+    use crate::testing::pipe;
 
     #[test]
     fn a_change_is_larger_than_chance_and_than_a_side_spreads() {
-        let case = FakeCase::pipe().case;
+        let case = pipe().case;
         let is_changed =
             |base: &[f64], new: &[f64]| changed(&case, [base, new].map(<[f64]>::to_vec)).is_some();
         assert!(

@@ -1,12 +1,11 @@
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-use switchcost_record::{Fact, Policy, SwitchPath};
-use switchcost_units::Bytes;
+use std::slice::from_ref;
+
+use switchcost_record::{Fact, Policy};
 
 use super::*;
 use crate::analyse;
 use crate::measurement::findings::Source;
-use crate::testing::{FakeCase, fake_record_with_seed, normal};
+use crate::testing::{FakeCase, fake_record_with_seed, fiber, normal, pipe, seeded, switch_path};
 
 const HOUR: i64 = 3_600;
 
@@ -46,12 +45,12 @@ fn earlier(this: &Header, records: &[MeasureRecord]) -> EarlierRuns {
 }
 
 fn pipes(times: impl IntoIterator<Item = i64>) -> Vec<MeasureRecord> {
-    let record = |(seed, seconds): (u64, i64)| record(seconds, &[FakeCase::pipe()], seed + 2, 0.0);
+    let record = |(seed, seconds): (u64, i64)| record(seconds, &[pipe()], seed + 2, 0.0);
     (0..).zip(times).map(record).collect()
 }
 
 fn this(seconds: i64) -> MeasureRecord {
-    record(seconds, &[FakeCase::pipe()], 1, 0.0)
+    record(seconds, &[pipe()], 1, 0.0)
 }
 
 #[test]
@@ -93,25 +92,8 @@ type Change<'a> = &'a dyn Fn(&mut Header);
 
 #[test]
 fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
-    let path = || SwitchPath {
-        nice: Fact::Known(0),
-        slice_ns: Fact::Known(3),
-        utilization_clamp: Fact::unknown(""),
-        control_group: Fact::Known("session-1".to_owned()),
-        control_group_depth: Fact::Known(2),
-        autogroup: Fact::Known("off".to_owned()),
-        seccomp_filters: Fact::Known(0),
-        speculation: Fact::unknown(""),
-        is_traced: Fact::Known(false),
-        sched_ext: Fact::unknown(""),
-        ftrace: Fact::unknown(""),
-        observers: Fact::unknown(""),
-        audit: Fact::unknown(""),
-        security_modules: Fact::unknown(""),
-        settings: BTreeMap::new(),
-    };
     let mut this = this(100 * HOUR);
-    this.header.host.switch_path = Some(path());
+    this.header.host.switch_path = Some(switch_path());
     let control = |outcome| Control {
         name: "real-time-priority".to_owned(),
         wanted: "SCHED_FIFO".to_owned(),
@@ -120,7 +102,7 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
     this.header.controls = vec![control(ControlOutcome::Applied)];
     let same = |change: &dyn Fn(&mut Header)| {
         let mut record = pipes([50 * HOUR]).remove(0);
-        record.header.host.switch_path = Some(path());
+        record.header.host.switch_path = Some(switch_path());
         record.header.controls = this.header.controls.clone();
         change(&mut record.header);
         record
@@ -130,28 +112,25 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
         assert_eq!(found.found, 1);
         found.left_out.into_keys().next()
     };
-    let group = |header: &mut Header, name: &str| {
-        let path = header.host.switch_path.as_mut().expect("it has one");
-        path.control_group = Fact::Known(name.to_owned());
-    };
     assert_eq!(reason(&|_| ()), None);
-    assert_eq!(
-        reason(&|header| group(header, "session-2")),
-        None,
-        "each session has another"
-    );
-    let cases: [(Change<'_>, &str); 9] = [
+    let other_session = reason(&|header| {
+        let path = header.host.switch_path.as_mut().expect("it has one");
+        path.control_group = Fact::Known("session-2".to_owned());
+    });
+    assert_eq!(other_session, None, "each session has another");
+    let other_machine = "of another machine or kernel, or without its name";
+    let cases: [(Change<'_>, &str); 10] = [
         (
             &|header| header.host.hostname = "elsewhere".to_owned(),
-            "of another machine or kernel, or without its name",
+            other_machine,
         ),
         (
             &|header| header.host = header.host.clone().redacted(),
-            "of another machine or kernel, or without its name",
+            other_machine,
         ),
         (
             &|header| header.host.kernel = "Linux 5.10".to_owned(),
-            "of another machine or kernel, or without its name",
+            other_machine,
         ),
         (
             &|header| header.program_version = "0.0.9".to_owned(),
@@ -177,14 +156,11 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
             &|header| header.started_at = "yesterday".to_owned(),
             "without a time",
         ),
+        (&|header| header.started_at = at(101 * HOUR), "begun later"),
     ];
     for (change, expected) in cases {
         assert_eq!(reason(change).as_deref(), Some(expected));
     }
-    assert_eq!(
-        reason(&|header| header.started_at = at(101 * HOUR)).as_deref(),
-        Some("begun later")
-    );
     let own = same(&|header| (header.started_at, header.seed) = (at(100 * HOUR), this.header.seed));
     assert_eq!(
         earlier(&this.header, &[own]),
@@ -206,28 +182,26 @@ fn what_says_nothing_does_not_count() {
         BTreeMap::from([("without a number on an unshared core".to_owned(), 1)])
     );
     // The second of two cases has a number in all records, and the first in all but one.
-    let cases = [FakeCase::pipe(), FakeCase::fiber()];
+    let cases = [pipe(), fiber()];
     let this = record(100 * HOUR, &cases, 1, 0.0);
     let mut two: Vec<MeasureRecord> = (0..8)
         .map(|n| record(n * HOUR, &cases, n as u64 + 2, 0.0))
         .collect();
     two[3].cycles.retain(|window| window.case == 1);
     let found = earlier(&this.header, &two);
-    assert_eq!(
-        found
-            .cases
-            .iter()
-            .map(|case| (case.case, case.runs))
-            .collect::<Vec<_>>(),
-        [(0, 7), (1, 8)]
-    );
+    let runs: Vec<_> = found
+        .cases
+        .iter()
+        .map(|case| (case.case, case.runs))
+        .collect();
+    assert_eq!(runs, [(0, 7), (1, 8)]);
     assert!(found.left_out.is_empty(), "{found:?}");
 }
 
 /// Costs that differ only because the core's clock does are equal once scaled to one clock.
 #[test]
 fn runs_at_other_clocks_of_the_core_do_not_differ() {
-    let set = [FakeCase::pipe().with_set(Bytes::kib(64))];
+    let set = [pipe().with_kib(64)];
     let this = record(100 * HOUR, &set, 1, 0.0);
     let records: Vec<MeasureRecord> = (0..8)
         .map(|n| {
@@ -237,47 +211,38 @@ fn runs_at_other_clocks_of_the_core_do_not_differ() {
             let mut record = record(n * HOUR, &[case], 7, 0.0);
             for window in &mut record.cycles {
                 let batches = &mut window.batches;
-                batches
+                for ticks in batches
                     .chain_ticks
                     .iter_mut()
                     .chain(&mut batches.addition_ticks)
-                    .for_each(|ticks| {
-                        ticks.0 = 40 + ((ticks.0 - 40) as f64 * slow).round() as u64;
-                    });
+                {
+                    ticks.0 = 40 + ((ticks.0 - 40) as f64 * slow).round() as u64;
+                }
             }
             record
         })
         .collect();
     let found = earlier(&this.header, &records);
-    let between = |cost| {
-        found.cases[0]
-            .spreads
-            .iter()
-            .find(|spread| spread.cost == cost)
-            .expect("a cost")
-            .between_ppm
-    };
-    assert!(
-        between(CostName::Direct) < 1_000 && between(CostName::Handoff) < 1_000,
-        "{found:?}"
-    );
-    assert!(between(CostName::Total) < 3_000, "{found:?}");
+    for (cost, most) in [
+        (CostName::Direct, 1_000),
+        (CostName::Handoff, 1_000),
+        (CostName::Total, 3_000),
+    ] {
+        let mut spreads = found.cases[0].spreads.iter();
+        let spread = spreads.find(|spread| spread.cost == cost).expect("a cost");
+        assert!(spread.between_ppm < most, "{spread:?}");
+    }
 }
 
 /// Tests the whole way from records to the printed interval: of `hosts` hosts, whose runs differ by
 /// `share`, returns the number of intervals that contain the true cost.
 fn held(hosts: u64, runs: u64, share: f64) -> f64 {
-    let mut random = ChaCha8Rng::seed_from_u64(runs);
-    let case = FakeCase::pipe().noise(0.002);
+    let mut random = seeded(runs);
+    let case = pipe().noise(0.002);
     let holds = (0..hosts).filter(|host| {
         let mut one = |n: u64| {
-            let differs = share * normal(&mut random);
-            record(
-                n as i64 * HOUR,
-                std::slice::from_ref(&case),
-                1_000 * *host + n,
-                differs,
-            )
+            let (differs, seed) = (share * normal(&mut random), 1_000 * *host + n);
+            record(n as i64 * HOUR, from_ref(&case), seed, differs)
         };
         let earlier_ones: Vec<MeasureRecord> = (0..runs).map(&mut one).collect();
         let mut this = one(runs);

@@ -248,9 +248,7 @@ mod tests {
     use super::super::tests::header;
     use super::super::{analyse, power};
     use super::*;
-    use crate::testing::normal;
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
+    use crate::testing::{normal, seeded};
     use switchcost_record::injection::Look;
     use switchcost_units::Nanos;
 
@@ -304,6 +302,11 @@ mod tests {
         }
     }
 
+    /// Makes a group that touches memory, which costs this much, or only spins.
+    fn touching(cost: f64) -> Group {
+        group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], CHAIN_PS)
+    }
+
     fn record(groups: Vec<Group>) -> Injection {
         let header = switchcost_record::injection::Header {
             service: Some(service()),
@@ -323,26 +326,18 @@ mod tests {
 
     #[test]
     fn what_was_put_in_comes_out_whatever_the_core_does_meanwhile() {
-        let mut dice = ChaCha8Rng::seed_from_u64(4);
+        let mut dice = seeded(4);
         let mut groups = Vec::new();
         for number in 0..40 {
             let cost = 1_500.0 + 1_000.0 * normal(&mut dice);
             let chain_ps = CHAIN_PS + 10_000 * (number % 5);
-            groups.push(group(
-                1,
-                [(Arm::Touching, cost), (Arm::Spinning, 0.0)],
-                chain_ps,
-            ));
-            groups.push(group(
-                0,
-                [(Arm::Spinning, 0.0), (Arm::Touching, 0.0)],
-                chain_ps,
-            ));
-            groups.push(group(
-                1,
-                [(Arm::Spinning, -2_000.0), (Arm::Idle, 0.0)],
-                chain_ps,
-            ));
+            for (footprint, arms) in [
+                (1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)]),
+                (0, [(Arm::Spinning, 0.0), (Arm::Touching, 0.0)]),
+                (1, [(Arm::Spinning, -2_000.0), (Arm::Idle, 0.0)]),
+            ] {
+                groups.push(group(footprint, arms, chain_ps));
+            }
         }
         let found = analyse(&record(groups));
         let cost = reload(&found, 1);
@@ -377,11 +372,7 @@ mod tests {
 
     #[test]
     fn phases_without_work_are_counted_and_left_out() {
-        let mut idle = group(
-            1,
-            [(Arm::Touching, 1_000.0), (Arm::Spinning, 0.0)],
-            CHAIN_PS,
-        );
+        let mut idle = touching(1_000.0);
         idle.phases.iter_mut().for_each(|phase| phase.work = 4);
         let found = analyse(&record(vec![idle; 10]));
         let why = found.footprints[1]
@@ -391,11 +382,7 @@ mod tests {
             .expect_err("nothing to see");
         assert!(why.starts_with("only 0 usable"), "{why}");
         assert_eq!(found.service.expect("a service").without_work, 10);
-        let mut gone = group(
-            1,
-            [(Arm::Touching, 1_000.0), (Arm::Spinning, 0.0)],
-            CHAIN_PS,
-        );
+        let mut gone = touching(1_000.0);
         gone.phases[2].chain_ps = 0;
         assert!(!analyse(&record(vec![gone; 10])).footprints[1].is_measured());
         assert_eq!(analyse(&record(Vec::new())).core_hertz, None);
@@ -404,12 +391,9 @@ mod tests {
     /// Shows that 90 of 100 intervals contain 0 if nothing is touched in either arm.
     #[test]
     fn nothing_is_called_a_cost_as_often_as_is_reported() {
-        let mut dice = ChaCha8Rng::seed_from_u64(5);
+        let mut dice = seeded(5);
         let mut call = || {
-            let groups = (0..24).map(|_| {
-                let cost = 3_000.0 * normal(&mut dice);
-                group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], CHAIN_PS)
-            });
+            let groups = (0..24).map(|_| touching(3_000.0 * normal(&mut dice)));
             let found = analyse(&record(groups.collect()));
             let cost = reload(&found, 1);
             u32::from(cost.low > 0.0 || cost.high < 0.0)
@@ -420,9 +404,8 @@ mod tests {
 
     #[test]
     fn how_precise_it_is_so_far_is_reported_of_the_first_footprint() {
-        let of = |cost: f64| group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], CHAIN_PS);
         let groups: Vec<Group> = (0..20)
-            .map(|number| of(1_000.0 + 1_000.0 * f64::from(number % 4)))
+            .map(|number| touching(1_000.0 + 1_000.0 * f64::from(number % 4)))
             .collect();
         let header = record(Vec::new()).header;
         let precision = power::half_width_ns(&header, &groups).expect("20 groups");

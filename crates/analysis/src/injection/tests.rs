@@ -1,7 +1,5 @@
 use super::*;
-use crate::testing::{host, normal};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use crate::testing::{host, normal, seeded};
 use switchcost_record::ClockFacts;
 use switchcost_record::injection::{Header, INJECTION_FORM, Injection, Timing};
 use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
@@ -123,6 +121,24 @@ pub(crate) fn record(runs: Vec<Run>) -> Injection {
     }
 }
 
+/// Makes the findings of ten preempted runs without a footprint, each after a change.
+fn found_after(change: impl Fn(&mut Run)) -> Findings {
+    let run = |block| {
+        let mut run = run(block, 0, 9_000.0, 0.0);
+        change(&mut run);
+        run
+    };
+    analyse(&record((0..10).map(run).collect()))
+}
+
+/// Returns a cost that was measured.
+fn estimate(cost: &Option<Result<Estimate, String>>) -> f64 {
+    cost.clone()
+        .expect("of another")
+        .expect("ten passes")
+        .estimate
+}
+
 #[test]
 fn known_costs_come_out_in_their_parts() {
     let runs = (0..10)
@@ -134,24 +150,15 @@ fn known_costs_come_out_in_their_parts() {
     };
     let cost = |finding: &FootprintFinding| finding.cost_ns.as_ref().expect("ten runs").estimate;
     assert!((cost(direct) - 9_000.0).abs() < 5.0 && (cost(small) - 10_500.0).abs() < 5.0);
-    let reload = small
-        .reload_ns
-        .clone()
-        .expect("of another")
-        .expect("ten passes");
-    assert!((reload.estimate - 1_500.0).abs() < 5.0 && direct.reload_ns.is_none());
+    let reload = estimate(&small.reload_ns);
+    assert!((reload - 1_500.0).abs() < 5.0 && direct.reload_ns.is_none());
     assert_eq!(
         (direct.runs, direct.preemptions, direct.away_ns, direct.hit),
         (10, 3_100, Some(500.0), Some(1.0))
     );
     assert_eq!((never.runs, never.away_ns), (0, None));
-    assert!(
-        never
-            .why_not_measured
-            .as_ref()
-            .expect("no run")
-            .contains("only 0 usable repetitions")
-    );
+    let why = never.why_not_measured.as_deref().expect("no run");
+    assert!(why.contains("only 0 usable repetitions"), "{why}");
     let headline = found.headline_footprint_bytes;
     assert_eq!(
         (headline, found.cpu_ns, found.preemptions_per_second),
@@ -164,16 +171,10 @@ fn known_costs_come_out_in_their_parts() {
 /// Shows that a slower core during one copy adds no cost, although the copy takes longer.
 #[test]
 fn a_slower_core_is_no_cost() {
-    let slower = |mut run: Run| {
+    let found = found_after(|run| {
         let twin = &mut run.twins[usize::from(run.preempted)];
         (twin.cpu_ns, twin.chain_ps) = (Nanos(twin.cpu_ns.0 * 11 / 10), CHAIN_PS * 11 / 10);
-        run
-    };
-    let found = analyse(&record(
-        (0..10)
-            .map(|block| slower(run(block, 0, 9_000.0, 0.0)))
-            .collect(),
-    ));
+    });
     let cost = found.footprints[0]
         .cost_ns
         .as_ref()
@@ -189,7 +190,7 @@ fn a_slower_core_is_no_cost() {
 fn intervals_hold_the_truth_as_often_as_they_say() {
     let (trials, mut held, mut held_by_reload) = (400, 0, 0);
     for seed in 0..trials {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut random = seeded(seed);
         let mut runs = Vec::new();
         for block in 0..12 {
             let wander = 400.0 * normal(&mut random);
@@ -221,38 +222,24 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
 
 #[test]
 fn preemptions_of_who_waits_are_none() {
-    let waits = |mut run: Run| {
+    let found = found_after(|run| {
         run.twins[usize::from(run.preempted)].involuntary = 10 + 200;
-        run
-    };
-    let found = analyse(&record(
-        (0..10)
-            .map(|block| waits(run(block, 0, 9_000.0, 0.0)))
-            .collect(),
-    ));
-    let why = found.footprints[0]
-        .why_not_measured
-        .clone()
-        .expect("it waits");
+    });
     assert_eq!(
-        why,
-        "the program had the CPU at 65 % of the preemptions alone: it waits, and who waits is not preempted"
+        found.footprints[0].why_not_measured.as_deref(),
+        Some(
+            "the program had the CPU at 65 % of the preemptions alone: it waits, and who waits is not preempted"
+        )
     );
 }
 
 #[test]
 fn others_that_take_the_cpu_from_one_twin_in_a_run_do_not_make_it_one_that_waits() {
-    let beside_others = |mut run: Run| {
+    let found = found_after(|run| {
         if run.block == 3 {
             run.twins[usize::from(1 - run.preempted)].involuntary += 2_000;
         }
-        run
-    };
-    let found = analyse(&record(
-        (0..10)
-            .map(|block| beside_others(run(block, 0, 9_000.0, 0.0)))
-            .collect(),
-    ));
+    });
     assert_eq!(found.footprints[0].hit, Some(1.0));
     assert!(found.footprints[0].cost_ns.is_some());
 }
@@ -260,7 +247,7 @@ fn others_that_take_the_cpu_from_one_twin_in_a_run_do_not_make_it_one_that_waits
 #[test]
 fn how_much_longer_it_takes_is_reported_by_the_spread_so_far() {
     let noisy = |spread: f64| {
-        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut random = seeded(1);
         let mut runs = Vec::new();
         for block in 0..12 {
             let mut cost = || 9_000.0 + spread * normal(&mut random);
@@ -310,18 +297,12 @@ fn each_period_has_its_costs_and_what_is_more_than_at_the_first() {
         ),
         (10, 2, true)
     );
-    let more = found.periods[1]
-        .more_than_first_ns
-        .clone()
-        .expect("not the first")
-        .expect("ten passes");
-    assert!((more.estimate - 2_500.0).abs() < 10.0, "{more:?}");
-    let reload = found.periods[1].footprints[1]
-        .reload_ns
-        .clone()
-        .expect("of data")
-        .expect("ten passes");
-    assert!((reload.estimate - 4_000.0).abs() < 10.0, "{reload:?}");
+    let more = estimate(&found.periods[1].more_than_first_ns);
+    let reload = estimate(&found.periods[1].footprints[1].reload_ns);
+    assert!(
+        (more - 2_500.0).abs() < 10.0 && (reload - 4_000.0).abs() < 10.0,
+        "{more} {reload}"
+    );
     assert_eq!(
         (
             found.periods[0].preemptions_per_second,

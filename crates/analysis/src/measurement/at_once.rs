@@ -144,15 +144,15 @@ pub(crate) fn guest_flag(found: &[SharedCache], host: &HostManifest) -> Option<F
 
 #[cfg(test)]
 mod tests {
-    use switchcost_record::{Mechanism, Placement, Relation};
-    use switchcost_units::{Bytes, CpuId};
+    use switchcost_record::Mechanism;
+    use switchcost_units::Bytes;
 
     use super::*;
-    use crate::testing::{FakeCase, fake_record, host};
-    use crate::{Estimate, Findings, analyse};
+    use crate::testing::{FakeCase, assert_near, fake_record, host, pipe};
+    use crate::{Findings, analyse};
 
     fn in_turn(size: Bytes, reload_ns: f64) -> FakeCase {
-        let mut case = FakeCase::pipe().with_set(size).noise(0.0);
+        let mut case = pipe().with_set(size).noise(0.0);
         case.reload_ns = reload_ns;
         case
     }
@@ -161,14 +161,8 @@ mod tests {
     fn at_once(size: Bytes, reload_ns: f64) -> FakeCase {
         let mut case = in_turn(size, reload_ns);
         (case.baseline_ns, case.switch_ns) = (0.0, 0.0);
-        case.change(|case| {
-            case.mechanism = Mechanism::Concurrent;
-            case.placement = Placement {
-                cpus: vec![CpuId(1), CpuId(0)],
-                relation: Relation::SharedCache,
-            };
-            case.switches = None;
-        })
+        case.across_cpus()
+            .change(|case| case.mechanism = Mechanism::Concurrent)
     }
 
     const CONTROL: Bytes = Bytes::kib(4);
@@ -178,12 +172,10 @@ mod tests {
         analyse(&fake_record(cases, 8))
     }
 
-    fn of_size(found: &Findings, size: Bytes) -> &SharedCache {
-        found
-            .shared_cache
-            .iter()
-            .find(|one| one.working_set.size_bytes == size)
-            .expect("this size")
+    fn of_size(found: &Findings) -> &SharedCache {
+        let mut sizes = found.shared_cache.iter();
+        let found = sizes.find(|one| one.working_set.size_bytes == SIZE);
+        found.expect("this size")
     }
 
     #[test]
@@ -198,23 +190,16 @@ mod tests {
                 at_once(CONTROL, 10.0),
                 at_once(SIZE, once),
             ]);
-            let one = of_size(&found, SIZE);
+            let one = of_size(&found);
             assert_eq!(
                 (one.loses_more, &one.why),
                 (wanted, &None),
                 "{turns} {once}"
             );
             assert_eq!((one.in_turn, one.at_once), (Some(0), 2));
-            let near = |estimate: &Option<Estimate>, ns: f64| {
-                estimate
-                    .as_ref()
-                    .is_some_and(|found| (found.estimate - ns).abs() < 0.01 * ns)
-            };
-            assert!(
-                near(&one.in_turn_ns, turns)
-                    && near(&one.at_once_ns, once)
-                    && near(&one.alone_ns, 10_000.0)
-            );
+            assert_near(&one.in_turn_ns, turns, 0.01);
+            assert_near(&one.at_once_ns, once, 0.01);
+            assert_near(&one.alone_ns, 10_000.0, 0.01);
             let difference = one.in_turn_less_at_once_ns.expect("a difference");
             assert!(
                 (difference.estimate - (turns - once)).abs() < 1.0,
@@ -238,9 +223,9 @@ mod tests {
             ])
         };
         let apart = shared(900.0);
-        assert_eq!(of_size(&apart, SIZE).loses_more, LosesMore::InTurn);
+        assert_eq!(of_size(&apart).loses_more, LosesMore::InTurn);
         let together = shared(2_000.0);
-        let one = of_size(&together, SIZE);
+        let one = of_size(&together);
         assert_eq!(
             (one.loses_more, one.in_turn_less_at_once_ns),
             (LosesMore::Undecided, None)
@@ -258,15 +243,14 @@ mod tests {
     #[test]
     fn without_a_control_or_without_turns_nothing_is_compared() {
         let alone = found(vec![in_turn(SIZE, 4_000.0), at_once(SIZE, 1_000.0)]);
-        assert!(
-            of_size(&alone, SIZE)
-                .why
-                .as_ref()
-                .is_some_and(|why| why.contains("add --size 4KiB"))
-        );
         let no_turns = found(vec![at_once(CONTROL, 10.0), at_once(SIZE, 1_000.0)]);
-        let why = of_size(&no_turns, SIZE).why.clone();
-        assert_eq!(why.as_deref(), Some("the same was not measured in turn"));
+        for (found, expected) in [
+            (alone, "add --size 4KiB"),
+            (no_turns, "the same was not measured in turn"),
+        ] {
+            let why = of_size(&found).why.as_deref().expect("a reason");
+            assert!(why.contains(expected), "{why}");
+        }
         assert!(found(vec![in_turn(SIZE, 4_000.0)]).shared_cache.is_empty());
     }
 

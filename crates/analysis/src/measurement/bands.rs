@@ -17,7 +17,7 @@ pub(crate) fn sanity_band_ns(case: &Case) -> Option<Band> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::FakeCase;
+    use crate::testing::{pipe, synthetic};
     use switchcost_record::Mechanism;
 
     #[test]
@@ -27,7 +27,7 @@ mod tests {
                 let case = Case {
                     mechanism,
                     between: *between,
-                    ..FakeCase::pipe().case()
+                    ..pipe().case()
                 };
                 let Band { low, high, source } = sanity_band_ns(&case).expect("a band");
                 assert!(
@@ -36,12 +36,12 @@ mod tests {
                 );
             }
         }
-        assert_eq!(sanity_band_ns(&FakeCase::synthetic().case()), None);
+        assert_eq!(sanity_band_ns(&synthetic().case()), None);
     }
 
     #[test]
     fn the_papers_own_figures_are_sane() {
-        let Band { low, high, .. } = sanity_band_ns(&FakeCase::pipe().case()).expect("a band");
+        let Band { low, high, .. } = sanity_band_ns(&pipe().case()).expect("a band");
         for published in [3_800.0, 620.0, 1_350.0, 1_780.0, 410.0] {
             assert!((low..=high).contains(&published), "{published}");
         }

@@ -86,66 +86,54 @@ fn touched_lines(set: &WorkingSet, line_bytes: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{FakeCase, host};
-    use switchcost_record::Mechanism;
+    use crate::testing::{FakeCase, fiber, host, pipe};
     use switchcost_units::Bytes;
 
     /// Load latencies of the fake machine by size, which has L1d 48 KiB, L2 1 MiB, L3 32 MiB, lines
     /// of 64 B, and pages of 4 KiB.
     const LATENCIES: [(u64, f64); 3] = [(32 << 10, 1.0), (512 << 10, 4.0), (64 << 20, 100.0)];
 
+    fn bound(fake: FakeCase) -> Option<f64> {
+        reload_bound_ns(&fake.case, &host(), &LATENCIES)
+    }
+
+    fn read_only(case: &mut Case) {
+        case.working_set.access = Access::Read;
+    }
+
     #[test]
     fn the_bound_is_lines_times_latency() {
-        let mut case = FakeCase::fiber().with_set(Bytes::kib(256)).case();
         // 4,096 lines and 64 pages return from a place with 512 KiB, and are written back.
-        assert_eq!(
-            reload_bound_ns(&case, &host(), &LATENCIES),
-            Some((4096.0 + 64.0) * 4.0 * 2.0)
-        );
-        case.working_set.access = Access::Read;
-        assert_eq!(
-            reload_bound_ns(&case, &host(), &LATENCIES),
-            Some((4096.0 + 64.0) * 4.0)
-        );
+        let set = fiber().with_kib(256);
+        assert_eq!(bound(set.clone()), Some((4096.0 + 64.0) * 4.0 * 2.0));
+        assert_eq!(bound(set.change(read_only)), Some((4096.0 + 64.0) * 4.0));
     }
 
     #[test]
     fn no_more_is_lost_than_the_largest_cache_holds() {
-        let mut case = FakeCase::fiber().with_set(Bytes::mib(512)).case();
-        case.working_set.access = Access::Read;
+        let set = fiber().with_set(Bytes::mib(512)).change(read_only);
         let lines = f64::from(32 << 20) / 64.0;
-        assert_eq!(
-            reload_bound_ns(&case, &host(), &LATENCIES),
-            Some((lines + lines / 64.0) * 100.0)
-        );
+        assert_eq!(bound(set), Some((lines + lines / 64.0) * 100.0));
     }
 
     #[test]
     fn a_chase_touches_one_line_of_each_node() {
-        let mut case = FakeCase::fiber().with_set(Bytes::kib(256)).case();
-        case.working_set.pattern = Pattern::Chase;
-        case.working_set.stride_bytes = Bytes(256);
-        assert_eq!(
-            reload_bound_ns(&case, &host(), &LATENCIES),
-            Some((1024.0 + 64.0) * 4.0 * 2.0)
-        );
-        case.working_set.stride_bytes = Bytes::kib(8);
-        assert_eq!(
-            reload_bound_ns(&case, &host(), &LATENCIES),
-            Some((32.0 + 32.0) * 4.0 * 2.0)
-        );
+        let chase = |stride| {
+            bound(fiber().with_kib(256).change(|case| {
+                case.working_set.pattern = Pattern::Chase;
+                case.working_set.stride_bytes = Bytes(stride);
+            }))
+        };
+        assert_eq!(chase(256), Some((1024.0 + 64.0) * 4.0 * 2.0));
+        assert_eq!(chase(8 << 10), Some((32.0 + 32.0) * 4.0 * 2.0));
     }
 
     #[test]
     fn the_kernels_own_path_displaces_the_nearest_cache() {
-        let user = FakeCase::fiber().with_set(Bytes::kib(16)).case();
-        let mut kernel = FakeCase::pipe().with_set(Bytes::kib(16)).case();
-        assert_eq!(kernel.mechanism, Mechanism::Pipe);
-        let bound = |case| reload_bound_ns(case, &host(), &LATENCIES).expect("all is known");
-        assert_eq!(bound(&user), (256.0 + 4.0) * 1.0 * 2.0);
-        assert!(bound(&kernel) > bound(&user));
-        kernel.working_set.size_bytes = Bytes(0);
-        assert_eq!(reload_bound_ns(&kernel, &host(), &LATENCIES), None);
-        assert_eq!(reload_bound_ns(&user, &host(), &[]), None);
+        let user = fiber().with_kib(16);
+        assert_eq!(bound(user.clone()), Some((256.0 + 4.0) * 1.0 * 2.0));
+        assert!(bound(pipe().with_kib(16)) > bound(user.clone()));
+        assert_eq!(bound(pipe()), None);
+        assert_eq!(reload_bound_ns(&user.case, &host(), &[]), None);
     }
 }

@@ -166,78 +166,50 @@ fn resized(case: &Case, size: u64) -> switchcost_workload::WorkingSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{FakeCase, host};
+    use crate::testing::{host, pipe};
 
-    fn cause_between(after: Bytes, before: Bytes) -> Option<String> {
-        cause(
-            &host(),
-            &FakeCase::pipe().with_set(after).case(),
-            after.0,
-            before.0,
-        )
+    fn cause_between(after: u64, before: u64, change: fn(&mut Case)) -> Option<String> {
+        let case = pipe().with_kib(after).change(change).case();
+        cause(&host(), &case, after << 10, before << 10)
     }
 
     #[test]
     fn a_knee_is_named_after_what_stops_fitting() {
-        let named = |after, before| cause_between(after, before).unwrap_or_default();
-        assert_eq!(
-            named(Bytes::kib(16), Bytes::kib(32)),
-            "L1d: one array fits, two do not"
-        );
-        assert_eq!(
-            named(Bytes::kib(32), Bytes::kib(64)),
-            "L1d: one array no longer fits"
-        );
-        assert_eq!(
-            named(Bytes::kib(512), Bytes::mib(1)),
-            "L2: one array fits, two do not"
-        );
-        assert_eq!(
-            named(Bytes::kib(384), Bytes::kib(512)),
-            "L2: one array fits, two do not"
-        );
-        assert_eq!(
-            named(Bytes::mib(1), Bytes::mib(2)),
-            "L2: one array no longer fits"
-        );
-        assert_eq!(
-            named(Bytes::mib(16), Bytes::mib(32)),
-            "L3: one array fits, two do not"
-        );
-        assert_eq!(
-            named(Bytes::kib(128), Bytes::kib(160)),
-            "L1 dTLB: one array fits, two do not"
-        );
-    }
-
-    #[test]
-    fn a_knee_far_from_everything_has_no_cause() {
-        assert_eq!(cause_between(Bytes::kib(1), Bytes::kib(2)), None);
-        assert_eq!(cause_between(Bytes::mib(128), Bytes::mib(256)), None);
+        for (after, before, expected) in [
+            (16, 32, "L1d: one array fits, two do not"),
+            (32, 64, "L1d: one array no longer fits"),
+            (128, 160, "L1 dTLB: one array fits, two do not"),
+            (384, 512, "L2: one array fits, two do not"),
+            (512, 1 << 10, "L2: one array fits, two do not"),
+            (1 << 10, 2 << 10, "L2: one array no longer fits"),
+            (16 << 10, 32 << 10, "L3: one array fits, two do not"),
+        ] {
+            let found = cause_between(after, before, |_| ());
+            assert_eq!(found.as_deref(), Some(expected), "{after} KiB");
+        }
+        for (after, before) in [(1, 2), (128 << 10, 256 << 10)] {
+            let found = cause_between(after, before, |_| ());
+            assert_eq!(found, None, "it is far from everything");
+        }
     }
 
     #[test]
     fn tasks_that_share_an_array_need_room_for_one() {
-        let mut case = FakeCase::pipe().with_set(Bytes::mib(16)).case();
-        case.working_set.sharing = Sharing::Shared;
-        assert_eq!(
-            cause(&host(), &case, Bytes::mib(16).0, Bytes::mib(32).0),
-            Some("L3: one array no longer fits".into())
-        );
-        case.working_set.sharing = Sharing::Private;
-        case.tasks = 8;
-        assert_eq!(
-            cause(&host(), &case, Bytes::mib(4).0, Bytes::mib(8).0),
-            Some("L3: one array fits, 8 do not".into())
-        );
+        let shared = cause_between(16 << 10, 32 << 10, |case| {
+            case.working_set.sharing = Sharing::Shared;
+        });
+        assert_eq!(shared.as_deref(), Some("L3: one array no longer fits"));
+        let eight = cause_between(4 << 10, 8 << 10, |case| case.tasks = 8);
+        assert_eq!(eight.as_deref(), Some("L3: one array fits, 8 do not"));
     }
 
     #[test]
     fn a_region_is_named_after_the_holder_of_all_arrays() {
-        let case = FakeCase::pipe().with_set(Bytes::kib(4)).case();
-        let name = |from: Bytes, to: Bytes| region_name(&host(), &case, from.0, to.0);
-        assert_eq!(name(Bytes::kib(1), Bytes::kib(24)), "L1d");
-        assert_eq!(name(Bytes::kib(1), Bytes::kib(512)), "L1d to L2");
-        assert_eq!(name(Bytes::mib(64), Bytes::mib(128)), "memory");
+        let case = pipe().with_kib(4).case();
+        let name = |from: u64, to: u64| region_name(&host(), &case, from << 10, to << 10);
+        assert_eq!(
+            [name(1, 24), name(1, 512), name(64 << 10, 128 << 10)],
+            ["L1d", "L1d to L2", "memory"]
+        );
     }
 }

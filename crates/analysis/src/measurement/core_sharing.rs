@@ -63,18 +63,16 @@ mod tests {
     use super::*;
     use crate::FlagName;
     use crate::analyse;
-    use crate::testing::{Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record_on};
-    use rand::{Rng, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
+    use crate::testing::{
+        Core, SHARED_COST, UNSHARED_PER_MILLE, fake_record_on, only, pipe, seeded,
+    };
+    use rand::Rng;
 
     /// Makes a record of a core that is shared in this share of the windows.
     fn record(share: f64) -> MeasureRecord {
-        let mut random = ChaCha8Rng::seed_from_u64(4);
-        let core = || Core {
-            slowness: 1.0,
-            is_shared: random.random_bool(share),
-        };
-        fake_record_on(vec![FakeCase::pipe(); 12], 24, core)
+        let mut random = seeded(4);
+        let core = || Core::shared(random.random_bool(share));
+        fake_record_on(vec![pipe(); 12], 24, core)
     }
 
     fn sharing(record: &MeasureRecord) -> CoreSharing {
@@ -104,40 +102,26 @@ mod tests {
         assert_eq!(sharing(&record(1.0)).shared_costs, []);
     }
 
-    /// The interval extends down by as much as sharing cost in earlier runs, and no further.
+    /// The interval extends down by as much as sharing cost in earlier runs, and no further if
+    /// there are enough such costs.
     #[test]
     fn earlier_runs_show_a_core_that_is_shared_throughout() {
         let earlier = sharing(&record(0.6));
         let mut throughout = record(1.0);
-        let clock = &mut throughout.header.core_clock;
-        clock.unshared_per_mille = Some(earlier.least_per_mille);
-        clock.shared_costs = earlier.shared_costs;
-        let found = analyse(&throughout).results.remove(0);
-        let direct = found.direct_ns.expect("an estimate");
+        let mut direct_with = |costs: usize| {
+            let clock = &mut throughout.header.core_clock;
+            clock.unshared_per_mille = Some(earlier.least_per_mille);
+            clock.shared_costs = earlier.shared_costs[..costs].to_vec();
+            let found = only(&throughout);
+            let mut flags = found.flags.iter();
+            assert!(flags.any(|flag| flag.name == FlagName::SharedCore));
+            found.direct_ns.expect("an estimate")
+        };
+        let (all, few) = (direct_with(12), direct_with(3));
         assert!(
-            found
-                .flags
-                .iter()
-                .any(|flag| flag.name == FlagName::SharedCore)
+            (1_550.0..1_700.0).contains(&all.low) && all.high > 2_040.0,
+            "{all:?}"
         );
-        assert!(
-            direct.low < 1_700.0 && direct.low > 1_550.0 && direct.high > 2_040.0,
-            "{direct:?}"
-        );
-    }
-
-    #[test]
-    fn few_earlier_costs_show_nothing() {
-        let earlier = sharing(&record(0.6));
-        let mut throughout = record(1.0);
-        let clock = &mut throughout.header.core_clock;
-        clock.unshared_per_mille = Some(earlier.least_per_mille);
-        clock.shared_costs = earlier.shared_costs[..3].to_vec();
-        let direct = analyse(&throughout)
-            .results
-            .remove(0)
-            .direct_ns
-            .expect("an estimate");
-        assert!(direct.low < 1_100.0, "{direct:?}");
+        assert!(few.low < 1_100.0, "{few:?}");
     }
 }

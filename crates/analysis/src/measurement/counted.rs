@@ -38,12 +38,12 @@ pub fn switches_of_repetitions(record: &MeasureRecord, case_index: usize) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{FakeCase, fake_record};
+    use crate::testing::{fake_record, pipe};
     use switchcost_record::SwitchPlan;
 
     #[test]
     fn each_repetition_has_its_own_count() {
-        let mut blog = FakeCase::pipe();
+        let mut blog = pipe();
         blog.switches_per_handoff = 2.0;
         let plan = SwitchPlan {
             low_per_mille: 1000,

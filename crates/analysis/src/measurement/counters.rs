@@ -111,9 +111,9 @@ fn is_admitted(self_tests: &[SelfTest], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::FakeCase;
+    use crate::testing::{FakeCase, pipe};
     use switchcost_record::Evidence;
-    use switchcost_units::{Bytes, Nanos, TickRate};
+    use switchcost_units::{Nanos, TickRate};
 
     fn counted(arm: Arm, events: u64) -> Sample {
         let counters = Some(BTreeMap::from([
@@ -122,7 +122,7 @@ mod tests {
         ]));
         Sample {
             counters,
-            ..FakeCase::pipe().sample(arm)
+            ..pipe().sample(arm)
         }
     }
 
@@ -158,22 +158,18 @@ mod tests {
                 .expect("counted");
             (cycles.baseline, cycles.switching, cycles.n)
         };
-        assert_eq!(cycles(FakeCase::pipe()), (1.0, 2.0, 2));
-        assert_eq!(
-            cycles(FakeCase::pipe().with_set(Bytes::kib(64))),
-            (3.0, 7.0, 2)
-        );
+        assert_eq!(cycles(pipe()), (1.0, 2.0, 2));
+        assert_eq!(cycles(pipe().with_kib(64)), (3.0, 7.0, 2));
     }
 
     #[test]
     fn a_batch_that_others_shared_is_left_out() {
-        let evidence = |task_cpu_ns| Evidence {
-            wall_ns: Nanos(1000),
-            task_cpu_ns: Nanos(task_cpu_ns),
-            ..Evidence::default()
-        };
         let sample = |arm, events, task_cpu_ns| Sample {
-            evidence: evidence(task_cpu_ns),
+            evidence: Evidence {
+                wall_ns: Nanos(1000),
+                task_cpu_ns: Nanos(task_cpu_ns),
+                ..Evidence::default()
+            },
             ..counted(arm, events)
         };
         let samples = [
@@ -181,7 +177,7 @@ mod tests {
             sample(Arm::SwitchDirect, 200, 950),
             sample(Arm::SwitchDirect, 9_000, 500),
         ];
-        let found = counted_in(&FakeCase::pipe(), &samples, &[admitted()]);
+        let found = counted_in(&pipe(), &samples, &[admitted()]);
         assert_eq!((found[0].switching, found[0].n), (2.0, 2));
     }
 
@@ -196,14 +192,14 @@ mod tests {
             (Arm::SwitchDirect, 800),
         ];
         let samples = samples.map(|(arm, events)| counted(arm, events));
-        let found = counted_in(&FakeCase::pipe(), &samples, &[admitted()]);
+        let found = counted_in(&pipe(), &samples, &[admitted()]);
         assert!(
             found[0]
                 .difference_error
                 .is_some_and(|error| (error - 10.0_f64.sqrt()).abs() < 1e-12),
             "{found:?}"
         );
-        let one_each = self::found(FakeCase::pipe(), &[admitted()]);
+        let one_each = self::found(pipe(), &[admitted()]);
         assert_eq!(one_each[0].difference_error, None);
     }
 
@@ -220,7 +216,7 @@ mod tests {
     }
 
     fn names(self_tests: &[SelfTest]) -> Vec<String> {
-        found(FakeCase::pipe(), self_tests)
+        found(pipe(), self_tests)
             .into_iter()
             .map(|counter| counter.name)
             .collect()

@@ -335,25 +335,12 @@ mod tests {
     use crate::analyse;
     use crate::measurement::findings::{CaseFinding, Flag, Part};
     use crate::testing::{
-        Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record, fake_record_on,
+        Core, SHARED_COST, UNSHARED_PER_MILLE, assert_near, fake_record, fake_record_on, is_near,
+        only, pipe, seeded,
     };
-    use rand::{Rng, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
-    use switchcost_record::{CountedHandoffs, KernelSwitches};
-    use switchcost_units::{Bytes, Ticks};
-
-    fn is_near(found: f64, truth: f64, share: f64) -> bool {
-        (found / truth - 1.0).abs() < share
-    }
-
-    fn only(record: &switchcost_record::MeasureRecord) -> CaseFinding {
-        analyse(record).results.remove(0)
-    }
-
-    fn assert_near(estimate: &Option<crate::Estimate>, truth: f64, share: f64) {
-        let found = estimate.as_ref().expect("an estimate").estimate;
-        assert!(is_near(found, truth, share), "{found}, not {truth}");
-    }
+    use rand::Rng;
+    use switchcost_record::{CountedHandoffs, KernelSwitches, MeasureRecord};
+    use switchcost_units::Ticks;
 
     fn has_flag(flags: &[Flag], name: FlagName) -> bool {
         flags.iter().any(|flag| flag.name == name)
@@ -361,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_indirect_cost_comes_in_its_two_parts() {
-        let mut case = FakeCase::pipe().with_set(Bytes::kib(64));
+        let mut case = pipe().with_kib(64);
         case.colder_ns = 500.0;
         let found = only(&fake_record(vec![case], 8));
         assert_near(&found.direct_ns, 1_700.0, 0.01);
@@ -387,19 +374,16 @@ mod tests {
     /// else 1.2 times. A program that switches pays what the switch costs at these speeds.
     #[test]
     fn costs_are_reported_at_the_speed_that_the_core_mostly_had() {
-        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let mut random = seeded(3);
         let core = || {
             let other = 1.0 + 0.4 * random.random::<f64>();
-            Core {
-                slowness: if random.random_ratio(1, 3) {
-                    other
-                } else {
-                    1.2
-                },
-                is_shared: false,
-            }
+            Core::slow(if random.random_ratio(1, 3) {
+                other
+            } else {
+                1.2
+            })
         };
-        let record = fake_record_on(vec![FakeCase::pipe()], 12, core);
+        let record = fake_record_on(vec![pipe()], 12, core);
         let findings = analyse(&record);
         let direct = findings.results[0].direct_ns.clone().expect("an estimate");
         assert!(
@@ -416,7 +400,7 @@ mod tests {
     /// task immediately; the tasks themselves count one switch per hand-off.
     #[test]
     fn switches_by_commands_are_no_part_of_a_hand_off() {
-        let mut record = fake_record(vec![FakeCase::pipe()], 8);
+        let mut record = fake_record(vec![pipe()], 8);
         record.header.plan.cases[0].switches = Some(switchcost_record::SwitchPlan {
             low_per_mille: 1000,
             high_per_mille: 2500,
@@ -439,14 +423,12 @@ mod tests {
             0.25,
             0.01
         ));
-        record
-            .cycles
-            .iter_mut()
-            .for_each(|window| window.counted = None);
+        for window in &mut record.cycles {
+            window.counted = None;
+        }
+        let guessed = only(&record).switches_per_handoff.expect("a number");
         assert!(
-            only(&record)
-                .switches_per_handoff
-                .is_some_and(|guessed| is_near(guessed, 1.13, 0.01)),
+            is_near(guessed, 1.13, 0.01),
             "where the tasks did not count"
         );
     }
@@ -454,7 +436,7 @@ mod tests {
     /// A chain of 1200 ticks at 2 GHz takes 600 ns for 1800 cycles: 3 GHz.
     #[test]
     fn core_cycles_follow_from_the_chain() {
-        let record = fake_record(vec![FakeCase::pipe()], 8);
+        let record = fake_record(vec![pipe()], 8);
         let findings = analyse(&record);
         assert_eq!(findings.core.and_then(|core| core.hertz), Some(3e9));
         assert_near(&findings.results[0].direct_cycles, 5_100.0, 0.01);
@@ -464,10 +446,7 @@ mod tests {
     /// show.
     #[test]
     fn cycles_counted_over_a_batch_are_its_clock_where_there_are_some() {
-        let mut record = fake_record_on(vec![FakeCase::pipe()], 8, || Core {
-            slowness: 1.3,
-            is_shared: false,
-        });
+        let mut record = fake_record_on(vec![pipe()], 8, || Core::slow(1.3));
         for batches in record.cycles.iter_mut().map(|window| &mut window.batches) {
             let as_if_fast =
                 |ticks: &mut Ticks| ticks.0 = 40 + ((ticks.0 - 40) as f64 / 1.3).round() as u64;
@@ -486,12 +465,9 @@ mod tests {
 
     #[test]
     fn a_shared_core_is_distinguished_by_its_probes() {
-        let mut random = ChaCha8Rng::seed_from_u64(4);
-        let core = || Core {
-            slowness: 1.0,
-            is_shared: random.random_bool(0.6),
-        };
-        let found = only(&fake_record_on(vec![FakeCase::pipe()], 12, core));
+        let mut random = seeded(4);
+        let core = || Core::shared(random.random_bool(0.6));
+        let found = only(&fake_record_on(vec![pipe()], 12, core));
         let shared = found.shared.expect("cycles");
         assert_near(&found.direct_ns, 1_700.0, 0.01);
         assert!(
@@ -504,17 +480,12 @@ mod tests {
     /// Earlier runs show that the core was shared in all of these equal cycles.
     #[test]
     fn a_core_that_was_shared_throughout_is_judged_by_what_is_known_of_it() {
-        let shared = || Core {
-            slowness: 1.0,
-            is_shared: true,
-        };
-        let mut record = fake_record_on(vec![FakeCase::pipe()], 12, shared);
-        let unknown = only(&record);
-        assert_eq!(
-            unknown.shared.as_ref().map(|shared| shared.share),
-            Some(0.0),
-            "nothing shows it"
-        );
+        let share = |record: &MeasureRecord| only(record).shared.map(|shared| shared.share);
+        let mut record = fake_record_on(vec![pipe()], 12, || Core::shared(true));
+        assert_eq!(share(&record), Some(0.0), "nothing shows it");
+        let mut own = fake_record(vec![pipe()], 8);
+        own.header.core_clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
+        assert_eq!(share(&own), Some(0.0), "a core of one's own");
         record.header.core_clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
         let found = only(&record);
         let (direct, sharing) = (
@@ -531,20 +502,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_a_core_of_ones_own_leaves_that_alone() {
-        let mut record = fake_record(vec![FakeCase::pipe()], 8);
-        record.header.core_clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
-        assert_eq!(only(&record).shared.map(|shared| shared.share), Some(0.0));
-    }
-
-    #[test]
     fn a_made_up_switch_is_made_of_time_and_no_neighbour_lengthens_it() {
-        let mut case = FakeCase::pipe();
-        case.case.mechanism = Mechanism::Synthetic;
-        let found = only(&fake_record_on(vec![case], 12, || Core {
-            slowness: 1.0,
-            is_shared: true,
-        }));
+        let case = pipe().change(|case| case.mechanism = Mechanism::Synthetic);
+        let found = only(&fake_record_on(vec![case], 12, || Core::shared(true)));
         assert!(
             found.shared.is_none() && found.direct_ns.is_some(),
             "{found:?}"
@@ -556,12 +516,9 @@ mod tests {
         let mut windows = 0;
         let core = || {
             windows += 1;
-            Core {
-                slowness: 1.0,
-                is_shared: windows % 40 != 0,
-            }
+            Core::shared(windows % 40 != 0)
         };
-        let found = only(&fake_record_on(vec![FakeCase::pipe()], 12, core));
+        let found = only(&fake_record_on(vec![pipe()], 12, core));
         let shared = found.shared.expect("cycles");
         assert!(
             !shared.is_left_out && is_near(shared.share, 0.975, 0.01),
@@ -572,17 +529,15 @@ mod tests {
 
     #[test]
     fn a_heavy_tail_is_not_hidden_by_trimming() {
-        let quiet = only(&fake_record(vec![FakeCase::pipe()], 8));
-        let (cycles, direct) = (
-            quiet.cycles.expect("cycles"),
-            quiet.direct_ns.expect("an estimate"),
-        );
-        assert!(
-            is_near(cycles.mean_ns, direct.estimate, 0.005),
-            "{cycles:?}"
-        );
-        assert!(!has_flag(&quiet.flags, FlagName::HeavyTail));
-        let mut record = fake_record(vec![FakeCase::pipe()], 8);
+        let found = |record: &MeasureRecord| {
+            let found = only(record);
+            let direct = found.direct_ns.expect("an estimate").estimate;
+            let mean = found.cycles.expect("cycles").mean_ns;
+            (direct, mean, has_flag(&found.flags, FlagName::HeavyTail))
+        };
+        let mut record = fake_record(vec![pipe()], 8);
+        let (direct, mean, is_heavy) = found(&record);
+        assert!(is_near(mean, direct, 0.005) && !is_heavy, "{mean}");
         for window in record.cycles.iter_mut().step_by(5) {
             // One switching batch of a cycle in 25 took a hundred times as long.
             let batch = window
@@ -592,14 +547,9 @@ mod tests {
                 .expect("one");
             window.batches.handoff_ticks[batch].0 *= 100;
         }
-        let found = only(&record);
-        let (cycles, direct) = (
-            found.cycles.expect("cycles"),
-            found.direct_ns.expect("an estimate"),
-        );
-        assert!(is_near(direct.estimate, 1_700.0, 0.02), "{direct:?}");
-        assert!(cycles.mean_ns > 2.0 * direct.estimate, "{cycles:?}");
-        assert!(has_flag(&found.flags, FlagName::HeavyTail));
+        let (direct, mean, is_heavy) = found(&record);
+        assert!(is_near(direct, 1_700.0, 0.02), "{direct}");
+        assert!(mean > 2.0 * direct && is_heavy, "{mean}");
     }
 
     /// About the means, 2.5 and 3, the products add up to 0.75 and -1, the squares to 5 and 6.

@@ -138,73 +138,48 @@ pub(crate) fn unsettled_flag(reload: &Reload) -> Option<Flag> {
 
 #[cfg(test)]
 mod tests {
-    use crate::analyse;
-    use crate::measurement::findings::CaseFinding;
-    use crate::testing::{FakeCase, fake_record};
+    use crate::testing::{assert_near, fake_record, only, pipe};
+    use switchcost_record::MeasureRecord;
     use switchcost_units::Bytes;
 
-    fn found(change: impl FnOnce(&mut FakeCase)) -> CaseFinding {
-        let mut case = FakeCase::pipe()
-            .with_set(Bytes::kib(64))
-            .change(|case| case.away = Some(Bytes::kib(256)));
-        change(&mut case);
-        analyse(&fake_record(vec![case], 8)).results.remove(0)
-    }
-
-    fn is_near(estimate: &crate::Estimate, truth: f64) -> bool {
-        (estimate.estimate - truth).abs() < 0.01 * truth
+    fn record(away: u64) -> MeasureRecord {
+        let case = pipe().with_kib(64);
+        let case = case.change(|case| case.away = Some(Bytes::kib(away)));
+        fake_record(vec![case], 8)
     }
 
     /// The first walk costs 4 us more, and each later walk half as much as the one before.
     #[test]
     fn each_walk_is_reported_above_a_settled_one() {
-        let found = found(|_| ());
+        let found = only(&record(256));
         let reload = found.reload.expect("a reload");
         assert_eq!(reload.walks_ns.len(), 5);
-        for (walk, truth) in reload
-            .walks_ns
-            .iter()
-            .zip([4_000.0, 2_000.0, 1_000.0, 500.0, 250.0])
-        {
-            assert!(is_near(walk, truth), "{walk:?}");
+        let truths = [4_000.0, 2_000.0, 1_000.0, 500.0, 250.0];
+        for (walk, truth) in reload.walks_ns.into_iter().zip(truths) {
+            assert_near(&Some(walk), truth, 0.01);
         }
-        assert!(is_near(&reload.settled_ns, 10_000.0));
-        assert!(is_near(
-            found.indirect_reload_ns.as_ref().expect("a sum"),
-            7_750.0
-        ));
-        assert!(is_near(
-            found.handoff_ns.as_ref().expect("a switch"),
-            1_700.0
-        ));
-        assert!(is_near(found.total_ns.as_ref().expect("a total"), 9_450.0));
+        assert_near(&Some(reload.settled_ns), 10_000.0, 0.01);
+        assert_near(&found.indirect_reload_ns, 7_750.0, 0.01);
+        assert_near(&found.handoff_ns, 1_700.0, 0.01);
+        assert_near(&found.total_ns, 9_450.0, 0.01);
         assert_eq!(found.direct_ns, None);
         assert_eq!(found.cycles.map(|cycles| cycles.n), Some(8 * 10 * 5));
     }
 
     #[test]
     fn a_last_walk_that_still_costs_is_reported() {
-        let is_reported = |found: CaseFinding| {
-            found
-                .flags
-                .iter()
-                .any(|flag| flag.name == crate::FlagName::NotSettled)
+        let is_reported = |record: &MeasureRecord| {
+            let mut flags = only(record).flags.into_iter();
+            flags.any(|flag| flag.name == crate::FlagName::NotSettled)
         };
         // A thirty-first of the reload comes with the fifth walk, and nothing later.
-        assert!(!is_reported(found(|_| ())));
-        let mut late = fake_record(
-            vec![
-                FakeCase::pipe()
-                    .with_set(Bytes::kib(64))
-                    .change(|case| case.away = Some(Bytes::kib(64))),
-            ],
-            8,
-        );
+        assert!(!is_reported(&record(256)));
+        let mut late = record(64);
         for window in &mut late.cycles {
             for walk in window.batches.walk_ticks.chunks_mut(8) {
                 walk[4] = walk[3];
             }
         }
-        assert!(is_reported(analyse(&late).results.remove(0)));
+        assert!(is_reported(&late));
     }
 }

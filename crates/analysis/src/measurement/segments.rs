@@ -183,63 +183,41 @@ mod tests {
     use super::*;
 
     fn points(heights: &[f64], sigma: f64) -> Vec<Point> {
-        heights
-            .iter()
-            .enumerate()
-            .map(|(x, y)| Point {
-                x: x as f64,
-                y: *y,
-                sigma,
-            })
-            .collect()
+        let point = |(x, y): (f64, &f64)| Point { x, y: *y, sigma };
+        (0_u32..).map(f64::from).zip(heights).map(point).collect()
     }
 
     #[test]
-    fn one_line_needs_no_cut() {
+    fn heights_are_cut_where_they_step_or_bend() {
         let line: Vec<f64> = (0..12).map(|x| 3.0 + 0.5 * f64::from(x)).collect();
-        assert_eq!(cuts(&points(&line, 0.05)), [0_usize; 0]);
-        assert_eq!(cuts(&points(&[1.0, 1.0, 1.0, 1.0], 0.05)), [0_usize; 0]);
-        assert_eq!(
-            cuts(&points(&[1.0, 1.0, 5.0, 5.0, 5.0], 0.05)),
-            [0_usize; 0],
-            "five points are too few for two pieces"
-        );
-    }
-
-    #[test]
-    fn a_step_is_cut_where_it_is() {
-        assert_eq!(
-            cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 2.0], 0.05)),
-            [3]
-        );
         let steps = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.5, 3.5, 3.5];
-        assert_eq!(cuts(&points(&steps, 0.05)), [2, 5, 8]);
-    }
-
-    #[test]
-    fn a_bend_is_cut_at_its_point() {
-        let bend = [0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0];
-        assert_eq!(
-            cuts(&points(&bend, 0.05)),
-            [3],
-            "the point of the bend lies on both lines"
-        );
-    }
-
-    #[test]
-    fn a_rise_of_one_point_does_not_take_its_neighbour_along() {
-        assert_eq!(
-            cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.5, 4.0, 4.1], 0.05)),
-            [3]
-        );
-    }
-
-    /// 2 and 4 MiB cost the same, and 8 MiB, the last size, costs more. The knee was once reported
-    /// before 4 MiB.
-    #[test]
-    fn a_rise_at_the_end_is_cut_where_it_rises() {
-        assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 0.0, 2.0], 0.05)), [4]);
-        assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.0, 2.1], 0.05)), [3]);
+        let rows: [(&str, &[f64], &[usize]); 9] = [
+            ("a line", &line, &[]),
+            ("a flat line", &[1.0, 1.0, 1.0, 1.0], &[]),
+            ("too few for two pieces", &[1.0, 1.0, 5.0, 5.0, 5.0], &[]),
+            ("a step", &[0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 2.0], &[3]),
+            ("steps", &steps, &[2, 5, 8]),
+            (
+                "the point of a bend",
+                &[0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0],
+                &[3],
+            ),
+            (
+                "a rise of one point",
+                &[0.0, 0.0, 0.0, 0.0, 2.5, 4.0, 4.1],
+                &[3],
+            ),
+            // 8 MiB, the last size, costs more than 2 and 4 MiB. The knee was once before 4 MiB.
+            ("a rise of the last", &[0.0, 0.0, 0.0, 0.0, 0.0, 2.0], &[4]),
+            (
+                "a rise of the last two",
+                &[0.0, 0.0, 0.0, 0.0, 2.0, 2.1],
+                &[3],
+            ),
+        ];
+        for (name, heights, expected) in rows {
+            assert_eq!(cuts(&points(heights, 0.05)), expected, "{name}");
+        }
     }
 
     #[test]

@@ -89,16 +89,14 @@ pub(crate) fn precision(plan: &Plan) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FlagName;
     use crate::measurement::run_spread::ASSUMED_RUN_SPREAD;
-    use crate::testing::{FakeCase, fake_record, normal};
-    use crate::{CaseFinding, FlagName};
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
+    use crate::testing::{fake_record, normal, only, pipe, seeded};
     use switchcost_record::{CostName, EarlierCase, EarlierRuns, Spread};
 
     #[test]
     fn a_case_is_done_when_it_is_precise() {
-        let record = fake_record(vec![FakeCase::pipe().noise(0.002)], 8);
+        let record = fake_record(vec![pipe().noise(0.002)], 8);
         assert!(is_case_done(&record.header, 0, &record.cycles));
         let seven: Vec<_> = record
             .cycles
@@ -118,18 +116,15 @@ mod tests {
     }
 
     #[test]
-    fn a_noisy_case_is_not_done() {
-        let record = fake_record(vec![FakeCase::pipe().noise(0.3)], 8);
-        assert!(!is_case_done(&record.header, 0, &record.cycles));
-    }
-
-    #[test]
-    fn a_disturbed_case_is_not_done() {
-        let mut record = fake_record(vec![FakeCase::pipe()], 8);
-        for window in record.cycles.iter_mut().step_by(2) {
+    fn a_noisy_or_disturbed_case_is_not_done() {
+        let noisy = fake_record(vec![pipe().noise(0.3)], 8);
+        let mut disturbed = fake_record(vec![pipe()], 8);
+        for window in disturbed.cycles.iter_mut().step_by(2) {
             window.evidence.task_cpu_ns = switchcost_units::Nanos::millis(10);
         }
-        assert!(!is_case_done(&record.header, 0, &record.cycles));
+        for record in [noisy, disturbed] {
+            assert!(!is_case_done(&record.header, 0, &record.cycles));
+        }
     }
 
     /// Returns earlier runs that differ by this share of the direct cost.
@@ -157,7 +152,7 @@ mod tests {
     /// it; if they differ by 0.6 %, it cannot.
     #[test]
     fn a_case_is_done_when_the_interval_is_narrow_that_is_printed_if_that_can_be() {
-        let mut record = fake_record(vec![FakeCase::pipe().noise(0.005)], 60);
+        let mut record = fake_record(vec![pipe().noise(0.005)], 60);
         record.header.plan.precision_per_mille = 10;
         let done_after = |between_ppm: u64, runs: u32| {
             let mut header = record.header.clone();
@@ -177,21 +172,19 @@ mod tests {
         );
         let with = done_after(5_000, 20);
         assert!(with > without, "{with} and {without}");
-        let mut found = record.clone();
-        found.cycles.retain(|window| window.repetition < with);
-        found.header.earlier = earlier(5_000, 20);
-        let wide = |result: &CaseFinding| {
-            let mut flags = result.flags.iter();
+        let found = |between_ppm| {
+            let mut found = record.clone();
+            found.cycles.retain(|window| window.repetition < with);
+            found.header.earlier = earlier(between_ppm, 20);
+            let result = only(&found);
+            let mut flags = result.flags.into_iter();
             let wide = flags.find(|flag| flag.name == FlagName::WideInterval);
-            wide.map(|flag| flag.detail.clone())
+            let reached = result.direct_ns.expect("a cost").relative_half_width();
+            (reached, wide.map(|flag| flag.detail))
         };
-        let result = &crate::analyse(&found).results[0];
-        let direct = result.direct_ns.as_ref().expect("a cost");
-        let reached = direct.relative_half_width();
-        assert!(reached <= 0.01 && wide(result).is_none(), "{reached}");
-        found.header.earlier = earlier(6_000, 20);
-        let result = &crate::analyse(&found).results[0];
-        let said = wide(result).expect("it is wide");
+        let (reached, wide) = found(5_000);
+        assert!(reached <= 0.01 && wide.is_none(), "{reached}");
+        let said = found(6_000).1.expect("it is wide");
         let least = "20 earlier runs of this machine differ so much that at best +-1.0";
         assert!(
             said.contains(least) && said.ends_with("% can be reached"),
@@ -204,19 +197,13 @@ mod tests {
         let (trials, level, precision) = (1_000, 0.9, 0.02);
         let misses = |spread: f64| {
             let miss = |seed: &u64| {
-                let mut random = ChaCha8Rng::seed_from_u64(*seed);
+                let mut random = seeded(*seed);
                 let values: Vec<f64> = (0..60)
                     .map(|_| 1.0 + spread * normal(&mut random))
                     .collect();
+                let differ = RunsDiffer::new(ASSUMED_RUN_SPREAD);
                 let stop = (1..60)
-                    .find(|n| {
-                        is_precise(
-                            &values[..*n],
-                            level,
-                            precision,
-                            &RunsDiffer::new(ASSUMED_RUN_SPREAD),
-                        )
-                    })
+                    .find(|n| is_precise(&values[..*n], level, precision, &differ))
                     .unwrap_or(60);
                 let found = estimate(&values[..stop], level).expect("six or more");
                 !(found.low..=found.high).contains(&1.0)

@@ -37,40 +37,25 @@ fn ns(ticks: u32, rate: TickRate) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::FakeCase;
+    use crate::testing::{RATE, pipe};
 
     #[test]
     fn quantiles_are_of_the_switching_arm_in_nanoseconds() {
-        let fake = FakeCase::pipe();
+        let fake = pipe();
         let handoff_ticks: Vec<u32> = (1..=200).rev().map(|ticks| ticks * 10).collect();
         let samples = [Arm::SwitchDirect, Arm::BaselineDirect].map(|arm| Sample {
             handoff_ticks: handoff_ticks.clone(),
             ..fake.sample(arm)
         });
         let case = fake.case();
-        let judged = Judged::new(
-            &case,
-            TickRate(2_000_000_000),
-            samples.iter().collect(),
-            Vec::new(),
-        );
-        assert_eq!(
-            tail(&judged),
-            Some(Tail {
-                p50: 500.0,
-                p99: 990.0,
-                max: 1000.0,
-                n: 200
-            })
-        );
-        assert_eq!(
-            tail(&Judged::new(
-                &case,
-                TickRate::NANOSECONDS,
-                Vec::new(),
-                Vec::new()
-            )),
-            None
-        );
+        let found = |samples| tail(&Judged::new(&case, RATE, samples, Vec::new()));
+        let expected = Tail {
+            p50: 500.0,
+            p99: 990.0,
+            max: 1000.0,
+            n: 200,
+        };
+        assert_eq!(found(samples.iter().collect()), Some(expected));
+        assert_eq!(found(Vec::new()), None);
     }
 }

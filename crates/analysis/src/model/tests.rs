@@ -88,35 +88,27 @@ fn a_chained_line_likely_costs_as_much_as_one_of_a_pointer_chase() {
 #[test]
 fn between_times_sizes_and_footprints_prices_go_straight_by_doublings() {
     let found = |age, away, instructions| {
-        let rows = vec![row(Kind::Dependent, age, &[10.0, 20.0])];
-        reload(&profile(rows), &some_prices(), away, instructions)
+        let rows = vec![row(Kind::Dependent, Bytes::kib(age), &[10.0, 20.0])];
+        reload(
+            &profile(rows),
+            &some_prices(),
+            Bytes::kib(away),
+            instructions,
+        )
     };
-    near(found(Bytes::kib(16), Bytes::mib(4), 2048.0).lines, 15.0);
-    near(found(Bytes::kib(16), Bytes::mib(4), 512.0).lines, 5.0);
-    near(found(Bytes::kib(16), Bytes::mib(4), 1e9).lines, 20.0);
-    near(
-        found(Bytes::kib(32), Bytes::mib(4), 4096.0).high_ns,
-        20.0 * 12.0,
-    );
-    near(
-        found(Bytes::kib(16), Bytes::mib(2), 4096.0).high_ns,
-        20.0 * 6.0,
-    );
-    near(
-        found(Bytes::kib(16), Bytes::kib(512), 4096.0).high_ns,
-        20.0 * 2.0,
-    );
-    near(found(Bytes::kib(16), Bytes(0), 4096.0).high_ns, 0.0);
-    near(
-        found(Bytes::kib(16), Bytes(0), 4096.0)
-            .switch_path_ns
-            .expect("a price"),
-        0.0,
-    );
-    near(
-        found(Bytes::mib(32), Bytes::mib(64), 4096.0).high_ns,
-        20.0 * 16.0,
-    );
+    for (instructions, lines) in [(2048.0, 15.0), (512.0, 5.0), (1e9, 20.0)] {
+        near(found(16, 4096, instructions).lines, lines);
+    }
+    for (age, away, price) in [
+        (32, 4096, 12.0),
+        (16, 2048, 6.0),
+        (16, 512, 2.0),
+        (16, 0, 0.0),
+        (32 << 10, 64 << 10, 16.0),
+    ] {
+        near(found(age, away, 4096.0).high_ns, 20.0 * price);
+    }
+    near(found(16, 0, 4096.0).switch_path_ns.expect("a price"), 0.0);
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn drop_trivial_end(cost: Range, most: Option<f64>) -> Range {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_record::observation::{KnownBy, Observation};
+    use switchcost_record::observation::KnownBy;
     use switchcost_units::Nanos;
 
     use super::super::analyse;
@@ -119,14 +119,5 @@ mod tests {
             (one.cost.low, one.cost.high),
             (45_000.0 + 10_800.0, f64::INFINITY)
         );
-    }
-
-    #[test]
-    fn who_has_no_price_pays_nothing_that_is_reported() {
-        let unknown = Observation {
-            calibration: None,
-            ..observation(blocked(100))
-        };
-        assert_eq!(payers(&analyse(&unknown)), []);
     }
 }

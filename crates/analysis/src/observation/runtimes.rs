@@ -76,7 +76,7 @@ pub(super) fn kind(tasks: &Tasks) -> Option<Kind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::tests::tasks_named;
+    use crate::observation::tests::named;
 
     #[test]
     fn threads_are_known_by_how_their_names_begin() {
@@ -96,18 +96,18 @@ mod tests {
             ("libuv-worker", "Node", "libuv's pool"),
         ] {
             assert_eq!(
-                kind(&tasks_named(name)),
+                kind(&named(name, 0)),
                 Some(Kind { runtime, role }),
                 "{name}"
             );
         }
         let go = Tasks {
             runtime: Some("Go".to_owned()),
-            ..tasks_named("etcd")
+            ..named("etcd", 0)
         };
         assert_eq!(kind(&go).map(|kind| kind.runtime), Some("Go"));
         for name in ["redis-server", "scheduler", "7", "", "tokio"] {
-            assert_eq!(kind(&tasks_named(name)), None, "{name}");
+            assert_eq!(kind(&named(name, 0)), None, "{name}");
         }
     }
 }

@@ -6,7 +6,7 @@ use switchcost_record::observation::{
 };
 use switchcost_units::{Bytes, Nanos};
 
-use super::{Advice, Change, Range, analyse};
+use super::{Change, ProcessFinding, Range, analyse};
 use crate::testing;
 
 pub(super) fn cost(ns: f64, half: f64) -> Cost {
@@ -72,11 +72,11 @@ pub(super) fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
     }
 }
 
-/// Creates tasks of this name, without any counts.
-pub(super) fn tasks_named(name: &str) -> Tasks {
+/// Creates tasks of this name that waited for input.
+pub(super) fn named(name: &str, switches: u64) -> Tasks {
     Tasks {
         name: name.to_owned(),
-        ..tasks(Vec::new())
+        ..blocked(switches)
     }
 }
 
@@ -197,12 +197,9 @@ fn a_preemption_out_of_an_interrupt_costs_the_interrupt_too_and_one_by_a_wake_up
         of(Why::SliceEnded, Entry::Interrupt),
         range(3_500.0, 4_000.0, 101_000.0)
     );
-    let found = analyse(&observation(left(
-        Why::PreemptedByWoken,
-        Entry::Interrupt,
-        10,
-    )));
-    assert_eq!(found.all.interrupts_ns, range(0.0, 46_000.0, 90_000.0));
+    let woken = left(Why::PreemptedByWoken, Entry::Interrupt, 10);
+    let interrupts_ns = analyse(&observation(woken)).all.interrupts_ns;
+    assert_eq!(interrupts_ns, range(0.0, 46_000.0, 90_000.0));
 }
 
 #[test]
@@ -220,12 +217,6 @@ fn without_a_measured_preemption_the_cost_of_one_has_no_upper_end_but_all_of_the
 /// Creates known costs: after a preemptor of 64 KiB that has the CPU for 640 ns a switch costs
 /// `ns`, after one of 1 MiB twice as much.
 pub(super) fn known(by: KnownBy, process: u32, ns: f64) -> KnownReload {
-    let point = |away_bytes, away_ns, ns| KnownPoint {
-        away_bytes,
-        away_ns: Some(Nanos(away_ns)),
-        ran_ns: Nanos(1_000),
-        cost: cost(ns, 0.0),
-    };
     KnownReload {
         by,
         file: String::new(),
@@ -234,10 +225,19 @@ pub(super) fn known(by: KnownBy, process: u32, ns: f64) -> KnownReload {
         processes: vec![process],
         name: String::new(),
         points: vec![
-            point(Bytes::kib(64), 640, ns),
-            point(Bytes::mib(1), 10_240, 2.0 * ns),
+            point(64, 640, cost(ns, 0.0)),
+            point(1024, 10_240, cost(2.0 * ns, 0.0)),
         ],
         preemption: None,
+    }
+}
+
+fn point(kib: u64, away_ns: u64, cost: Cost) -> KnownPoint {
+    KnownPoint {
+        away_bytes: Bytes::kib(kib),
+        away_ns: Some(Nanos(away_ns)),
+        ran_ns: Nanos(1_000),
+        cost,
     }
 }
 
@@ -265,23 +265,13 @@ fn what_cold_caches_cost_is_known_of_the_program_itself_or_not_at_all() {
 
 #[test]
 fn after_inject_its_interval_is_the_range() {
-    let point = |kib, away_ns, ns| KnownPoint {
-        away_bytes: Bytes::kib(kib),
-        away_ns: Some(Nanos(away_ns)),
-        ran_ns: Nanos(1_000),
-        cost: cost(ns, 0.1 * ns),
-    };
+    let point = |kib, away_ns, ns| point(kib, away_ns, cost(ns, 0.1 * ns));
     let mut observed = observation(busy(left(Why::PreemptedByWoken, Entry::Interrupt, 100)));
     let without = analyse(&observed);
     observed.known = vec![KnownReload {
-        by: KnownBy::Inject,
-        file: String::new(),
-        command: Vec::new(),
-        measured_at: String::new(),
-        processes: vec![7],
-        name: String::new(),
         points: vec![point(64, 512, 700.0), point(128, 768, 900.0)],
         preemption: Some(cost(5_000.0, 500.0)),
+        ..known(KnownBy::Inject, 7, 0.0)
     }];
     let found = analyse(&observed);
     let range = found.all.indirect_ns.expect("it is priced");
@@ -350,30 +340,21 @@ fn less_than_a_hundredth_of_a_cpu_is_negligible_whatever_share_of_its_time_it_is
         ..blocked(100)
     }));
     assert!(idle.all.is_negligible());
-    assert!(
-        matches!(
-            idle.advice.as_slice(),
-            [Advice {
-                change: Change::Nothing,
-                ..
-            }]
-        ),
-        "{:?}",
-        idle.advice
-    );
-    let many = blocked(1000);
-    assert!(!analyse(&observation(busy(many))).all.is_negligible());
+    let [advice] = &idle.advice[..] else {
+        panic!("{:?}", idle.advice)
+    };
+    assert_eq!(advice.change, Change::Nothing);
+    let many = analyse(&observation(busy(blocked(1000))));
+    assert!(!many.all.is_negligible());
 }
 
 #[test]
 fn the_costliest_by_what_is_likely_or_direct_comes_first() {
-    let named = |name: &str, process, switches| Tasks {
-        name: name.to_owned(),
-        process: Some(process),
-        ..busy(blocked(switches))
-    };
-    let mut several = observation(named("more often", 7, 100));
-    several.tasks.push(named("colder", 8, 80));
+    let mut several = observation(busy(named("more often", 100)));
+    several.tasks.push(Tasks {
+        process: Some(8),
+        ..busy(named("colder", 80))
+    });
     let first = |observed: &Observation| analyse(observed).names[0].name.clone();
     assert_eq!(first(&several), "more often");
     several.known = vec![known(KnownBy::Inject, 8, 900.0)];
@@ -424,7 +405,7 @@ fn quantiles_are_ends_of_buckets_and_open_where_the_last_has_none() {
     assert_eq!(found.off.expect("counted").p50_ns, None);
 }
 
-fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
+pub(super) fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
     let (process_name, name) = ("worker".to_owned(), name.to_owned());
     Pair {
         process: 7,
@@ -440,6 +421,19 @@ fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
     }
 }
 
+/// Creates waits of a process for an idle CPU, for its quota, and behind others.
+pub(super) fn waits(process: u32, ns: [u64; 3]) -> Waits {
+    let [nobody_ns, throttled_ns, others_ns] = ns.map(Nanos);
+    Waits {
+        process,
+        process_name: "worker".to_owned(),
+        nobody_ns,
+        throttled_ns,
+        moved_ns: Nanos(0),
+        others_ns,
+    }
+}
+
 #[test]
 fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
     let mut observed = observation(left(Why::PreemptedByWoken, read(), 1000));
@@ -448,16 +442,7 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
         pair("wrk", Some(10), 0),
         pair("kworker", None, 0),
     ];
-    let nothing = Nanos(0);
-    let waits = |process, nobody_ns, others_ns| Waits {
-        process,
-        process_name: "worker".to_owned(),
-        nobody_ns: Nanos(nobody_ns),
-        throttled_ns: nothing,
-        moved_ns: nothing,
-        others_ns: Nanos(others_ns),
-    };
-    observed.waits = vec![waits(7, 300, 0), waits(8, 300, 200)];
+    observed.waits = vec![waits(7, [300, 0, 0]), waits(8, [300, 0, 200])];
     let found: Vec<_> = analyse(&observed)
         .kept_waiting
         .into_iter()
@@ -470,39 +455,33 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
         (Behind::Others, 200.0, None),
     ];
     assert_eq!(found, expected);
-    let share: f64 = analyse(&observed)
-        .kept_waiting
+    let shares = analyse(&observed).kept_waiting.into_iter();
+    assert!(is_near(shares.map(|each| each.share).sum(), 1.0));
+}
+
+/// Returns the name, the number of tasks and the number of switches of each row.
+fn rows(found: &[ProcessFinding]) -> Vec<(&str, u64, u64)> {
+    found
         .iter()
-        .map(|each| each.share)
-        .sum();
-    assert!((share - 1.0).abs() < 1e-9);
+        .map(|found| (found.name.as_str(), found.tasks, found.switches))
+        .collect()
 }
 
 #[test]
 fn threads_of_a_pool_are_one_row_and_who_has_most_of_a_cause() {
-    let named = |name: &str, switches| Tasks {
-        name: name.to_owned(),
-        ..blocked(switches)
-    };
     let mut pool = observation(named("main", 50));
     pool.tasks
         .extend((1..=9).map(|at| named(&format!("pool-1-thread-{at}"), 10)));
     let found = analyse(&pool);
-    let rows: Vec<(&str, u64, u64)> = found
-        .names
-        .iter()
-        .map(|found| (found.name.as_str(), found.tasks, found.switches))
-        .collect();
-    assert_eq!(rows, [("pool-1-thread-*", 9, 90), ("main", 1, 50)]);
+    assert_eq!(
+        rows(&found.names),
+        [("pool-1-thread-*", 9, 90), ("main", 1, 50)]
+    );
     assert_eq!(found.causes[0].mostly, "pool-1-thread-*");
     // A single name does not make a pool.
     pool.tasks.truncate(2);
-    assert!(
-        analyse(&pool)
-            .names
-            .iter()
-            .any(|found| found.name == "pool-1-thread-1")
-    );
+    let mut names = analyse(&pool).names.into_iter();
+    assert!(names.any(|found| found.name == "pool-1-thread-1"));
 }
 
 #[test]
@@ -522,19 +501,13 @@ fn everybody_can_be_listed_by_control_group() {
             ..of(Some(4), None, 100)
         },
     ]);
-    let found = analyse(&all);
-    let rows: Vec<(&str, u64)> = found
-        .groups
-        .iter()
-        .map(|found| (found.name.as_str(), found.switches))
-        .collect();
     let expected = [
-        ("/system.slice/nginx.service", 800),
-        ("/", 300),
-        ("(not known: ended)", 200),
-        ("(threads of the kernel)", 100),
+        ("/system.slice/nginx.service", 2, 800),
+        ("/", 1, 300),
+        ("(not known: ended)", 1, 200),
+        ("(threads of the kernel)", 1, 100),
     ];
-    assert_eq!(rows, expected);
+    assert_eq!(rows(&analyse(&all).groups), expected);
 }
 
 #[test]
@@ -564,25 +537,19 @@ fn a_cause_that_no_task_came_back_from_has_no_times() {
 
 #[test]
 fn a_process_has_one_name_whatever_its_threads_are_called() {
-    let named = |process, name: &str, switches| Tasks {
+    let thread = |process, name, switches| Tasks {
         process,
         process_name: Some("java".to_owned()),
-        name: name.to_owned(),
-        ..blocked(switches)
+        ..named(name, switches)
     };
-    let mut observed = observation(named(Some(7), "VM Periodic Tas", 90));
+    let mut observed = observation(thread(Some(7), "VM Periodic Tas", 90));
     observed.tasks.extend([
-        named(Some(7), "GC Thread#0", 10),
-        named(None, "VM Thread", 5),
+        thread(Some(7), "GC Thread#0", 10),
+        thread(None, "VM Thread", 5),
     ]);
     let found = analyse(&observed);
-    let names = |of: &[super::ProcessFinding]| {
-        let each = of.iter().map(|found| (found.name.clone(), found.switches));
-        each.collect::<Vec<_>>()
-    };
-    let java = |switches| ("java".to_owned(), switches);
-    assert_eq!(names(&found.processes), [java(100), java(5)]);
-    assert_eq!(names(&found.names), [java(105)]);
+    assert_eq!(rows(&found.processes), [("java", 2, 100), ("java", 1, 5)]);
+    assert_eq!(rows(&found.names), [("java", 3, 105)]);
     assert_eq!(found.threads.len(), 3);
     let alone = observation(blocked(1));
     assert!(

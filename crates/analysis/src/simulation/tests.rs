@@ -1,6 +1,5 @@
 use proptest::prelude::*;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 use switchcost_design::result::{ByView, GainedCycles, Interval, OfOthers, PrivateBy, SwitchCause};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts, guest};
@@ -8,6 +7,8 @@ use super::{
     Cost, Findings, Group, GroupFinding, Growth, Part, SurvivorBias, TASKS, are_orders,
     over_orders, over_trials,
 };
+use crate::FlagName;
+use crate::testing::seeded;
 
 fn close(found: impl Into<Option<f64>>, expected: f64) {
     let found = found.into().expect("a number");
@@ -26,6 +27,13 @@ fn group<'a>(groups: &'a [GroupFinding], wanted: &Group) -> &'a GroupFinding {
 
 fn first_ten(interval: u32) -> f64 {
     if interval < 10 { 1.0 } else { 0.0 }
+}
+
+/// Makes time slices of two processes in turn, with the same excess CPI throughout.
+fn turns(count: u32, instructions: u64, private: f64, excess: f64) -> Run {
+    let mut run = Run::new();
+    (0..count).for_each(|i| run.segment(i % 2, QUANTUM, instructions, private, |_| excess));
+    run
 }
 
 /// Makes segments of 400,000 instructions with one excess cycle per instruction in the first ten
@@ -74,7 +82,7 @@ fn what_the_source_of_the_trace_left_out_is_the_first_flag() {
     let found = run.findings();
     assert_eq!(
         (found.flags[0].name, found.flags[0].detail.as_str()),
-        (crate::FlagName::Source, "no data")
+        (FlagName::Source, "no data")
     );
 }
 
@@ -103,13 +111,8 @@ fn lost_less_gained_is_the_cost() {
         ),
         (None, None, None)
     );
-    assert!(
-        design
-            .lost_cycles
-            .why
-            .expect("a reason")
-            .starts_with("not in the record")
-    );
+    let why = design.lost_cycles.why.expect("a reason");
+    assert!(why.starts_with("not in the record"), "{why}");
     assert_eq!(design.average_cost_cycles.estimate, Some(100_000.0));
 }
 
@@ -273,9 +276,8 @@ fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
         design.average_cost_cycles.why
     );
     // A much longer segment is not a time slice that ended late.
-    let mut run = Run::new();
+    let mut run = turns(100, 404_100, 1.0, 1.0);
     run.head.trace.quantum_instructions = Some(400_000);
-    (0..100).for_each(|i| run.segment(i % 2, QUANTUM, 404_100, 1.0, |_| 1.0));
     assert_eq!(run.design().cut.instructions, 404_100);
 }
 
@@ -283,10 +285,9 @@ fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
 /// time slices.
 #[test]
 fn a_quantum_of_a_round_number_of_intervals_is_not_cut_early() {
-    let mut run = Run::new();
     let quantum = LENGTH * u64::from(INTERVALS);
+    let mut run = turns(100, quantum + 12, 1.0, 0.5);
     run.head.trace.quantum_instructions = Some(quantum);
-    (0..100).for_each(|i| run.segment(i % 2, QUANTUM, quantum + 12, 1.0, |_| 0.5));
     let design = run.design();
     assert_eq!(
         (design.cut.instructions, design.cut.is_reached),
@@ -300,8 +301,7 @@ fn a_quantum_of_a_round_number_of_intervals_is_not_cut_early() {
 /// saved, once. Each time slice costs 1,000 more.
 #[test]
 fn first_touches_are_in_no_sum_but_their_own() {
-    let mut run = Run::new();
-    (0..100).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 20.0, |_| 0.1));
+    let mut run = turns(100, LENGTH, 20.0, 0.1);
     let parties = |lost, first_touches| {
         Some(OfOthers {
             lost,
@@ -362,7 +362,7 @@ fn first_touches_are_in_no_sum_but_their_own() {
     let design = run.design();
     assert_eq!(design.first_touch_cycles, None);
     let says = |flag: &crate::Flag| {
-        flag.name == crate::FlagName::CountersOnly
+        flag.name == FlagName::CountersOnly
             && flag
                 .detail
                 .contains("too low because lines that other processes had loaded count as hits")
@@ -374,8 +374,7 @@ fn first_touches_are_in_no_sum_but_their_own() {
 /// state.
 #[test]
 fn what_is_neither_lost_nor_gained_is_a_party_of_its_own() {
-    let mut run = Run::new();
-    (0..100).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.065));
+    let mut run = turns(100, LENGTH, 1.0, 0.065);
     let of_others = Some(OfOthers {
         lost: 500,
         gained: 100,
@@ -399,8 +398,7 @@ fn what_is_neither_lost_nor_gained_is_a_party_of_its_own() {
 
 #[test]
 fn threads_are_tasks_beside_the_first_of_their_process() {
-    let mut run = Run::new();
-    (0..8).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.5));
+    let mut run = turns(8, LENGTH, 1.0, 0.5);
     assert_eq!(run.findings().threads, 0);
     for (number, interval) in run.intervals.iter_mut().enumerate() {
         interval.task = number as u32 % 4;
@@ -410,33 +408,21 @@ fn threads_are_tasks_beside_the_first_of_their_process() {
 
 #[test]
 fn where_each_task_counts_as_one_that_is_reported() {
-    let mut run = Run::new();
-    (0..8).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.5));
-    let names = |run: &Run| {
-        run.findings()
-            .flags
-            .iter()
-            .map(|flag| flag.name)
-            .collect::<Vec<_>>()
+    let mut run = turns(8, LENGTH, 1.0, 0.5);
+    let is_reported = |run: &Run| {
+        let mut flags = run.findings().flags.into_iter();
+        flags.any(|flag| flag.name == FlagName::PrivateByTask)
     };
-    assert!(!names(&run).contains(&crate::FlagName::PrivateByTask));
+    assert!(!is_reported(&run));
     run.head.private_by = PrivateBy::Task;
-    assert!(names(&run).contains(&crate::FlagName::PrivateByTask));
+    assert!(is_reported(&run));
 }
 
 #[test]
 fn orders_are_laid_beside_the_best_of_their_design() {
     let order = |name: &str, quantum: Option<u64>, excess: f64, switches: u32| {
-        let mut run = Run::new();
-        (0..switches).for_each(|i| {
-            run.segment(
-                i % 2,
-                QUANTUM,
-                200_000 / u64::from(switches) * 100,
-                1.0,
-                |_| excess,
-            )
-        });
+        let instructions = 200_000 / u64::from(switches) * 100;
+        let mut run = turns(switches, instructions, 1.0, excess);
         let trace = &mut run.head.trace;
         (trace.order, trace.quantum_instructions) = (name.to_owned(), quantum);
         (run.head.clone(), run.findings())
@@ -451,12 +437,11 @@ fn orders_are_laid_beside_the_best_of_their_design() {
     let mut other = heads[0].clone();
     other.trace.instructions += 1;
     assert!(!are_orders(&[heads[1], &other]), "another trace");
-    let found = over_orders(
-        &runs
-            .iter()
-            .map(|(head, findings)| (head, findings))
-            .collect::<Vec<_>>(),
-    );
+    let pairs: Vec<_> = runs
+        .iter()
+        .map(|(head, findings)| (head, findings))
+        .collect();
+    let found = over_orders(&pairs);
     let names: Vec<_> = found
         .iter()
         .map(|one| (one.order.as_str(), one.quantum_instructions, one.switches))
@@ -478,14 +463,10 @@ fn orders_are_laid_beside_the_best_of_their_design() {
 
 #[test]
 fn a_segment_longer_than_the_curve_is_said_to_be() {
-    let mut run = Run::new();
-    for _ in 0..100 {
-        run.segment(0, QUANTUM, LENGTH * u64::from(INTERVALS) + 5, 1.0, |_| 0.5);
-    }
-    let design = run.design();
+    let design = turns(100, LENGTH * u64::from(INTERVALS) + 5, 1.0, 0.5).design();
     assert!(!design.cut.is_reached);
     close(design.average_cost_cycles.estimate, 500_000.0);
-    assert_eq!(design.flags[0].name, crate::FlagName::CutEarly);
+    assert_eq!(design.flags[0].name, FlagName::CutEarly);
     assert_eq!(
         design.flags[0].detail,
         "more than 10 % of the segments are longer than the recorded intervals, where the cost is cut off; choose longer \
@@ -523,20 +504,17 @@ fn causes_have_curves_of_their_own() {
         Some(100_000.0)
     );
     let names: Vec<&Group> = design.groups.iter().map(|group| &group.group).collect();
-    let causes =
-        ["involuntary quantum", "voluntary syscall read"].map(|name| Group::Cause(name.to_owned()));
-    let classes = [
-        Group::All,
-        Group::Class("system call"),
-        Group::Class("involuntary"),
+    let cause = |name: &str| Group::Cause(name.to_owned());
+    let expected = [
+        &Group::All,
+        &Group::Class("system call"),
+        &Group::Class("involuntary"),
+        &cause("involuntary quantum"),
+        &cause("voluntary syscall read"),
     ];
-    assert_eq!(names, classes.iter().chain(&causes).collect::<Vec<_>>());
-    let total: f64 = design
-        .groups
-        .iter()
-        .filter(|g| matches!(g.group, Group::Cause(_)))
-        .map(|g| g.excess_cycles)
-        .sum();
+    assert_eq!(names, expected);
+    let of_causes = &design.groups[3..];
+    let total: f64 = of_causes.iter().map(|group| group.excess_cycles).sum();
     assert_eq!(total, design.excess_cycles);
 }
 
@@ -622,7 +600,7 @@ fn survivor_bias_is_seen_where_restless_segments_end_early() {
 /// reference counts the cost of long slices, and of all, one by one.
 #[test]
 fn what_long_turns_pay_and_the_overhead_are_those_of_a_plain_count() {
-    let mut dice = ChaCha8Rng::seed_from_u64(1);
+    let mut dice = seeded(1);
     for _ in 0..20 {
         let mut run = Run::new();
         let excess: [u32; 3] = std::array::from_fn(|_| dice.random_range(0..20));
@@ -708,7 +686,7 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
         (point.segments, point.shared_cpi.sd, point.shared_cpi.max),
         (100, None, None)
     );
-    assert_eq!(found.flags[0].name, crate::FlagName::CountersOnly);
+    assert_eq!(found.flags[0].name, FlagName::CountersOnly);
     assert!(found.agarwal_why.is_some() && found.survivor_bias.is_empty());
 }
 
@@ -721,12 +699,7 @@ fn intervals_out_of_order_have_no_cost() {
     assert_eq!(design.average_cost_cycles.estimate, None);
     let why = "the intervals of a segment are not together or not in order";
     assert_eq!(design.average_cost_cycles.why.as_deref(), Some(why));
-    assert!(
-        design
-            .flags
-            .iter()
-            .any(|flag| flag.name == crate::FlagName::Disorder)
-    );
+    assert_eq!(design.flags[0].name, FlagName::Disorder);
 }
 
 #[test]

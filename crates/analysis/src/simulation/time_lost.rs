@@ -247,17 +247,11 @@ mod tests {
 
     #[test]
     fn lines_cost_what_arrays_between_the_same_levels_do() {
-        let found = |lines| {
-            time_lost(
-                Some(&DesignPrices {
-                    prices: prices(),
-                    are_of: vec![true],
-                }),
-                0,
-                &result(lines),
-                100.0,
-            )
+        let prices = DesignPrices {
+            prices: prices(),
+            are_of: vec![true],
         };
+        let found = |line| time_lost(Some(&prices), 0, &result(vec![line]), 100.0).expect("priced");
         let near = |found: f64, wanted: f64| {
             assert!(
                 (found - wanted).abs() < 0.01 * wanted,
@@ -266,19 +260,15 @@ mod tests {
         };
         // Ten lines per switch move from the second level to the third; half of the loads that come
         // alone wait.
-        let chase = found(vec![lost("L2", "L2", Kind::Dependent, 1000)]).expect("priced");
+        let chase = found(lost("L2", "L2", Kind::Dependent, 1000));
         near(chase.low_ns, 9.0);
         near(chase.likely_ns, 45.0);
         near(chase.high_ns, 88.0);
         near(chase.cycles_ns.expect("a clock"), 200.0);
         assert_eq!(chase.unpriced_share, Some(0.0));
         // Lines that were lost from the first level cost the price at 16 KiB.
-        near(
-            found(vec![lost("L1", "L2", Kind::Sequential, 1000)])
-                .expect("priced")
-                .likely_ns,
-            2.5,
-        );
+        let first_level = found(lost("L1", "L2", Kind::Sequential, 1000));
+        near(first_level.likely_ns, 2.5);
     }
 
     #[test]

@@ -1,6 +1,4 @@
 //! Tests on synthetic observations with known differences.
-
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use switchcost_record::observation::{
     Cost, Histogram, KnownBy, KnownPoint, KnownReload, Observation, Pair as Preempted, Reload,
@@ -9,9 +7,10 @@ use switchcost_record::observation::{
 use switchcost_units::{Bytes, Nanos};
 
 use super::*;
+use crate::compare::tests::{MOST_ALARMS, TRIALS, is_alarm};
 use crate::compare::{Change, Outcome, Quantity, Ratio, Who};
 use crate::observation::Range;
-use crate::testing::{self, normal};
+use crate::testing::{self, normal, seeded};
 
 /// Parameters of a synthetic record; its times follow from the number of switches.
 #[derive(Clone, Copy)]
@@ -128,34 +127,27 @@ fn pair<'a>(comparison: &'a Comparison, who: &Who, quantity: Quantity) -> &'a Pa
 }
 
 fn verdict(comparison: &Comparison, who: &Who, quantity: Quantity) -> (Ratio, Change) {
-    match &pair(comparison, who, quantity).outcome {
-        Outcome::Compared { ratio, verdict } => (*ratio, *verdict),
-        other => panic!("{other:?}"),
-    }
+    let pair = pair(comparison, who, quantity);
+    let found = pair.outcome.interval().zip(pair.verdict());
+    found.unwrap_or_else(|| panic!("{pair:?}"))
+}
+
+fn of_all(comparison: &Comparison, quantity: Quantity) -> (Ratio, Change) {
+    verdict(comparison, &Who::All, quantity)
 }
 
 fn why<'a>(comparison: &'a Comparison, who: &Who, quantity: Quantity) -> &'a str {
-    match &pair(comparison, who, quantity).outcome {
-        Outcome::NotComparable { why } | Outcome::NotJudged { why, .. } => why,
-        Outcome::Compared { .. } => panic!("compared"),
-    }
+    pair(comparison, who, quantity).why()
 }
 
 #[test]
 fn a_known_ratio_is_found_for_all_and_for_the_name_that_changed() {
-    let mut random = ChaCha8Rng::seed_from_u64(1);
-    let base = runs(
-        &mut random,
-        5,
-        0.02,
-        &[("server", USUAL), ("logger", USUAL)],
-    );
-    let new = runs(
-        &mut random,
-        5,
-        0.02,
-        &[("server", HALVED), ("logger", USUAL)],
-    );
+    let mut random = seeded(1);
+    let mut side = |server| {
+        let of = [("server", server), ("logger", USUAL)];
+        runs(&mut random, 5, 0.02, &of)
+    };
+    let (base, new) = (side(USUAL), side(HALVED));
     let comparison = judged(&base, &new);
     for (who, expected, change) in [
         (Who::All, 0.75, Change::Faster),
@@ -183,43 +175,47 @@ fn a_known_ratio_is_found_for_all_and_for_the_name_that_changed() {
             "half of both is the same share: {ratio:?}"
         );
     }
-    let (other_way, _) = verdict(&judged(&new, &base), &Who::All, Quantity::Switches);
-    let (one_way, _) = verdict(&comparison, &Who::All, Quantity::Switches);
+    let (other_way, _) = of_all(&judged(&new, &base), Quantity::Switches);
+    let (one_way, _) = of_all(&comparison, Quantity::Switches);
     assert!(
         (other_way.ratio * one_way.ratio - 1.0).abs() < 1e-9,
         "the way round matters"
     );
 }
 
-/// Shows that equal observations seldom differ. The limit is the nominal 10 % of 200 plus two
-/// standard deviations of chance: 28.
 #[test]
 fn what_is_the_same_is_seldom_called_changed() {
-    let mut random = ChaCha8Rng::seed_from_u64(2);
+    let mut random = seeded(2);
     let few = Made {
         voluntary: 400.0,
         involuntary: 20.0,
         ..USUAL
     };
     for (records, spread) in [(3, 0.3), (3, 0.1), (8, 0.2)] {
-        let alarms = (0..200).filter(|_| {
-            let mut side = || runs(&mut random, records, spread, &[("server", USUAL), ("few", few)]);
+        let alarms = (0..TRIALS).filter(|_| {
+            let mut side = || {
+                runs(
+                    &mut random,
+                    records,
+                    spread,
+                    &[("server", USUAL), ("few", few)],
+                )
+            };
             let comparison = judged(&side(), &side());
             assert!(comparison.compared >= 12, "{}", comparison.compared);
-            let is_changed = |pair: &Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
-            comparison.pairs.iter().any(is_changed)
+            is_alarm(&comparison.pairs)
         });
         let alarms = alarms.count();
         assert!(
-            alarms <= 28,
-            "{alarms} of 200 with {records} records a side that spread by {spread}"
+            alarms <= MOST_ALARMS,
+            "{alarms} of {TRIALS} with {records} records a side that spread by {spread}"
         );
     }
 }
 
 #[test]
 fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
-    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut random = seeded(3);
     let twice = Made {
         voluntary: 18_000.0,
         involuntary: 2_000.0,
@@ -242,24 +238,15 @@ fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
         assert!(pair.is_open(), "what was not judged has not passed");
     }
     // A known spread can be given with `--run-spread`.
-    let (base, new) = (
-        servers(&mut random, 1, 0.0, USUAL),
-        servers(&mut random, 1, 0.0, twice),
-    );
+    let [base, new] = [USUAL, twice].map(|made| servers(&mut random, 1, 0.0, made));
     for (share, expected) in [(0.05, Change::Slower), (0.5, Change::NoDifferenceShown)] {
-        let comparison = judged_with(
-            &base,
-            &new,
-            Request {
-                run_spread: Some(share),
-                ..Request::default()
-            },
-        );
-        assert_eq!(
-            verdict(&comparison, &Who::All, Quantity::Switches).1,
-            expected,
-            "{share}"
-        );
+        let request = Request {
+            run_spread: Some(share),
+            ..Request::default()
+        };
+        let comparison = judged_with(&base, &new, request);
+        let found = of_all(&comparison, Quantity::Switches).1;
+        assert_eq!(found, expected, "{share}");
     }
 }
 
@@ -271,14 +258,7 @@ fn a_few_events_differ_by_chance_however_alike_the_runs_are() {
         ..USUAL
     };
     let of = |involuntary| vec![observation(vec![named("server", made(involuntary))]); 3];
-    let change = |base, new| {
-        verdict(
-            &judged(&of(base), &of(new)),
-            &Who::All,
-            Quantity::Involuntary,
-        )
-        .1
-    };
+    let change = |base, new| of_all(&judged(&of(base), &of(new)), Quantity::Involuntary).1;
     assert_eq!(change(20.0, 40.0), Change::NoDifferenceShown);
     assert_eq!(change(2_000.0, 4_000.0), Change::Slower);
 }
@@ -288,9 +268,8 @@ fn a_few_events_differ_by_chance_however_alike_the_runs_are() {
 #[test]
 fn waits_in_neighbouring_buckets_may_be_the_same() {
     let of = |bucket| vec![observation(vec![named("server", Made { bucket, ..USUAL })]); 4];
-    let change = |base, new| verdict(&judged(&of(base), &of(new)), &Who::All, Quantity::WaitP99).1;
-    assert_eq!(change(7, 8), Change::NoDifferenceShown);
-    assert_eq!(change(8, 7), Change::NoDifferenceShown);
+    let change = |base, new| of_all(&judged(&of(base), &of(new)), Quantity::WaitP99).1;
+    assert_eq!([change(7, 8), change(8, 7)], [Change::NoDifferenceShown; 2]);
     assert_eq!(
         [change(7, 9), change(9, 7)],
         [Change::Slower, Change::Faster]
@@ -299,7 +278,7 @@ fn waits_in_neighbouring_buckets_may_be_the_same() {
 
 #[test]
 fn both_sides_are_priced_alike_where_they_are_of_one_machine() {
-    let mut random = ChaCha8Rng::seed_from_u64(4);
+    let mut random = seeded(4);
     let base = servers(&mut random, 3, 0.01, USUAL);
     let mut new = servers(&mut random, 3, 0.01, USUAL);
     for record in &mut new {
@@ -307,7 +286,7 @@ fn both_sides_are_priced_alike_where_they_are_of_one_machine() {
     }
     let comparison = judged(&base, &new);
     assert_eq!(comparison.pricing, Some(Pricing::OneCalibration));
-    let (ratio, change) = verdict(&comparison, &Who::All, Quantity::DirectShare);
+    let (ratio, change) = of_all(&comparison, Quantity::DirectShare);
     assert!(
         change == Change::NoDifferenceShown && (ratio.ratio - 1.0).abs() < 0.05,
         "{ratio:?}"
@@ -326,43 +305,28 @@ fn both_sides_are_priced_alike_where_they_are_of_one_machine() {
     let apart = judged(&base, &new);
     assert_eq!(apart.pricing, Some(Pricing::OwnCalibrations));
     assert_eq!(apart.environment[0].what, "kernel");
-    assert_eq!(
-        verdict(&apart, &Who::All, Quantity::DirectShare).1,
-        Change::Slower
-    );
+    assert_eq!(of_all(&apart, Quantity::DirectShare).1, Change::Slower);
 }
 
 #[test]
 fn what_no_record_has_is_left_out_and_what_one_side_has_not_says_why() {
-    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let mut random = seeded(5);
     let unpriced = |mut records: Vec<Observation>| {
         records
             .iter_mut()
             .for_each(|record| record.calibration = None);
         records
     };
-    let base = unpriced(runs(
-        &mut random,
-        3,
-        0.01,
-        &[("server", USUAL), ("old", USUAL)],
-    ));
-    let mut new = unpriced(runs(
-        &mut random,
-        3,
-        0.01,
-        &[(
-            "server",
-            Made {
-                involuntary: 0.0,
-                ..USUAL
-            },
-        )],
-    ));
+    let both = [("server", USUAL), ("old", USUAL)];
+    let base = unpriced(runs(&mut random, 3, 0.01, &both));
+    let unpreempted = Made {
+        involuntary: 0.0,
+        ..USUAL
+    };
+    let mut new = unpriced(servers(&mut random, 3, 0.01, unpreempted));
     for record in &mut new {
-        let group = "g".to_owned();
         record.throttled = vec![Throttled {
-            group,
+            group: "g".to_owned(),
             times: 90,
             throttled_ns: Nanos(1_000_000_000),
             joined_after_ns: None,
@@ -395,19 +359,14 @@ fn what_no_record_has_is_left_out_and_what_one_side_has_not_says_why() {
         !pair(&comparison, &Who::All, Quantity::Involuntary).is_open(),
         "what is gone has not grown"
     );
-    assert_eq!(
-        why(
-            &comparison,
-            &Who::Name("old".to_owned()),
-            Quantity::Switches
-        ),
-        "the new side has no such name"
-    );
+    let old = Who::Name("old".to_owned());
+    let gone = why(&comparison, &old, Quantity::Switches);
+    assert_eq!(gone, "the new side has no such name");
 }
 
 #[test]
 fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
-    let mut random = ChaCha8Rng::seed_from_u64(6);
+    let mut random = seeded(6);
     let preempted = |records: Vec<Observation>, times: u64| -> Vec<Observation> {
         let pair = Preempted {
             process: 7,
@@ -458,7 +417,7 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
 /// own time to a switch.
 #[test]
 fn what_was_counted_in_different_ways_is_not_compared() {
-    let mut random = ChaCha8Rng::seed_from_u64(8);
+    let mut random = seeded(8);
     for records in [1, 4] {
         let base = servers(&mut random, records, 0.01, USUAL);
         let mut new = servers(&mut random, records, 0.01, HALVED);
@@ -466,11 +425,8 @@ fn what_was_counted_in_different_ways_is_not_compared() {
         let comparison = judged(&base, &new);
         assert_eq!(comparison.compared, 0);
         for pair in &comparison.pairs {
-            let Outcome::NotComparable { why } = &pair.outcome else {
-                panic!("{pair:?}")
-            };
             assert_eq!(
-                why,
+                pair.why(),
                 "switches were counted in different ways (bpf, perf), which slow them differently; observe all in one way"
             );
         }
@@ -481,7 +437,7 @@ fn what_was_counted_in_different_ways_is_not_compared() {
 /// `inject`.
 #[test]
 fn caches_that_are_priced_in_different_ways_are_not_compared() {
-    let mut random = ChaCha8Rng::seed_from_u64(10);
+    let mut random = seeded(10);
     let mut side = || servers(&mut random, 3, 0.01, USUAL);
     let (mut base, mut new) = (side(), side());
     let cost = Cost {
@@ -513,20 +469,14 @@ fn caches_that_are_priced_in_different_ways_are_not_compared() {
         record.known = vec![known.clone()];
     }
     let same = judged(&base, &new);
-    assert!(matches!(
-        pair(&same, &Who::All, Quantity::CostShare).outcome,
-        Outcome::Compared { .. }
-    ));
+    of_all(&same, Quantity::CostShare);
     new[0].known[0].file = "second.jsonl".to_owned();
     let comparison = judged(&base, &new);
     assert_eq!(
         why(&comparison, &Who::All, Quantity::CostShare),
         "cold caches were priced in different ways (inject first.jsonl, inject second.jsonl); observe all with the same knowledge"
     );
-    assert!(matches!(
-        pair(&comparison, &Who::All, Quantity::DirectShare).outcome,
-        Outcome::Compared { .. }
-    ));
+    of_all(&comparison, Quantity::DirectShare);
 }
 
 /// Records agree to the last digit, so that only their own ranges show how well each is known.
@@ -575,7 +525,7 @@ fn what_cold_caches_cost_differs_only_if_the_ranges_do_not_overlap() {
 
 #[test]
 fn a_record_that_lost_many_of_the_kernels_records_is_suspect() {
-    let mut random = ChaCha8Rng::seed_from_u64(9);
+    let mut random = seeded(9);
     let mut side = || servers(&mut random, 3, 0.01, USUAL);
     let (base, mut new) = (side(), side());
     new[1].lost.records = 2_000;
@@ -588,14 +538,12 @@ fn a_record_that_lost_many_of_the_kernels_records_is_suspect() {
 #[test]
 fn names_do_not_widen_the_intervals_of_the_whole() {
     let width = |names: usize| {
-        let mut random = ChaCha8Rng::seed_from_u64(7);
-        let of: Vec<String> = (0..names)
-            .map(|at| format!("name {}", char::from(b'a' + at as u8)))
-            .collect();
-        let of: Vec<(&str, Made)> = of.iter().map(|name| (name.as_str(), USUAL)).collect();
+        let mut random = seeded(7);
+        let names: Vec<String> = ('a'..'z').take(names).map(String::from).collect();
+        let of: Vec<(&str, Made)> = names.iter().map(|name| (name.as_str(), USUAL)).collect();
         let mut side = || runs(&mut random, 4, 0.0, &of);
         let comparison = judged(&side(), &side());
-        let (ratio, _) = verdict(&comparison, &Who::All, Quantity::WaitP99);
+        let (ratio, _) = of_all(&comparison, Quantity::WaitP99);
         (ratio.high / ratio.low, comparison.compared)
     };
     let ((few, of_few), (many, of_many)) = (width(2), width(9));

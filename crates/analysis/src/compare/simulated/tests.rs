@@ -1,14 +1,12 @@
 use std::slice::from_ref;
-
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use switchcost_units::Bytes;
 
 use super::*;
+use crate::compare::tests::{MOST_ALARMS, TRIALS, is_alarm};
 use crate::compare::{Change, Difference, Pair, Ratio, Subject};
 use crate::simulation::testing::{QUANTUM, READ, Run, counts};
 use crate::simulation::{Cost as Number, Findings, FunctionFinding, FunctionMisses, KernelFinding};
-use crate::testing::normal;
+use crate::testing::{normal, seeded};
 
 type Found = (Simulation, Findings);
 
@@ -19,7 +17,7 @@ fn simulated(seed: u64, factor: f64) -> Found {
 /// Simulates a synthetic trace: each switch has an excess drawn from the seed and scaled by `luck`,
 /// and the design scales it by `factor`.
 fn simulated_with_luck(seed: u64, factor: f64, luck: f64) -> Found {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut random = seeded(seed);
     let mut run = Run::new();
     run.head.trace.source = format!("seed {seed}");
     run.head.started_at = format!("seed {seed}, factor {factor}");
@@ -66,19 +64,8 @@ fn find<'a>(comparison: &'a Comparison, part: &Part, quantity: Quantity) -> &'a 
 }
 
 fn ratio(pair: &Pair) -> (Ratio, Change) {
-    match &pair.outcome {
-        Outcome::Compared { ratio, verdict } => (*ratio, *verdict),
-        Outcome::NotJudged { why, .. } | Outcome::NotComparable { why } => {
-            panic!("not compared: {why}")
-        }
-    }
-}
-
-fn why(pair: &Pair) -> &str {
-    match &pair.outcome {
-        Outcome::NotComparable { why } => why,
-        Outcome::Compared { .. } | Outcome::NotJudged { .. } => panic!("compared: {pair:?}"),
-    }
+    let found = pair.outcome.interval().zip(pair.verdict());
+    found.unwrap_or_else(|| panic!("not compared: {}", pair.why()))
 }
 
 fn level(name: &str) -> Part {
@@ -114,12 +101,11 @@ fn on_the_same_trace_the_luck_of_the_trace_falls_out() {
 /// 1.05066581811767 and 1.172699685842677.
 #[test]
 fn several_traces_are_paired_as_scipy_pairs_them() {
-    let (base, mut new) = (several(1..4, 1.0), several(1..4, 1.0));
+    let (mut base, mut new) = (several(1..4, 1.0), several(1..4, 1.0));
     for (place, (findings, value)) in new.iter_mut().zip([110.0, 112.0, 111.0]).enumerate() {
         findings.1.designs[0].average_cost_cycles.estimate = Some(value);
         findings.0.started_at = format!("another {place}");
     }
-    let mut base = base;
     for (findings, value) in base.iter_mut().zip([100.0, 101.0, 99.0]) {
         findings.1.designs[0].average_cost_cycles.estimate = Some(value);
     }
@@ -141,62 +127,42 @@ fn several_traces_are_paired_as_scipy_pairs_them() {
 #[test]
 fn whether_first_touches_are_in_the_cost_is_reported_as_a_difference() {
     let (base, mut new) = (simulated(1, 1.0), simulated(2, 1.0));
-    let differs = |base: &Found, new: &Found| {
-        let comparison = judged(from_ref(base), from_ref(new));
-        comparison
+    let differs = |new: &Found| {
+        let mut found = judged(from_ref(&base), from_ref(new))
             .environment
-            .iter()
-            .any(|difference| difference.what.starts_with("first touches"))
+            .into_iter();
+        found.any(|difference| difference.what.starts_with("first touches"))
     };
-    assert!(!differs(&base, &new));
+    assert!(!differs(&new));
     new.1.designs[0].first_touch_cycles = None;
-    assert!(differs(&base, &new));
+    assert!(differs(&new));
 }
 
 /// Low and high end of the expected paired interval.
 const PAIRED: [f64; 2] = [1.0478104115017834, 1.175895430420749];
 
-/// Trials of a false-alarm test. The limit is the nominal 10 % of 200 plus two standard deviations
-/// of chance: 28.
-const TRIALS: u64 = 200;
-const MOST_ALARMS: usize = 28;
-
-fn false_alarms(records: u64, luck: f64) -> usize {
-    let is_alarm = |trial: &u64| {
-        let first = 1 + trial * 2 * records;
-        let side = |seeds: std::ops::Range<u64>| -> Vec<Found> {
-            seeds
-                .map(|seed| simulated_with_luck(seed, 1.0, luck))
-                .collect()
-        };
-        let comparison = judged(
-            &side(first..first + records),
-            &side(first + records..first + 2 * records),
-        );
-        assert!(comparison.compared >= 6, "{comparison:?}");
-        let verdict = |pair: &Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
-        comparison.pairs.iter().any(verdict)
-    };
-    (0..TRIALS).filter(is_alarm).count()
-}
-
+/// If traces differ only by the random excess of their switches, a single trace shows the
+/// variation.
 #[test]
-fn sets_of_traces_that_are_the_same_in_truth_seldom_differ() {
-    for records in [3, 5] {
-        let alarms = false_alarms(records, 0.02);
+fn traces_that_are_the_same_in_truth_seldom_differ() {
+    for (records, luck) in [(1, 0.0), (3, 0.02), (5, 0.02)] {
+        let is_called = |trial: &u64| {
+            let side = |place: u64| -> Vec<Found> {
+                let first = 1 + (2 * trial + place) * records;
+                (first..first + records)
+                    .map(|seed| simulated_with_luck(seed, 1.0, luck))
+                    .collect()
+            };
+            let comparison = judged(&side(0), &side(1));
+            assert!(comparison.compared >= 6, "{comparison:?}");
+            is_alarm(&comparison.pairs)
+        };
+        let alarms = (0..TRIALS).filter(is_called).count();
         assert!(
             alarms <= MOST_ALARMS,
             "{alarms} of {TRIALS} with {records} traces a side"
         );
     }
-}
-
-/// If traces differ only by the random excess of their switches, a single trace shows the
-/// variation.
-#[test]
-fn single_traces_that_are_the_same_in_truth_seldom_differ() {
-    let alarms = false_alarms(1, 0.0);
-    assert!(alarms <= MOST_ALARMS, "{alarms} of {TRIALS}");
 }
 
 #[test]
@@ -218,9 +184,8 @@ fn every_number_of_a_design_is_compared_where_there_are_several_traces() {
         let (found, verdict) = ratio(find(&comparison, &part, quantity));
         assert_eq!(verdict, Change::Slower, "{part:?} {found:?}");
     }
-    let overhead = ratio(find(&comparison, &Part::All, Quantity::Overhead))
-        .0
-        .ratio;
+    let (overhead, _) = ratio(find(&comparison, &Part::All, Quantity::Overhead));
+    let overhead = overhead.ratio;
     // The expected share is (120 x 50,000 e) / (120 x 50,000 (1.5 + e)): the mean of e is about
     // exp(0.3^2 / 2).
     let share = |e: f64| e / (1.5 + e);
@@ -280,7 +245,7 @@ fn what_is_counted_over_one_trace_has_an_exact_ratio_and_no_verdict() {
 fn cycles_of_other_traces_are_of_different_work() {
     let comparison = judged(&[simulated(1, 1.0)], &[simulated(2, 1.0)]);
     let cycles = find(&comparison, &Part::All, Quantity::Cycles);
-    assert!(why(cycles).contains("different work"), "{cycles:?}");
+    assert!(cycles.why().contains("different work"), "{cycles:?}");
     ratio(find(
         &comparison,
         &Part::All,
@@ -291,20 +256,13 @@ fn cycles_of_other_traces_are_of_different_work() {
 #[test]
 fn what_the_source_of_a_trace_left_out_makes_each_pair_suspect() {
     let mut one = simulated(1, 1.0);
-    let is_suspect = |comparison: &Comparison| {
-        comparison
-            .pairs
-            .iter()
-            .map(|pair| pair.is_suspect)
-            .collect::<Vec<_>>()
+    let are_suspect = |one: &Found| {
+        let pairs = judged(&[simulated(1, 1.5)], from_ref(one)).pairs;
+        pairs.len() > 3 && pairs.iter().all(|pair| pair.is_suspect)
     };
-    let before = is_suspect(&judged(&[simulated(1, 1.5)], from_ref(&one)));
+    assert!(!are_suspect(&one));
     one.0.trace.notes = vec!["no data".to_owned()];
-    let after = is_suspect(&judged(&[simulated(1, 1.5)], from_ref(&one)));
-    assert!(
-        before.len() > 3 && before.contains(&false) && !after.contains(&false),
-        "{before:?} {after:?}"
-    );
+    assert!(are_suspect(&one));
 }
 
 #[test]
@@ -316,12 +274,13 @@ fn what_cannot_be_compared_says_why() {
     run.head = sums.0;
     let blank = run.findings();
     assert!(
-        why(main(&judged(from_ref(&base), &[(run.head, blank)])))
+        main(&judged(from_ref(&base), &[(run.head, blank)]))
+            .why()
             .starts_with("not available in the new record")
     );
     let free = judged(from_ref(&base), &[simulated(3, 0.0)]);
     assert_eq!(
-        why(main(&free)),
+        main(&free).why(),
         "the new number is not above 0, so it has no ratio"
     );
     let mut lacking = several(4..7, 1.0);
@@ -329,15 +288,16 @@ fn what_cannot_be_compared_says_why() {
         findings.designs[0].average_cost_cycles.estimate = None;
     }
     let alone = "only 1 of 3 new records has a number, so their spread is unknown";
-    assert_eq!(why(main(&judged(&several(1..4, 1.0), &lacking))), alone);
-    let paired = why(main(&judged(&several(4..7, 2.0), &lacking))).to_owned();
+    assert_eq!(main(&judged(&several(1..4, 1.0), &lacking)).why(), alone);
     assert_eq!(
-        paired,
+        main(&judged(&several(4..7, 2.0), &lacking)).why(),
         "only 1 of 3 traces has it on both sides, 2 are needed"
     );
     let overlapping = judged(&several(1..4, 1.0), &several(3..6, 1.0));
     assert!(
-        why(main(&overlapping)).starts_with("some traces are on both sides"),
+        main(&overlapping)
+            .why()
+            .starts_with("some traces are on both sides"),
         "{overlapping:?}"
     );
     let (mut two, mut other) = (base.clone(), simulated(2, 1.0));
@@ -354,7 +314,7 @@ fn what_cannot_be_compared_says_why() {
             matches!(&pair.subject, Subject::Simulated(place)
                 if place.base_design.as_deref() == base && place.new_design.as_deref() == new)
         };
-        why(unmatched.pairs.iter().find(is_it).expect("a pair")).to_owned()
+        unmatched.pairs.iter().find(is_it).expect("a pair").why()
     };
     assert_eq!(of(Some("first"), None), "the new side has no such design");
     assert_eq!(of(None, Some("second")), "the base side has no such design");
@@ -367,25 +327,21 @@ fn what_differs_in_the_designs_is_distinguished_from_what_differs_around_them() 
     new.0.designs[0].design.source = "another book".to_owned();
     new.0.interval_instructions = 5_000;
     let comparison = judged(from_ref(&base), from_ref(&new));
-    let one = |text: &str| vec![text.to_owned()];
+    let difference = |[what, base, new]: [&str; 3]| Difference {
+        what: what.to_owned(),
+        base: vec![base.to_owned()],
+        new: vec![new.to_owned()],
+        ..Difference::default()
+    };
     let expected = [
-        vec![Difference {
-            what: "design mogul-1a L1D size".to_owned(),
-            base: one("64 KiB"),
-            new: one("32 KiB"),
-            ..Difference::default()
-        }],
-        vec![Difference {
-            what: "instructions in an interval".to_owned(),
-            base: one("10000"),
-            new: one("5000"),
-            ..Difference::default()
-        }],
-    ];
+        ["design mogul-1a L1D size", "64 KiB", "32 KiB"],
+        ["instructions in an interval", "10000", "5000"],
+    ]
+    .map(|texts| vec![difference(texts)]);
     assert_eq!([comparison.designs, comparison.environment], expected);
     let mixed = judged(from_ref(&base), &[new.clone(), simulated(2, 1.0)]);
     assert_eq!(
-        why(main(&mixed)),
+        main(&mixed).why(),
         "the new records mean different designs by this name"
     );
     new.0.designs[0].design.name = "another".to_owned();
@@ -481,13 +437,8 @@ fn functions_of_two_kernels_have_verdicts_of_their_own() {
     ];
     let base = with_functions(several(1..4, 1.0), &of_base);
     let found = judged(&base, &with_functions(several(4..7, 1.0), &of_new));
-    let of = |name: &str| {
-        find(
-            &found,
-            &Part::Function(name.to_owned()),
-            Quantity::KernelInstructions,
-        )
-    };
+    let function = |name: &str| Part::Function(name.to_owned());
+    let of = |name| find(&found, &function(name), Quantity::KernelInstructions);
     let (slower, verdict) = ratio(of("schedule"));
     assert!(
         verdict == Change::Slower && (slower.ratio - 1.2).abs() < 1e-9 && slower.low > 1.15,
@@ -499,7 +450,7 @@ fn functions_of_two_kernels_have_verdicts_of_their_own() {
         "a part is its function"
     );
     assert!(of("pick_eevdf").base.is_none() && of("pick_next_entity").new.is_none());
-    let is_named = |pair: &Pair| matches!(&pair.subject, Subject::Simulated(place) if place.part == Part::Function("idle".to_owned()));
+    let is_named = |pair: &Pair| matches!(&pair.subject, Subject::Simulated(place) if place.part == function("idle"));
     assert!(!found.pairs.iter().any(is_named), "less than a hundredth");
     let without = judged(&several(1..4, 1.0), &several(4..7, 1.0));
     assert_eq!(

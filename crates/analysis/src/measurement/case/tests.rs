@@ -3,35 +3,41 @@
 use switchcost_record::{Arm, Cycles, MeasureRecord, Policy, Refusal, Sample, SwitchPlan};
 use switchcost_units::{Bytes, Nanos};
 
+use crate::is_case_done;
 use crate::measurement::findings::{CaseFinding, FlagName, Verdict};
 use crate::statistics::Estimate;
-use crate::testing::{Core, FakeCase, WINDOWS, fake_record, fake_record_on};
-use crate::{analyse, is_case_done};
-
-fn found_in(record: &MeasureRecord) -> CaseFinding {
-    crate::analyse(record).results.remove(0)
-}
+use crate::testing::{
+    Core, FakeCase, WINDOWS, assert_near, fake_record, fake_record_on, fiber, only, pipe,
+};
 
 fn found(case: FakeCase) -> CaseFinding {
-    found_in(&fake_record(vec![case], 8))
+    only(&fake_record(vec![case], 8))
 }
 
 /// Returns the finding if `change` was applied to every window.
 fn found_after(case: FakeCase, change: impl Fn(&mut Cycles)) -> CaseFinding {
     let mut record = fake_record(vec![case], 8);
     record.cycles.iter_mut().for_each(change);
-    found_in(&record)
+    only(&record)
 }
 
 /// Returns the finding if `change` was applied to the first `windows` of each repetition.
 fn found_after_first(windows: usize, change: impl Fn(&mut Cycles)) -> CaseFinding {
-    let mut record = fake_record(vec![FakeCase::pipe()], 8);
+    let mut record = fake_record(vec![pipe()], 8);
     record
         .cycles
         .chunks_mut(WINDOWS)
         .flat_map(|of_one| &mut of_one[..windows])
         .for_each(change);
-    found_in(&record)
+    only(&record)
+}
+
+/// Makes a pipe whose hand-offs have this number of switches.
+fn switching(switches_per_handoff: f64) -> FakeCase {
+    FakeCase {
+        switches_per_handoff,
+        ..pipe()
+    }
 }
 
 fn names(found: &CaseFinding) -> Vec<&'static str> {
@@ -45,54 +51,48 @@ fn why(found: &CaseFinding) -> &str {
     }
 }
 
-fn assert_is(estimate: &Option<Estimate>, truth: f64, tolerance: f64) {
-    let estimate = estimate.as_ref().expect("measured");
-    assert!(
-        (estimate.estimate / truth - 1.0).abs() < tolerance,
-        "{estimate:?} instead of {truth}"
-    );
-    assert_eq!(estimate.n, 8);
+fn assert_is(estimate: &Option<Estimate>, truth: f64) {
+    assert_near(estimate, truth, 0.002);
+    assert_eq!(estimate.as_ref().map(|estimate| estimate.n), Some(8));
 }
 
 #[test]
 fn each_number_is_what_it_says() {
-    let pipe = FakeCase::pipe().with_set(Bytes::kib(64)).noise(1e-4);
+    let pipe = pipe().with_kib(64).noise(1e-4);
     let found = found(pipe);
     assert_eq!(
         (&found.verdict, names(&found)),
         (&Verdict::Measured, vec![])
     );
-    assert_is(&found.direct_ns, 1_700.0, 0.002);
-    assert_is(&found.handoff_ns, 1_700.0, 0.002);
-    assert_is(&found.total_ns, 5_700.0, 0.002);
-    assert_is(&found.indirect_ns, 4_000.0, 0.002);
-    assert_is(&found.baseline_ns, 900.0, 0.002);
-    assert_is(&found.round_trip_ns, 2.0 * 2_600.0, 0.002);
+    assert_is(&found.direct_ns, 1_700.0);
+    assert_is(&found.handoff_ns, 1_700.0);
+    assert_is(&found.total_ns, 5_700.0);
+    assert_is(&found.indirect_ns, 4_000.0);
+    assert_is(&found.baseline_ns, 900.0);
+    assert_is(&found.round_trip_ns, 2.0 * 2_600.0);
     assert_eq!(found.switches_per_handoff, Some(1.0));
     assert_eq!(found.excluded.of, 8 * WINDOWS);
 }
 
 #[test]
 fn two_switches_a_hand_off_share_its_cost() {
-    let mut blog = FakeCase::pipe().with_set(Bytes::kib(64)).noise(1e-4);
-    blog.switches_per_handoff = 2.0;
-    let blog = blog.change(|case| {
+    let blog = switching(2.0).with_kib(64).noise(1e-4).change(|case| {
         case.switches = Some(SwitchPlan {
             low_per_mille: 1000,
             high_per_mille: 2000,
         })
     });
     let found = found(blog);
-    assert_is(&found.direct_ns, 850.0, 0.002);
-    assert_is(&found.handoff_ns, 1_700.0, 0.002);
-    assert_is(&found.total_ns, 2_850.0, 0.002);
-    assert_is(&found.indirect_ns, 2_000.0, 0.002);
+    assert_is(&found.direct_ns, 850.0);
+    assert_is(&found.handoff_ns, 1_700.0);
+    assert_is(&found.total_ns, 2_850.0);
+    assert_is(&found.indirect_ns, 2_000.0);
 }
 
 #[test]
 fn user_level_switches_are_the_mechanisms_own_count() {
-    let found = found(FakeCase::fiber().noise(1e-4));
-    assert_is(&found.direct_ns, 5.0, 0.002);
+    let found = found(fiber().noise(1e-4));
+    assert_is(&found.direct_ns, 5.0);
     assert_eq!(
         (found.switches_per_handoff, found.involuntary_share),
         (Some(1.0), None)
@@ -106,16 +106,11 @@ fn user_level_switches_are_the_mechanisms_own_count() {
 
 #[test]
 fn across_cpus_only_the_hand_off_has_a_price() {
-    let found = found(
-        FakeCase::pipe()
-            .with_set(Bytes::kib(64))
-            .noise(1e-4)
-            .across_cpus(),
-    );
+    let found = found(pipe().with_kib(64).noise(1e-4).across_cpus());
     assert_eq!(found.direct_ns, None);
-    assert_is(&found.handoff_ns, 1_700.0, 0.002);
-    assert_is(&found.total_ns, 5_700.0, 0.002);
-    assert_is(&found.indirect_ns, 4_000.0, 0.002);
+    assert_is(&found.handoff_ns, 1_700.0);
+    assert_is(&found.total_ns, 5_700.0);
+    assert_is(&found.indirect_ns, 4_000.0);
     assert_eq!(
         (names(&found), &found.verdict),
         (vec!["handoff-across-cpus"], &Verdict::Measured)
@@ -140,9 +135,7 @@ fn with_fault(window: &mut Cycles) {
 /// A disturbance may lengthen everything, but cannot remove switches.
 #[test]
 fn a_token_that_moves_without_switches_is_reported_before_any_disturbance() {
-    let mut alone = FakeCase::pipe();
-    alone.switches_per_handoff = 0.0;
-    let found = found_after(alone, with_fault);
+    let found = found_after(switching(0.0), with_fault);
     assert_eq!(names(&found), ["switch-count"]);
     assert!(
         why(&found).contains("counted 0.00 switches per hand-off instead of 1.00"),
@@ -153,9 +146,7 @@ fn a_token_that_moves_without_switches_is_reported_before_any_disturbance() {
 
 #[test]
 fn a_wrong_count_of_switches_is_refused_with_both_numbers() {
-    let mut blog = FakeCase::pipe();
-    blog.switches_per_handoff = 2.0;
-    let found = found(blog);
+    let found = found(switching(2.0));
     assert_eq!(
         why(&found),
         "the kernel counted 2.00 switches per hand-off instead of 1.00: the tasks switch more often than the \
@@ -175,17 +166,15 @@ fn a_wrong_count_of_switches_is_refused_with_both_numbers() {
 
 #[test]
 fn tasks_that_do_not_switch_are_refused() {
-    let mut idle = FakeCase::pipe();
-    idle.switches_per_handoff = 0.0;
     let text = "the kernel counted 0.00 switches per hand-off instead of 1.00: the token moves without a switch; \
                 see that all tasks are on one CPU, or choose one with --cpu";
-    assert_eq!(why(&found(idle)), text);
-    let still = found_after(FakeCase::fiber(), |window| window.user_switches = 0);
+    assert_eq!(why(&found(switching(0.0))), text);
+    let still = found_after(fiber(), |window| window.user_switches = 0);
     assert_eq!(
         why(&still),
         "fiber counted none of its own switches, which is a bug of switchcost; report it"
     );
-    let disturbed = found_after(FakeCase::fiber(), |window| {
+    let disturbed = found_after(fiber(), |window| {
         window.kernel_switches.voluntary = window.switching_handoffs / 2;
     });
     assert_eq!(
@@ -214,17 +203,14 @@ fn a_core_of_two_speeds_is_measured_at_its_usual_one() {
     // Three of eight windows are disturbed, more than may be left out for any other reason.
     let core = || {
         windows += 1;
-        Core {
-            slowness: if windows % 8 < 3 { 1.25 } else { 1.0 },
-            is_shared: false,
-        }
+        Core::slow(if windows % 8 < 3 { 1.25 } else { 1.0 })
     };
-    let found = found_in(&fake_record_on(vec![FakeCase::pipe()], 8, core));
+    let found = only(&fake_record_on(vec![pipe()], 8, core));
     assert_eq!(
         (&found.verdict, names(&found)),
         (&Verdict::Measured, vec![])
     );
-    assert_is(&found.direct_ns, 1_700.0, 0.01);
+    assert_near(&found.direct_ns, 1_700.0, 0.01);
     assert_eq!(found.excluded.total, 0);
 }
 
@@ -262,14 +248,14 @@ fn a_partly_disturbed_case_is_suspect() {
 
 #[test]
 fn batches_for_other_purposes_are_no_candidates() {
-    let mut record = fake_record(vec![FakeCase::pipe()], 8);
+    let mut record = fake_record(vec![pipe()], 8);
     let mut sample = Sample {
         counters: Some(Default::default()),
-        ..FakeCase::pipe().sample(Arm::SwitchDirect)
+        ..pipe().sample(Arm::SwitchDirect)
     };
     sample.evidence.major_faults = 1;
     record.samples = vec![sample; 40];
-    let found = found_in(&record);
+    let found = only(&record);
     assert_eq!(
         (found.excluded.total, found.excluded.of, &found.verdict),
         (0, 80, &Verdict::Measured)
@@ -278,27 +264,25 @@ fn batches_for_other_purposes_are_no_candidates() {
 
 #[test]
 fn a_refused_case_gives_the_refusals_reason() {
-    let mut record = fake_record(vec![FakeCase::pipe()], 0);
+    let mut record = fake_record(vec![pipe()], 0);
     let why = "found no right to real-time priority, need CAP_SYS_NICE; sudo".to_owned();
     record.refusals = vec![Refusal {
         case: 0,
         repetition: 0,
         why: why.clone(),
     }];
-    assert_eq!(found_in(&record).verdict, Verdict::NotMeasured { why });
+    assert_eq!(only(&record).verdict, Verdict::NotMeasured { why });
 }
 
 #[test]
 fn a_refusal_is_reported_beside_another_reason() {
-    let mut blog = FakeCase::pipe();
-    blog.switches_per_handoff = 2.0;
-    let mut record = fake_record(vec![blog], 8);
+    let mut record = fake_record(vec![switching(2.0)], 8);
     record.refusals = vec![Refusal {
         case: 0,
         repetition: 8,
         why: "found it still under way".to_owned(),
     }];
-    let found = found_in(&record);
+    let found = only(&record);
     assert!(why(&found).starts_with("the kernel counted 2.00 switches"));
     assert_eq!(names(&found), ["switch-count", "refused-repetitions"]);
     assert_eq!(
@@ -309,7 +293,7 @@ fn a_refusal_is_reported_beside_another_reason() {
 
 #[test]
 fn too_few_repetitions_make_no_number() {
-    let found = found_in(&fake_record(vec![FakeCase::pipe()], 4));
+    let found = only(&fake_record(vec![pipe()], 4));
     let text = "only 4 usable repetitions of the 5 needed for an interval of 90 % confidence; give the run more time";
     assert_eq!(
         (why(&found), names(&found)),
@@ -320,7 +304,7 @@ fn too_few_repetitions_make_no_number() {
 
 #[test]
 fn nothing_is_clamped_at_zero() {
-    let mut odd = FakeCase::pipe().with_set(Bytes::kib(64)).noise(1e-3);
+    let mut odd = pipe().with_kib(64).noise(1e-3);
     odd.reload_ns = -900.0;
     let found = found(odd);
     let indirect = found.indirect_ns.as_ref().expect("measured");
@@ -340,7 +324,7 @@ fn nothing_is_clamped_at_zero() {
 
 #[test]
 fn a_difference_that_covers_zero_is_flagged_and_kept() {
-    let mut nothing = FakeCase::pipe().with_set(Bytes::kib(64)).noise(0.01);
+    let mut nothing = pipe().with_kib(64).noise(0.01);
     nothing.reload_ns = 0.0;
     let found = found(nothing);
     let indirect = found.indirect_ns.as_ref().expect("kept");
@@ -360,7 +344,7 @@ fn a_difference_that_covers_zero_is_flagged_and_kept() {
 
 #[test]
 fn a_number_that_no_one_ever_saw_is_suspect() {
-    let mut slow = FakeCase::pipe();
+    let mut slow = pipe();
     slow.switch_ns = 44_000.0;
     let found = found(slow);
     assert_eq!(
@@ -388,12 +372,12 @@ fn found_with_latencies(case: FakeCase) -> CaseFinding {
         in_order: None,
     };
     record.latencies = vec![chase(16, 1), chase(1_024, 5)];
-    found_in(&record)
+    only(&record)
 }
 
 #[test]
 fn more_than_a_full_reload_is_suspect() {
-    let mut slow = FakeCase::pipe().with_set(Bytes::kib(64));
+    let mut slow = pipe().with_kib(64);
     slow.reload_ns = 60_000.0;
     let found = found_with_latencies(slow);
     let bound = found.reload_bound_ns.expect("known");
@@ -422,7 +406,7 @@ fn more_than_a_full_reload_is_suspect() {
 /// part of the bound.
 #[test]
 fn a_switch_that_runs_cold_is_not_held_against_the_bound_of_the_data() {
-    let mut few = FakeCase::pipe().with_set(Bytes(64)).noise(1e-6);
+    let mut few = pipe().with_set(Bytes(64)).noise(1e-6);
     (few.reload_ns, few.colder_ns) = (2.0, 19.0);
     let found = found_with_latencies(few);
     let (bound, indirect) = (
@@ -439,7 +423,7 @@ fn a_switch_that_runs_cold_is_not_held_against_the_bound_of_the_data() {
 
 #[test]
 fn a_wide_interval_is_reported_with_both_widths() {
-    let found = found(FakeCase::pipe().noise(0.1));
+    let found = found(pipe().noise(0.1));
     let flag = found
         .flags
         .iter()
@@ -463,12 +447,10 @@ fn a_wide_interval_is_reported_with_both_widths() {
 
 #[test]
 fn what_else_is_in_a_number_is_reported() {
-    let bare = found(
-        FakeCase::pipe().change(|case| case.mechanism = switchcost_record::Mechanism::PosixSem),
-    );
+    let bare = found(pipe().change(|case| case.mechanism = switchcost_record::Mechanism::PosixSem));
     assert_eq!(names(&bare), ["baseline-without-system-calls"]);
     let preempted = found_after(
-        FakeCase::pipe().change(|case| case.policy = Policy::Other),
+        pipe().change(|case| case.policy = Policy::Other),
         |window| {
             let switches = &mut window.counted.as_mut().expect("they count").switches;
             switches.involuntary = switches.voluntary * 4 / 10;
@@ -487,10 +469,8 @@ fn what_else_is_in_a_number_is_reported() {
 /// Makes a record in which a loop on the same CPU had half of each window, in time slices of
 /// milliseconds.
 fn beside_a_loop(policy: Policy) -> MeasureRecord {
-    let mut record = fake_record(
-        vec![FakeCase::pipe().change(|case| case.policy = policy)],
-        8,
-    );
+    let case = pipe().change(|case| case.policy = policy);
+    let mut record = fake_record(vec![case], 8);
     for window in &mut record.cycles {
         window.evidence.wall_ns = Nanos(2 * window.evidence.task_cpu_ns.0);
         // One of five cycles is disturbed: more than are trimmed.
@@ -501,12 +481,8 @@ fn beside_a_loop(policy: Policy) -> MeasureRecord {
 
 #[test]
 fn beside_a_loop_an_ordinary_hand_off_has_a_number_and_the_loops_share_is_reported() {
-    let found = analyse(&beside_a_loop(Policy::Other)).results.remove(0);
-    let direct = found
-        .direct_ns
-        .as_ref()
-        .expect("a number from the cycles between the loop's turns");
-    assert!((direct.estimate / 1_700.0 - 1.0).abs() < 0.01, "{direct:?}");
+    let found = only(&beside_a_loop(Policy::Other));
+    assert_near(&found.direct_ns, 1_700.0, 0.01);
     assert_eq!(
         (&found.verdict, names(&found)),
         (&Verdict::Measured, vec!["beside-others"])
@@ -517,17 +493,14 @@ fn beside_a_loop_an_ordinary_hand_off_has_a_number_and_the_loops_share_is_report
          other tasks. For the \
          cost alone: something else ran on the measured CPU; stop the other load, or choose a quieter CPU with --cpu"
     );
-    assert!(is_case_done(
-        &beside_a_loop(Policy::Batch).header,
-        0,
-        &beside_a_loop(Policy::Batch).cycles
-    ));
+    let batch = beside_a_loop(Policy::Batch);
+    assert!(is_case_done(&batch.header, 0, &batch.cycles));
 }
 
 #[test]
 fn with_real_time_priority_a_loop_is_a_fault_and_no_sample_is_said_to_be_disturbed_that_was_not() {
     let mut record = beside_a_loop(Policy::Fifo);
-    let found = analyse(&record).results.remove(0);
+    let found = only(&record);
     assert_eq!(
         (found.direct_ns.is_none(), names(&found)),
         (true, vec!["disturbed"])
@@ -538,7 +511,7 @@ fn with_real_time_priority_a_loop_is_a_fault_and_no_sample_is_said_to_be_disturb
     };
     record.cycles.iter_mut().for_each(slightly);
     assert_eq!(
-        why(&analyse(&record).results.remove(0)),
+        why(&only(&record)),
         "11 % of the time went to other tasks: something else ran on the measured CPU; stop the other load, or choose a \
          quieter CPU with --cpu"
     );
@@ -547,7 +520,7 @@ fn with_real_time_priority_a_loop_is_a_fault_and_no_sample_is_said_to_be_disturb
 #[test]
 fn advice_is_what_the_command_line_left_open() {
     let mut record = beside_a_loop(Policy::Other);
-    let detail = |record: &MeasureRecord| analyse(record).results.remove(0).flags.remove(0).detail;
+    let detail = |record: &MeasureRecord| only(record).flags.remove(0).detail;
     let control = |outcome| switchcost_record::Control {
         name: "real-time-priority".to_owned(),
         wanted: String::new(),

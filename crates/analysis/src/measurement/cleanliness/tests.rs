@@ -4,7 +4,7 @@ use switchcost_record::{CountedHandoffs, KernelSwitches, Mechanism, Policy, Swit
 use switchcost_units::CpuId;
 
 use super::*;
-use crate::testing::{FakeCase, fake_record};
+use crate::testing::{FakeCase, fake_record, fiber, pipe};
 
 /// Returns the reasons of one window of `case` after a change; the window has 25 ms, 15 batches,
 /// and 80 or 60 hand-offs.
@@ -18,7 +18,7 @@ fn reasons_of(case: &FakeCase, change: impl FnOnce(&mut Cycles)) -> Vec<&'static
 
 /// Returns the reasons of a window of 1,000 hand-offs between two processes, 25 ms long.
 fn reasons(change: impl FnOnce(&mut Cycles)) -> Vec<&'static str> {
-    reasons_of(&FakeCase::pipe(), change)
+    reasons_of(&pipe(), change)
 }
 
 fn counted(switches: u64) -> CountedHandoffs {
@@ -32,11 +32,11 @@ fn counted(switches: u64) -> CountedHandoffs {
 }
 
 fn across_cpus() -> FakeCase {
-    FakeCase::pipe().change(|case| case.placement.cpus.push(CpuId(0)))
+    pipe().change(|case| case.placement.cpus.push(CpuId(0)))
 }
 
 fn ordinary() -> FakeCase {
-    FakeCase::pipe().change(|case| case.policy = Policy::Other)
+    pipe().change(|case| case.policy = Policy::Other)
 }
 
 const CLEAN: [&str; 0] = [];
@@ -44,7 +44,7 @@ const CLEAN: [&str; 0] = [];
 #[test]
 fn an_undisturbed_window_is_clean() {
     assert_eq!(reasons(|_| ()), CLEAN);
-    assert_eq!(reasons_of(&FakeCase::fiber(), |_| ()), CLEAN);
+    assert_eq!(reasons_of(&fiber(), |_| ()), CLEAN);
     assert_eq!(reasons_of(&across_cpus(), |_| ()), CLEAN);
 }
 
@@ -190,7 +190,7 @@ fn a_task_that_left_its_cpu_is_seen() {
         ["migration"]
     );
     assert_eq!(reasons(|window| window.evidence.cpu_before = None), CLEAN);
-    let free = FakeCase::pipe().change(|case| case.placement.cpus.clear());
+    let free = pipe().change(|case| case.placement.cpus.clear());
     assert_eq!(
         reasons_of(&free, |window| window.evidence.cpu_after = Some(CpuId(0))),
         CLEAN
@@ -221,7 +221,7 @@ fn the_tasks_count_is_held_against_the_plan() {
     assert_eq!(reasons(switches(1_014)), ["switch-count"]);
     assert_eq!(reasons(switches(987)), CLEAN);
     assert_eq!(reasons(switches(986)), ["switch-count"]);
-    let range = FakeCase::pipe().change(|case| {
+    let range = pipe().change(|case| {
         case.switches = Some(SwitchPlan {
             low_per_mille: 1000,
             high_per_mille: 2000,
@@ -229,7 +229,7 @@ fn the_tasks_count_is_held_against_the_plan() {
     });
     assert_eq!(reasons_of(&range, switches(2_013)), CLEAN);
     assert_eq!(reasons_of(&range, switches(2_014)), ["switch-count"]);
-    let unjudged = FakeCase::pipe().change(|case| case.switches = None);
+    let unjudged = pipe().change(|case| case.switches = None);
     assert_eq!(reasons_of(&unjudged, switches(77)), CLEAN);
 }
 
@@ -261,20 +261,17 @@ fn switches_of_somebody_else_are_not_held_against_the_tasks() {
 fn a_user_level_switch_is_made_and_not_seen_by_the_kernel() {
     let by_kernel = |count| move |window: &mut Cycles| window.kernel_switches.voluntary = count;
     // The limit is 8, and 5 stray switches.
-    assert_eq!(reasons_of(&FakeCase::fiber(), by_kernel(13)), CLEAN);
+    assert_eq!(reasons_of(&fiber(), by_kernel(13)), CLEAN);
+    assert_eq!(reasons_of(&fiber(), by_kernel(14)), ["switch-count"]);
     assert_eq!(
-        reasons_of(&FakeCase::fiber(), by_kernel(14)),
-        ["switch-count"]
-    );
-    assert_eq!(
-        reasons_of(&FakeCase::fiber(), |window| window.user_switches = 0),
+        reasons_of(&fiber(), |window| window.user_switches = 0),
         ["switch-count"]
     );
 }
 
 #[test]
 fn a_runtime_may_touch_new_pages() {
-    let runtime = FakeCase::pipe().change(|case| {
+    let runtime = pipe().change(|case| {
         case.mechanism = Mechanism::Runtime;
         case.runtime = Some(switchcost_record::RuntimeCase {
             runtime: "go".to_owned(),

@@ -1,7 +1,7 @@
 //! Curves with knees at known sizes.
 
 use super::*;
-use crate::testing::{FakeCase, fake_record_with_seed};
+use crate::testing::{fake_record_with_seed, pipe};
 use switchcost_record::{Mechanism, Placement};
 use switchcost_units::CpuId;
 
@@ -17,7 +17,7 @@ fn sizes() -> Vec<u64> {
 /// repetitions.
 fn curve(sizes: &[u64], noise: f64, seed: u64, total_ns: impl Fn(u64) -> f64) -> Curve {
     let case = |size: &u64| {
-        let mut fake = FakeCase::pipe().with_set(Bytes(*size)).noise(noise);
+        let mut fake = pipe().with_set(Bytes(*size)).noise(noise);
         fake.walk_ns = 0.0;
         fake.reload_ns = total_ns(*size) - fake.switch_ns;
         fake
@@ -63,6 +63,11 @@ fn steps_are_found_where_they_are_and_named() {
     );
     assert_eq!((tail.to_bytes, tail.name.as_str()), (4 * MIB, "L3"));
     assert!(head.low_ns > 4_000.0 && head.high_ns < 5_000.0 && tail.high_ns > 200_000.0);
+    let between = curve
+        .regions
+        .windows(2)
+        .map(|pair| (pair[0].to_bytes, pair[1].from_bytes));
+    assert_eq!(between.collect::<Vec<_>>(), places(&curve));
 }
 
 #[test]
@@ -100,21 +105,9 @@ fn one_slope_is_one_region() {
 }
 
 #[test]
-fn regions_cover_every_size_once() {
-    let curve = curve(&sizes(), 0.05, 9, three_regions);
-    assert_eq!(curve.regions.len(), curve.knees.len() + 1);
-    for (pair, knee) in curve.regions.windows(2).zip(&curve.knees) {
-        assert_eq!(
-            (pair[0].to_bytes, pair[1].from_bytes),
-            (knee.after_bytes, knee.before_bytes)
-        );
-    }
-}
-
-#[test]
 fn three_sizes_and_other_conditions_make_no_curve() {
-    let sized = |kib| FakeCase::pipe().with_set(Bytes::kib(kib));
-    let mut cases = vec![sized(4), sized(16), sized(64), FakeCase::pipe()];
+    let sized = |kib| pipe().with_kib(kib);
+    let mut cases = vec![sized(4), sized(16), sized(64), pipe()];
     cases.push(sized(256).change(|case| case.tasks = 3));
     cases.push(sized(256).change(|case| case.mechanism = Mechanism::Futex));
     let record = fake_record_with_seed(cases, 6, 1);
@@ -123,7 +116,7 @@ fn three_sizes_and_other_conditions_make_no_curve() {
 
 #[test]
 fn a_title_says_what_is_not_usual() {
-    let case = FakeCase::pipe().with_set(Bytes::kib(4)).change(|case| {
+    let unusual = pipe().with_kib(4).change(|case| {
         case.working_set.pattern = Pattern::Chase;
         case.working_set.stride_bytes = Bytes(64);
         case.working_set.sharing = Sharing::Shared;
@@ -135,14 +128,20 @@ fn a_title_says_what_is_not_usual() {
         };
     });
     let text = "pipe, process, 2 tasks, chase of 64 B nodes, rmw, one shared array, huge pages, policy other, CPU 0-1";
-    assert_eq!(title(&case.case(), false), text);
-    let free = FakeCase::pipe().change(|case| case.placement = Placement::unpinned());
-    assert_eq!(
-        title(&free.case(), true),
-        "pipe, process, 2 tasks, stride 8 B, rmw, not pinned"
-    );
-    assert_eq!(
-        title(&FakeCase::pipe().case(), true),
-        "pipe, process, 2 tasks, stride 8 B, rmw, CPU 1"
-    );
+    let free = pipe().change(|case| case.placement = Placement::unpinned());
+    for (fake, has_cpus, expected) in [
+        (unusual, false, text),
+        (
+            free,
+            true,
+            "pipe, process, 2 tasks, stride 8 B, rmw, not pinned",
+        ),
+        (
+            pipe(),
+            true,
+            "pipe, process, 2 tasks, stride 8 B, rmw, CPU 1",
+        ),
+    ] {
+        assert_eq!(title(&fake.case, has_cpus), expected);
+    }
 }

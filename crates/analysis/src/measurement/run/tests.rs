@@ -1,16 +1,13 @@
 //! Whole records with known answers.
 
 use super::*;
-use crate::measurement::findings::{CaseFinding, Verdict};
-use crate::testing::{FakeCase, RATE, WINDOWS, fake_record, fake_record_with_seed};
+use crate::measurement::findings::Verdict;
+use crate::testing::{
+    RATE, WINDOWS, fake_record, fake_record_with_seed, fiber, only, pipe, seeded,
+};
+use rand::Rng;
 use rand::seq::SliceRandom;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use switchcost_units::{Bytes, TickRate};
-
-fn only(record: &MeasureRecord) -> CaseFinding {
-    analyse(record).results.remove(0)
-}
 
 fn run_flags(record: &MeasureRecord) -> Vec<(&'static str, String)> {
     analyse(record)
@@ -22,16 +19,12 @@ fn run_flags(record: &MeasureRecord) -> Vec<(&'static str, String)> {
 
 #[test]
 fn the_order_of_samples_is_nothing() {
-    let sizes = [8, 16, 32, 64, 128, 256].map(|kib| {
-        FakeCase::pipe()
-            .with_set(Bytes::kib(kib))
-            .noise(0.05)
-            .outliers(0.05)
-    });
+    let sizes =
+        [8, 16, 32, 64, 128, 256].map(|kib| pipe().with_kib(kib).noise(0.05).outliers(0.05));
     let mut record = fake_record(sizes.to_vec(), 9);
     let findings = analyse(&record);
     for seed in 0..5 {
-        record.cycles.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+        record.cycles.shuffle(&mut seeded(seed));
         assert_eq!(analyse(&record), findings);
     }
 }
@@ -43,10 +36,7 @@ fn the_order_of_samples_is_nothing() {
 fn where_there_is_no_difference_none_is_called() {
     for outliers in [0.0, 0.05] {
         let call = |seed: &u64| {
-            let mut nothing = FakeCase::pipe()
-                .with_set(Bytes::kib(64))
-                .noise(0.02)
-                .outliers(outliers);
+            let mut nothing = pipe().with_kib(64).noise(0.02).outliers(outliers);
             (nothing.switch_ns, nothing.reload_ns) = (0.0, 0.0);
             let found = only(&fake_record_with_seed(vec![nothing], 8, *seed));
             [found.direct_ns, found.total_ns, found.indirect_ns]
@@ -65,7 +55,7 @@ fn where_there_is_no_difference_none_is_called() {
 
 #[test]
 fn a_record_that_was_cut_off_says_so() {
-    let mut record = fake_record(vec![FakeCase::pipe(), FakeCase::fiber()], 5);
+    let mut record = fake_record(vec![pipe(), fiber()], 5);
     record.end = None;
     record.has_cut_line = true;
     record.cycles.retain(|window| window.case == 0);
@@ -93,7 +83,7 @@ fn a_record_that_was_cut_off_says_so() {
 
 #[test]
 fn how_the_run_ended_is_reported() {
-    let mut record = fake_record(vec![FakeCase::pipe()], 5);
+    let mut record = fake_record(vec![pipe()], 5);
     assert_eq!(run_flags(&record), []);
     let end = record.end.expect("complete");
     record.end = Some(End {
@@ -122,7 +112,7 @@ fn how_the_run_ended_is_reported() {
 /// Costs after emptied caches are neither compared nor used as prices without a note.
 #[test]
 fn unusual_rounds_are_said_and_are_no_prices() {
-    let mut record = fake_record(vec![FakeCase::pipe()], 5);
+    let mut record = fake_record(vec![pipe()], 5);
     record.header.plan.rounds = Rounds {
         flush_bytes: Some(Bytes::mib(4)),
         ..Rounds::default()
@@ -143,12 +133,9 @@ fn unusual_rounds_are_said_and_are_no_prices() {
 /// A record may come from anyone: whatever its numbers, the analysis answers without a panic.
 #[test]
 fn hostile_numbers_do_no_harm() {
-    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut random = seeded(3);
     for _ in 0..200 {
-        let mut record = fake_record(
-            vec![FakeCase::pipe().with_set(Bytes::kib(64)), FakeCase::fiber()],
-            6,
-        );
+        let mut record = fake_record(vec![pipe().with_kib(64), fiber()], 6);
         for (number, window) in record.cycles.iter_mut().enumerate() {
             let mut wild = || if random.random_bool(0.5) { u64::MAX } else { 0 };
             let batch = number % window.batches.len();

@@ -7,7 +7,7 @@ use switchcost_record::observation::{
 };
 use switchcost_units::{CpuId, Nanos};
 
-use crate::observation::tests::{blocked, cause, known, left, observation, read, tasks};
+use crate::observation::tests::{blocked, cause, known, left, observation, read, tasks, waits};
 use crate::observation::{Advice, Change, NoAdvice, analyse};
 
 const WINDOW: u64 = 2_000_000_000;
@@ -27,18 +27,9 @@ fn idle(of: Observation, ns: u64) -> Observation {
 }
 
 fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
-    let (process_name, name) = ("worker".to_owned(), name.to_owned());
     Pair {
-        process: 7,
-        process_name,
-        other,
-        name,
         ran_ns: Nanos(500_000_000),
-        runs: 9,
-        preempted,
-        woke: 0,
-        kept_waiting: 0,
-        kept_waiting_ns: Nanos(0),
+        ..super::super::tests::pair(name, other, preempted)
     }
 }
 
@@ -191,44 +182,33 @@ fn slices_that_end_are_to_be_longer_and_no_others() {
 }
 
 #[test]
-fn a_lock_is_wanted_by_fewer_where_most_wait_for_one_and_not_for_a_time() {
-    let waits = |entry| changes(&observation(left(Why::Blocked, entry, 1000)));
-    assert_eq!(waits(Entry::Futex(FutexWait::Lock)), [Change::FewerLocks]);
-    assert_eq!(waits(Entry::Futex(FutexWait::Timed)), []);
-    // The thread belongs to a pool and waits for work on a condition.
-    assert_eq!(waits(Entry::SystemCall("futex".to_owned())), []);
-}
-
-#[test]
-fn more_is_done_for_each_wake_up_by_who_waits_for_input_only() {
-    let waits = |call: &str| changes(&observation(in_call(call, 1000)));
-    assert_eq!(
-        waits("read"),
-        [Change::MoreForEachWakeUp {
-            call: "read".to_owned()
-        }]
-    );
-    assert_eq!(
-        waits("clock_nanosleep"),
-        [Change::SleepLonger {
-            call: "clock_nanosleep".to_owned()
-        }]
-    );
-    assert_eq!(waits("wait4"), []);
-    let in_faults = observation(left(Why::Blocked, Entry::PageFault, 1000));
-    assert_eq!(changes(&in_faults), []);
-}
-
-#[test]
-fn where_a_wait_may_have_ended_by_time_it_is_not_said_that_more_at_a_time_helps() {
-    for call in ["epoll_pwait", "pselect6", "io_uring_enter"] {
-        let found = changes(&observation(in_call(call, 1000)));
-        assert_eq!(
-            found,
-            [Change::FewerWakeUps {
-                call: call.to_owned()
-            }]
-        );
+fn who_waits_is_advised_by_what_it_waits_for() {
+    let call = |call: &str| Entry::SystemCall(call.to_owned());
+    let more = |call| Change::MoreForEachWakeUp { call };
+    // Such a wait may have ended by time.
+    let fewer = |call| Change::FewerWakeUps { call };
+    let longer = |call| Change::SleepLonger { call };
+    for (entry, expected) in [
+        (Entry::Futex(FutexWait::Lock), Some(Change::FewerLocks)),
+        (Entry::Futex(FutexWait::Timed), None),
+        // The thread belongs to a pool and waits for work on a condition.
+        (call("futex"), None),
+        (read(), Some(more("read".to_owned()))),
+        (
+            call("clock_nanosleep"),
+            Some(longer("clock_nanosleep".to_owned())),
+        ),
+        (call("epoll_pwait"), Some(fewer("epoll_pwait".to_owned()))),
+        (call("pselect6"), Some(fewer("pselect6".to_owned()))),
+        (
+            call("io_uring_enter"),
+            Some(fewer("io_uring_enter".to_owned())),
+        ),
+        (call("wait4"), None),
+        (Entry::PageFault, None),
+    ] {
+        let found = changes(&observation(left(Why::Blocked, entry.clone(), 1000)));
+        assert_eq!(found, Vec::from_iter(expected), "{entry:?}");
     }
 }
 
@@ -331,14 +311,7 @@ fn of_a_quota_that_others_share_the_observed_win_what_they_waited_for_it_themsel
         });
         (found[0].change.clone(), found[0].at_most.waits_ns)
     };
-    let waited = |process| Waits {
-        process,
-        process_name: "worker".to_owned(),
-        nobody_ns: Nanos(5),
-        throttled_ns: Nanos(8),
-        moved_ns: Nanos(0),
-        others_ns: Nanos(0),
-    };
+    let waited = |process| waits(process, [5, 8, 0]);
     let some = || Subject::Processes(vec![7, 8]);
     let (part, whole) = (raise(2_000, false), raise(2_000, true));
     assert_eq!(

@@ -1,13 +1,13 @@
 //! Synthetic streams of calls with known answers.
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 use switchcost_record::observation::{
     CallSite, CallSlice, OffCpu, Tasks, ThreadCalls, TracedCalls,
 };
 use switchcost_units::Nanos;
 
 use super::*;
+use crate::testing::seeded;
 
 /// A simulated server that waits for a request, reads it and answers it. If several requests arrive
 /// together, the server waits only for the first.
@@ -57,7 +57,7 @@ fn sites() -> Vec<CallSite> {
 impl Server {
     /// Returns the server's calls, at a slowly changing speed.
     fn calls(self, seed: u64) -> TracedCalls {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut random = seeded(seed);
         let mut thread = ThreadCalls::default();
         let (mut at_ns, mut speed, mut cold) = (0.0, 0.0, 0.0);
         let mut since_last = 0.0;
