@@ -163,14 +163,13 @@ read_ended() {
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
-# Our own crates as the tests of whole programs want them, which wait for them; and as unit tests do, which wait for the compiler.
-quick=(--release --config scripts/quick.toml --workspace --locked)
-whole=("${quick[@]}" --config scripts/checked.toml)
-units=("${whole[@]}" --config scripts/unoptimised.toml)
-# Clippy looks at what it compiles, so that nothing is compiled for it alone: `cargo clippy` says it so to a `cargo check`. It looks at
-# libraries where unit tests are built, and at programs and tests of whole programs where these are.
+# All is compiled once for tests of units and of whole programs, but for the units of crates that are optimised for the latter.
+quick=(--release --config scripts/quick.toml --config scripts/checked.toml --locked)
+whole=("${quick[@]}" --workspace)
+optimised=(cachesim capture host measure programs reuse trace workload)
+units=("${quick[@]}" --config scripts/checked-units.toml "${optimised[@]/#/--package=switchcost-}")
+# Clippy looks at what it compiles, so that nothing is compiled for it alone: `cargo clippy` says it so to a `cargo check`.
 lint=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__)
-lint_programs=("${lint[@]}" RUSTC_WORKSPACE_WRAPPER="$PWD/scripts/lint-programs.sh")
 
 # Another release of it, for --all: where it is, and 0 or why not (3: it cannot be had).
 get_another() {
@@ -195,13 +194,14 @@ get_another() {
 } &
 preparing=$!
 
-note_programs "${lint[@]}" cargo test --lib --bins "${units[@]}"
 # All in one go: what waits for nothing else is compiled beside what the others wait for.
-"${lint_programs[@]}" cargo build --bins --examples --test '*' "${whole[@]}" || exit 1
+"${lint[@]}" cargo build --bins --examples --test '*' "${whole[@]}" || exit 1
+note_programs "${lint[@]}" cargo test --lib --bins "${whole[@]}" "${optimised[@]/#/--exclude=switchcost-}"
+note_programs "${lint[@]}" cargo test --lib "${units[@]}"
 # What measures, whose machine code one test looks at.
 SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
 export SWITCHCOST_SERVER
-note_programs "${lint_programs[@]}" cargo test --test '*' "${whole[@]}"
+note_programs "${lint[@]}" cargo test --test '*' "${whole[@]}"
 
 wait $preparing
 cat "$notes/setup"
@@ -266,7 +266,7 @@ mkdir "$notes/run-documentation"
 echo documentation > "$notes/run-documentation/title"
 export -p > "$notes/run-documentation/environment"
 # As they were built for the tests of whole programs, or they would be built once more.
-printf '%s\0' "$PWD" "${lint_programs[@]}" cargo test --doc "${whole[@]}" > "$notes/run-documentation/command"
+printf '%s\0' "$PWD" "${lint[@]}" cargo test --doc "${whole[@]}" > "$notes/run-documentation/command"
 short+=("$notes/run-documentation")
 if [ "$(cat "$notes/is-python")" -eq 0 ]; then
     mkdir "$notes/run-python"
