@@ -127,60 +127,37 @@ mod tests {
 
     fn found(variables: &[(&str, &Path)]) -> Result<PathBuf, NoHome> {
         STATE.find(|name| {
-            Some(
-                variables
-                    .iter()
-                    .find(|(variable, _)| *variable == name)?
-                    .1
-                    .as_os_str()
-                    .to_owned(),
-            )
+            let mut variables = variables.iter();
+            let (_, path) = variables.find(|(variable, _)| *variable == name)?;
+            Some(path.as_os_str().to_owned())
         })
     }
 
     #[test]
     fn records_are_kept_below_the_home_unless_another_place_is_named() {
         let home = tempfile::tempdir().expect("a home");
-        let below = home.path().join(".local/state/switchcost");
-        assert_eq!(found(&[("HOME", home.path())]), Ok(below.clone()));
-        assert_eq!(
-            found(&[
-                ("HOME", home.path()),
-                ("XDG_STATE_HOME", Path::new("relative"))
-            ]),
-            Ok(below)
-        );
-        let named = home.path().join("a/b");
-        assert_eq!(
-            found(&[("HOME", home.path()), ("XDG_STATE_HOME", named.as_path())]),
-            Ok(named.join("switchcost")),
-            "it need not be there yet"
-        );
+        let home = home.path();
+        let below = home.join(".local/state/switchcost");
+        assert_eq!(found(&[("HOME", home)]), Ok(below.clone()));
+        let state = |path: &Path| found(&[("HOME", home), ("XDG_STATE_HOME", path)]);
+        assert_eq!(state(Path::new("relative")), Ok(below));
+        // It need not be there yet.
+        let named = home.join("a/b");
+        assert_eq!(state(&named), Ok(named.join("switchcost")));
     }
 
     #[test]
     fn a_home_that_is_not_there_is_not_made() {
-        assert_eq!(
-            found(&[]).map_err(|why| why.to_string()),
-            Err(NoHome::Unset("XDG_STATE_HOME").to_string())
-        );
+        let why = found(&[]).map_err(|why| why.to_string());
+        assert_eq!(why, Err(NoHome::Unset("XDG_STATE_HOME").to_string()));
         for home in ["/nonexistent", "/nonexistent/of/a/daemon", "/dev/null"] {
-            assert_eq!(
-                found(&[("HOME", Path::new(home))]),
-                Err(NoHome::Missing(home.into())),
-                "{home}"
-            );
+            let found = found(&[("HOME", Path::new(home))]);
+            assert_eq!(found, Err(NoHome::Missing(home.into())));
         }
         let below_root = Path::new("/nonexistent/state");
-        assert_eq!(
-            found(&[("XDG_STATE_HOME", below_root)]),
-            Err(NoHome::InRoot(below_root.join("switchcost")))
-        );
-        if !Path::new("/.local").exists() {
-            assert!(matches!(
-                found(&[("HOME", Path::new("/"))]),
-                Err(NoHome::InRoot(_))
-            ));
-        }
+        let refused = found(&[("XDG_STATE_HOME", below_root)]);
+        assert_eq!(refused, Err(NoHome::InRoot(below_root.join("switchcost"))));
+        let of_root = found(&[("HOME", Path::new("/"))]);
+        assert!(matches!(of_root, Err(NoHome::InRoot(_))) || Path::new("/.local").exists());
     }
 }

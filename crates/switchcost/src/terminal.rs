@@ -82,34 +82,25 @@ fn is_ascii_by(variable: impl Fn(&str) -> Option<OsString>) -> bool {
 mod tests {
     use super::*;
 
-    fn of(variables: &[(&str, &str)]) -> bool {
-        is_ascii_by(|name| Some(variables.iter().find(|(other, _)| *other == name)?.1.into()))
-    }
-
     #[test]
     fn a_terminal_shows_more_than_ascii_where_its_locale_is_of_utf_8() {
-        for (variables, is_ascii) in [
-            (&[("TERM", "xterm"), ("LANG", "en_GB.UTF-8")][..], false),
-            (&[("TERM", "xterm"), ("LANG", "C.utf8")], false),
-            (
-                &[("TERM", "xterm"), ("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")],
-                true,
-            ),
-            (
-                &[
-                    ("TERM", "xterm"),
-                    ("LC_ALL", ""),
-                    ("LC_CTYPE", "C.UTF-8"),
-                    ("LANG", "C"),
-                ],
-                false,
-            ),
-            (&[("TERM", "xterm"), ("LANG", "de_DE.ISO-8859-1")], true),
-            (&[("TERM", "xterm")], true),
-            (&[("TERM", "dumb"), ("LANG", "C.UTF-8")], true),
-            (&[("LANG", "C.UTF-8")], true),
+        for (line, is_ascii) in [
+            ("TERM=xterm LANG=en_GB.UTF-8", false),
+            ("TERM=xterm LANG=C.utf8", false),
+            ("TERM=xterm LC_ALL=C LANG=en_GB.UTF-8", true),
+            ("TERM=xterm LC_ALL= LC_CTYPE=C.UTF-8 LANG=C", false),
+            ("TERM=xterm LANG=de_DE.ISO-8859-1", true),
+            ("TERM=xterm", true),
+            ("TERM=dumb LANG=C.UTF-8", true),
+            ("LANG=C.UTF-8", true),
         ] {
-            assert_eq!(of(variables), is_ascii, "{variables:?}");
+            let variable = |name: &str| {
+                let mut variables = line.split(' ').filter_map(|word| word.split_once('='));
+                variables
+                    .find(|(other, _)| *other == name)
+                    .map(|(_, value)| value.into())
+            };
+            assert_eq!(is_ascii_by(variable), is_ascii, "{line}");
         }
     }
 

@@ -453,8 +453,6 @@ fn parse_confidence(text: &str) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
@@ -466,33 +464,5 @@ mod tests {
         }
         assert_eq!(parse_confidence("95%"), Ok(950));
         assert!(parse_confidence("40%").is_err());
-    }
-
-    /// A line of an example longer than the help's width would be wrapped, and a paragraph with manual line breaks would be broken twice.
-    #[test]
-    fn help_is_wrapped_once() {
-        fn look(command: &clap::Command) {
-            let text = command
-                .get_after_long_help()
-                .or_else(|| command.get_after_help())
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            let lines: Vec<&str> = text.lines().collect();
-            for line in lines.iter().filter(|line| line.starts_with(' ')) {
-                assert!(
-                    line.chars().count() <= 100,
-                    "{}: {line}",
-                    command.get_name()
-                );
-            }
-            let is_of_paragraph =
-                |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
-            for pair in lines.windows(2) {
-                let is_broken = pair.iter().all(|line| is_of_paragraph(line));
-                assert!(!is_broken, "{}: {pair:?}", command.get_name());
-            }
-            command.get_subcommands().for_each(look);
-        }
-        look(&Cli::command());
     }
 }

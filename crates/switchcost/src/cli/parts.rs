@@ -118,14 +118,13 @@ mod tests {
 
     #[test]
     fn an_interval_has_a_length_and_may_have_a_number() {
-        let flag = |instructions, count| {
-            Ok(IntervalFlag {
+        for (text, instructions, count) in [("10000", 10_000, None), ("1000x50", 1000, Some(50))] {
+            let flag = IntervalFlag {
                 instructions,
                 count,
-            })
-        };
-        assert_eq!("10000".parse(), flag(10_000, None));
-        assert_eq!("1000x50".parse(), flag(1000, Some(50)));
+            };
+            assert_eq!(text.parse(), Ok(flag));
+        }
         for wrong in ["", "0", "x5", "10x", "10x0", "10x100001", "-1", "1e3"] {
             assert!(wrong.parse::<IntervalFlag>().is_err(), "{wrong}");
         }
@@ -134,21 +133,17 @@ mod tests {
     #[test]
     fn a_stretch_has_two_ends_of_which_either_may_be_left_away() {
         let stretch = |text: &str| text.parse::<Stretch>();
-        assert_eq!(
-            stretch("5..70"),
-            Ok(Stretch {
-                from: 5,
-                to: Some(70)
-            })
-        );
-        assert_eq!(
-            stretch("..70"),
-            Ok(Stretch {
-                from: 0,
-                to: Some(70)
-            })
-        );
-        assert_eq!(stretch("5..").map(|all| all.within(100)), Ok(Some(5..100)));
+        for (text, instructions, part) in [
+            ("5..70", 100, Some(5..70)),
+            ("..70", 100, Some(0..70)),
+            ("5..", 100, Some(5..100)),
+            ("90..120", 100, None),
+            ("90..120", 120, Some(90..120)),
+            ("100..", 100, None),
+        ] {
+            let found = stretch(text).expect("two ends").within(instructions);
+            assert_eq!(found, part, "{text}");
+        }
         for wrong in ["", "5", "5-70", "a..b", "-1..5", "1e3..2e3"] {
             let said = stretch(wrong).expect_err("is no stretch");
             let needed =
@@ -159,21 +154,5 @@ mod tests {
             let said = stretch(wrong).expect_err("is no stretch");
             assert!(said.contains("ends before it begins"), "{said}");
         }
-        let part = Stretch {
-            from: 90,
-            to: Some(120),
-        };
-        assert_eq!(
-            [100, 120].map(|instructions| part.within(instructions)),
-            [None, Some(90..120)]
-        );
-        assert_eq!(
-            Stretch {
-                from: 100,
-                to: None
-            }
-            .within(100),
-            None
-        );
     }
 }

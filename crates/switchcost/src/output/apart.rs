@@ -84,50 +84,38 @@ mod tests {
         symlink("there", at("soft")).expect("room");
         symlink("new", at("dangling")).expect("room");
         symlink("folder", at("to-folder")).expect("room");
-        for (first, second) in [
-            ("new", "new"),
-            ("new", "./new"),
-            ("new", "folder/../new"),
-            ("new", "dangling"),
-            ("there", "there"),
-            ("there", "hard"),
-            ("there", "soft"),
+        for (first, seconds) in [
+            ("new", "new ./new folder/../new dangling"),
+            ("there", "there hard soft"),
             ("hard", "soft"),
             ("folder/new", "to-folder/new"),
             ("folder", "to-folder"),
         ] {
-            assert!(is_refused(&[&at(first), &at(second)]), "{first} {second}");
-            assert!(
-                is_refused(&[&at("other"), &at(second), &at(first)]),
-                "{second} {first}"
-            );
+            for second in seconds.split(' ') {
+                let [first, second, other] = [first, second, "other"].map(at);
+                assert!(is_refused(&[&first, &second]), "{second:?} {first:?}");
+                assert!(
+                    is_refused(&[&other, &second, &first]),
+                    "{second:?} {first:?}"
+                );
+            }
         }
-        for (first, second) in [
-            ("new", "newer"),
-            ("new", "there"),
-            ("new", "folder/new"),
-            ("nowhere/a", "nowhere/a"),
-        ] {
-            assert!(!is_refused(&[&at(first), &at(second)]), "{first} {second}");
+        for second in ["newer", "there", "folder/new"] {
+            assert!(!is_refused(&[&at("new"), &at(second)]), "{second}");
         }
+        assert!(!is_refused(&[&at("nowhere/a"), &at("nowhere/a")]));
     }
 
     #[test]
     fn what_takes_several_outputs_may_be_named_twice() {
         let folder = tempfile::tempdir().expect("room");
         let fifo = folder.path().join("fifo");
-        rustix::fs::mkfifoat(
-            rustix::fs::CWD,
-            &fifo,
-            rustix::fs::Mode::from_raw_mode(0o600),
-        )
-        .expect("a FIFO");
-        for name in [
-            Path::new("/dev/null"),
-            Path::new("/dev/stdout"),
-            Path::new("/dev/stderr"),
-            &fifo,
-        ] {
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).expect("a FIFO");
+        for name in ["/dev/null", "/dev/stdout", "/dev/stderr"]
+            .map(Path::new)
+            .into_iter()
+            .chain([&*fifo])
+        {
             assert!(!is_refused(&[name, name]), "{}", name.display());
         }
     }

@@ -110,19 +110,17 @@ mod tests {
         ] {
             symlink(from, at(to)).expect("room");
         }
+        // Where nothing can be, the file system refuses.
         let canonical = folder.path().canonicalize().expect("it is there");
-        assert_eq!(place("file"), Ok(Destination::File(at("file"))));
-        assert_eq!(place("new"), Ok(Destination::File(at("new"))));
-        assert_eq!(place("two"), Ok(Destination::File(canonical.join("file"))));
-        assert_eq!(
-            place("far"),
-            Ok(Destination::File(canonical.join("folder/../new")))
-        );
-        assert_eq!(
-            place("lost"),
-            Ok(Destination::File(canonical.join("nowhere/file"))),
-            "for the file system to refuse"
-        );
+        for (name, file) in [
+            ("file", at("file")),
+            ("new", at("new")),
+            ("two", canonical.join("file")),
+            ("far", canonical.join("folder/../new")),
+            ("lost", canonical.join("nowhere/file")),
+        ] {
+            assert_eq!(place(name), Ok(Destination::File(file)), "{name}");
+        }
         for name in ["folder", "to-folder", "folder/.."] {
             assert_eq!(place(name), Err(ErrorKind::IsADirectory), "{name}");
         }
@@ -138,20 +136,12 @@ mod tests {
 
     #[test]
     fn what_a_process_has_open_is_written_where_it_is() {
-        assert_eq!(
-            Destination::resolve(Path::new("/dev/stdout")).expect("ours"),
-            Destination::Stdout
-        );
+        let found = |path: &str| Destination::resolve(Path::new(path)).expect("ours");
+        assert_eq!(found("/dev/stdout"), Destination::Stdout);
         let file = tempfile::NamedTempFile::new().expect("room");
         let number = std::os::fd::AsRawFd::as_raw_fd(file.as_file());
-        for open in [format!("/dev/fd/{number}"), "/dev/null".to_owned()] {
-            assert!(
-                matches!(
-                    Destination::resolve(Path::new(&open)),
-                    Ok(Destination::Stream(_))
-                ),
-                "{open}"
-            );
+        for open in [&format!("/dev/fd/{number}"), "/dev/null"] {
+            assert!(matches!(found(open), Destination::Stream(_)), "{open}");
         }
     }
 }

@@ -207,31 +207,25 @@ mod tests {
 
     fn whole(age: Duration) -> Outcome {
         let observation = observation();
-        let load = Load {
+        let mut calibration = observation.calibration.expect("it has one");
+        calibration.loads = vec![Load {
             size_bytes: Bytes::mib(1),
             chase_ns: 5.0,
             emptied_ns: None,
             emptied_by_page_ns: None,
             in_order_ns: Some(1.0),
-        };
-        let calibration = observation.calibration.map(|calibration| Calibration {
-            loads: vec![load],
-            ..calibration
-        });
+        }];
         Outcome {
             started_at: (NOW - age).format(&Rfc3339).expect("a date"),
             host: observation.host,
             record: PathBuf::new(),
-            calibration,
+            calibration: Some(calibration),
         }
     }
 
     fn partial(age: Duration) -> Outcome {
         let mut outcome = whole(age);
-        outcome
-            .calibration
-            .iter_mut()
-            .for_each(|it| it.reloads.clear());
+        outcome.calibration.as_mut().expect("whole").reloads.clear();
         outcome
     }
 

@@ -174,24 +174,23 @@ mod tests {
         }
     }
 
-    fn run(hostname: &str, seed: u64, least_per_mille: u32) -> Run {
-        let point = SharedCost {
-            ratio_per_mille: 600,
-            cost_per_mille: 1300,
-        };
-        let started_at = "2026-01-01T00:00:00Z".to_owned();
+    fn run(hostname: &str, (seed, least_per_mille): (u64, u32)) -> Run {
         Run {
-            started_at,
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
             seed,
             core: core(hostname),
             least_per_mille,
-            shared_costs: vec![point],
+            shared_costs: vec![SharedCost {
+                ratio_per_mille: 600,
+                cost_per_mille: 1300,
+            }],
         }
     }
 
-    fn recalled(runs: impl IntoIterator<Item = Run>, known: Option<u32>) -> CoreClock {
+    /// Returns what runs, by seed and least share, show of the core of this machine.
+    fn recalled(hostname: &str, runs: &[(u64, u32)], known: Option<u32>) -> CoreClock {
         let mut history = History::default();
-        runs.into_iter().for_each(|run| history.add(run));
+        runs.iter().for_each(|of| history.add(run(hostname, *of)));
         let mut clock = CoreClock {
             chain_length: 600,
             multiplication_cycles: Some(3),
@@ -207,54 +206,39 @@ mod tests {
 
     #[test]
     fn two_runs_that_agree_show_what_a_core_can_do() {
-        let runs = [
-            run("here", 1, 380),
-            run("here", 2, 430),
-            run("here", 3, 600),
-            run("here", 4, 433),
-        ];
-        let clock = recalled(runs, None);
+        let many: Vec<_> = (2..2 + RUNS as u64).map(|seed| (seed, 430)).collect();
+        let many = [&[(0, 380), (1, 380)], &many[..]].concat();
+        for (what, runs, known, expected) in [
+            (
+                "that of one run alone is luck",
+                &[(1, 380), (2, 430), (3, 600), (4, 433)][..],
+                None,
+                Some(430),
+            ),
+            ("one run", &[(1, 380)], None, None),
+            ("a run counts once", &[(1, 380), (1, 380)], None, None),
+            (
+                "what is known stands before what was seen",
+                &[(1, 380), (2, 380)],
+                Some(440),
+                Some(440),
+            ),
+            ("old ones are forgotten", &many, None, Some(430)),
+        ] {
+            let clock = recalled("here", runs, known);
+            assert_eq!(clock.unshared_per_mille, expected, "{what}");
+        }
         assert_eq!(
-            clock.unshared_per_mille,
-            Some(430),
-            "that of one run alone is luck"
+            recalled("here", &[(1, 380), (2, 430)], None)
+                .shared_costs
+                .len(),
+            2
         );
-        assert_eq!(clock.shared_costs.len(), 4);
+        let others = recalled("there", &[(1, 380), (2, 380)], None);
         assert_eq!(
-            recalled([run("here", 1, 380)], None).unshared_per_mille,
-            None
-        );
-    }
-
-    #[test]
-    fn what_is_known_of_a_core_stands_before_what_was_seen() {
-        let runs = [run("here", 1, 380), run("here", 2, 380)];
-        assert_eq!(recalled(runs, Some(440)).unshared_per_mille, Some(440));
-    }
-
-    #[test]
-    fn other_machines_show_nothing() {
-        let clock = recalled([run("there", 1, 380), run("there", 2, 380)], None);
-        assert_eq!(
-            (clock.unshared_per_mille, clock.shared_costs),
+            (others.unshared_per_mille, others.shared_costs),
             (None, vec![])
         );
-    }
-
-    #[test]
-    fn a_run_counts_once_and_old_ones_are_forgotten() {
-        assert_eq!(
-            recalled([run("here", 1, 380), run("here", 1, 380)], None).unshared_per_mille,
-            None
-        );
-        let newer = (2..2 + RUNS as u64).map(|seed| run("here", seed, 430));
-        let clock = recalled(
-            [run("here", 0, 380), run("here", 1, 380)]
-                .into_iter()
-                .chain(newer),
-            None,
-        );
-        assert_eq!(clock.unshared_per_mille, Some(430));
     }
 
     #[test]
@@ -263,7 +247,7 @@ mod tests {
         let path = folder.path().join("state/core-sharing.json");
         assert!(read(&path).expect("none yet").runs.is_empty());
         let mut history = History::default();
-        history.add(run("here", 1, 430));
+        history.add(run("here", (1, 430)));
         write(&path, &history).expect("written");
         assert_eq!(read(&path).expect("read").runs, history.runs);
         for text in ["", "{\"schema\":\"another/1\",\"runs\":[]}", "[1,2"] {

@@ -187,3 +187,34 @@ fn write(
         Exit::Success
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Verb};
+
+    #[test]
+    fn every_step_is_a_command_that_the_program_takes() {
+        let parse = |words: &str| match Cli::try_parse_from(words.split(' ')) {
+            Ok(cli) => cli.verb,
+            Err(mistake) => panic!("{words}: {mistake}"),
+        };
+        let Verb::Reproduce(arguments) = parse("switchcost reproduce all --system") else {
+            panic!("another verb")
+        };
+        let host = manifest(&Root::system());
+        let site = site(&arguments, &host, None).expect("a CPU");
+        for step in Paper::iter().flat_map(|paper| paper.steps(&site)) {
+            let line = run::whole_line(&step);
+            let (_, own) = line.split_once("switchcost ").expect("our own program");
+            let verb = parse(&format!("switchcost {own}"));
+            let is_known = matches!(
+                verb,
+                Verb::Measure(_) | Verb::Trace(_) | Verb::Simulate(_) | Verb::Workload(_)
+            );
+            assert!(is_known, "{line}");
+        }
+    }
+}

@@ -146,79 +146,45 @@ fn run_budget(cases: u64, time: Time) -> Nanos {
 mod tests {
     use super::*;
 
-    fn words(given: &[&str]) -> Vec<String> {
-        let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
+    fn words(given: &str, cpu: Option<CpuId>) -> Result<String, String> {
+        let given: Vec<String> = given.split_whitespace().map(str::to_owned).collect();
         let time = Time {
             budget: Nanos::seconds(60),
             runs: 5,
         };
-        Flags::new(&given, Some(CpuId(1)), time)
-            .expect("flags of measure")
-            .words()
-            .to_vec()
+        let flags = Flags::new(&given, cpu, time);
+        flags
+            .map(|flags| flags.words().join(" "))
+            .map_err(|mistake| mistake.to_string())
     }
 
     #[test]
-    fn without_flags_a_run_is_one_of_the_pipe_on_one_cpu() {
-        assert_eq!(
-            words(&[]),
-            [
-                "--mechanism",
-                "pipe",
-                "--no-counters",
-                "--cpu",
-                "1",
-                "--budget",
-                "1600ms"
-            ]
-        );
-        let other = words(&["--policy", "other"]);
-        assert_eq!(other[..4], ["--policy", "other", "--mechanism", "pipe"]);
-    }
-
-    #[test]
-    fn what_is_given_stays() {
-        let given = [
-            "--mechanism",
-            "futex,pipe",
-            "--size",
-            "0,64KiB",
-            "--cpu",
-            "0",
-            "--counters",
-        ];
-        let words = words(&given);
-        assert_eq!(words[..7], given);
-        assert_eq!(words[7..], ["--budget", "2400ms"], "four cases");
-        assert_eq!(
-            self::words(&["--budget", "9s", "--no-pin"])[3..],
-            ["--mechanism", "pipe", "--no-counters"]
-        );
-        assert_eq!(
-            self::words(&["--quick", "--cpu", "0"]),
-            ["--quick", "--cpu", "0", "--no-counters"]
-        );
+    fn what_is_given_stays_and_the_rest_is_the_pipe_on_one_cpu() {
+        let four_cases = "--mechanism futex,pipe --size 0,64KiB --cpu 0 --counters";
+        for (given, added) in [
+            ("", "--mechanism pipe --no-counters --cpu 1 --budget 1600ms"),
+            (
+                "--policy other",
+                "--mechanism pipe --no-counters --cpu 1 --budget 1600ms",
+            ),
+            (four_cases, "--budget 2400ms"),
+            ("--budget 9s --no-pin", "--mechanism pipe --no-counters"),
+            ("--quick --cpu 0", "--no-counters"),
+        ] {
+            let expected = format!("{given} {added}");
+            assert_eq!(
+                words(given, Some(CpuId(1))).as_deref(),
+                Ok(expected.trim_start())
+            );
+        }
     }
 
     #[test]
     fn what_is_no_flag_of_measure_or_not_for_a_run_is_refused() {
-        let refused = |given: &[&str]| {
-            let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
-            let time = Time {
-                budget: Nanos::seconds(60),
-                runs: 5,
-            };
-            Flags::new(&given, None, time)
-                .expect_err("wrong")
-                .to_string()
-        };
-        assert!(
-            refused(&["--mechanisms", "pipe"]).contains("'--mechanisms'"),
-            "{}",
-            refused(&["--mechanisms", "pipe"])
-        );
+        let refused = |given| words(given, None).expect_err("wrong");
+        assert!(refused("--mechanisms pipe").contains("'--mechanisms'"));
         assert_eq!(
-            refused(&["--record", "x"]),
+            refused("--record x"),
             "--record is not allowed after --, because ab itself writes the records and the result; put it before --"
         );
     }

@@ -86,32 +86,22 @@ mod tests {
     #[test]
     fn a_file_is_found_by_its_path_or_name() {
         let maps = "55 r-xp 0 fd:00 7   /usr/bin/server\n7f rw-p 0 00:00 0\n7f r-xp 0 fd:00 9  /usr/lib/libc.so.6\n7f rw-p 0 00:00 0 [heap]\n";
-        assert_eq!(mapped(maps, "libc.so.6"), Some("/usr/lib/libc.so.6".into()));
-        assert_eq!(
-            mapped(maps, "/usr/bin/server"),
-            Some("/usr/bin/server".into())
-        );
         let linked =
             "7f r-xp 0 fd:00 9  /usr/lib/libz.so.1.2.13\n7f r-xp 0 fd:00 9  /usr/lib/libz.so.12\n";
-        for name in ["libz.so", "libz.so.1", "libz.so.1.2.13"] {
-            assert_eq!(
-                mapped(linked, name),
-                Some("/usr/lib/libz.so.1.2.13".into()),
-                "{name}"
-            );
+        for (maps, name, file) in [
+            (maps, "libc.so.6", Some("/usr/lib/libc.so.6")),
+            (maps, "/usr/bin/server", Some("/usr/bin/server")),
+            (linked, "libz.so", Some("/usr/lib/libz.so.1.2.13")),
+            (linked, "libz.so.1", Some("/usr/lib/libz.so.1.2.13")),
+            (linked, "libz.so.1.2.13", Some("/usr/lib/libz.so.1.2.13")),
+            (linked, "libz.so.12", Some("/usr/lib/libz.so.12")),
+            (linked, "libz", None),
+            (maps, "libc", None),
+            (maps, "[heap]", None),
+            ("", "x", None),
+        ] {
+            assert_eq!(mapped(maps, name), file.map(Into::into), "{name}");
         }
-        assert_eq!(
-            (mapped(linked, "libz.so.12"), mapped(linked, "libz")),
-            (Some("/usr/lib/libz.so.12".into()), None)
-        );
-        assert_eq!(
-            (
-                mapped(maps, "libc"),
-                mapped(maps, "[heap]"),
-                mapped("", "x")
-            ),
-            (None, None, None)
-        );
     }
 
     #[test]

@@ -223,72 +223,38 @@ fn names_of<T: IntoEnumIterator + Display + 'static>(argument: &Arg) -> Option<V
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
-    use super::*;
     use crate::cli::Cli;
 
-    fn described() -> Value {
+    /// A test of the Python package compares all flags with those that it was generated from.
+    #[test]
+    fn a_flag_is_reported_with_what_its_value_is() {
         let mut command = Cli::command();
         command.build();
-        serde_json::from_str(&json(&command)).expect("JSON")
-    }
-
-    fn reported(verb: &str, flag: &str) -> Value {
-        let of = |list: &Value, name: &str| {
-            list.as_array()
-                .expect("a list")
-                .iter()
-                .find(|one| one["name"] == name)
+        let described: Value = serde_json::from_str(&super::json(&command)).expect("JSON");
+        let named = |list: &Value, name: &str| {
+            let mut list = list.as_array().expect("a list").iter();
+            list.find(|one| one["name"] == name)
                 .expect("it is there")
                 .clone()
         };
-        of(&of(&described()["verbs"], verb)["arguments"], flag)
-    }
-
-    #[test]
-    fn a_flag_is_reported_with_what_its_value_is() {
-        for (verb, flag, kind, several) in [
-            ("measure", "size", "size", Value::from("commas")),
-            ("measure", "budget", "time", Value::Null),
-            ("measure", "confidence", "percentage", Value::Null),
-            ("measure", "seed", "integer", Value::Null),
-            ("measure", "quick", "flag", Value::Null),
-            ("simulate", "vary", "text", Value::from("repeated")),
-            ("simulate", "record", "path", Value::Null),
-            ("report", "record", "path", Value::from("repeated")),
+        for (verb, flag, field, value) in [
+            ("measure", "size", "kind", json!("size")),
+            ("measure", "size", "several", json!("commas")),
+            ("measure", "budget", "several", Value::Null),
+            ("measure", "confidence", "kind", json!("percentage")),
+            ("measure", "seed", "kind", json!("integer")),
+            ("simulate", "vary", "several", json!("repeated")),
+            ("report", "record", "kind", json!("path")),
+            ("measure", "pages", "names", json!(["base", "huge"])),
+            ("observe", "by", "default", json!("program")),
+            ("observe", "stacks", "is_value_optional", json!(true)),
+            ("observe", "requests", "is_value_optional", json!(false)),
         ] {
-            let reported = reported(verb, flag);
-            assert_eq!(
-                (&reported["kind"], &reported["several"]),
-                (&Value::from(kind), &several),
-                "{reported}"
-            );
+            let verb = named(&described["verbs"], verb);
+            let reported = named(&verb["arguments"], flag);
+            assert_eq!(reported[field], value, "{flag}: {reported}");
         }
-    }
-
-    #[test]
-    fn a_closed_list_is_reported_whole() {
-        assert_eq!(
-            reported("measure", "pages")["names"],
-            serde_json::json!(["base", "huge"])
-        );
-        assert_eq!(
-            reported("measure", "placement")["names"],
-            serde_json::json!(["one", "pair", "both", "matrix"])
-        );
-        assert_eq!(
-            reported("measure", "mechanism")["names"]
-                .as_array()
-                .map(Vec::len),
-            Some(Mechanism::iter().count())
-        );
-        assert_eq!(reported("observe", "by")["default"], "program");
-    }
-
-    #[test]
-    fn a_value_that_may_be_left_out_is_reported() {
-        assert_eq!(reported("observe", "stacks")["is_value_optional"], true);
-        assert_eq!(reported("observe", "requests")["is_value_optional"], false);
     }
 }

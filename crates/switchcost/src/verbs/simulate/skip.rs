@@ -100,55 +100,34 @@ mod tests {
     }
 
     fn switches(chunk: &Chunk) -> usize {
-        chunk
-            .marks
-            .iter()
-            .filter(|placed| placed.mark.is_switch())
-            .count()
+        let marks = chunk.marks.iter();
+        marks.filter(|placed| placed.mark.is_switch()).count()
     }
+
+    const COUNTED: Purpose = Purpose::Count { part: 0 };
 
     #[test]
     fn counting_begins_with_the_first_switch_behind_those_skipped() {
         let mut skip = Skip::new(5);
         let (mut first, mut second, third) = (chunk(3), chunk(4), chunk(1));
-        assert_eq!(
-            (skip.split(&mut first), skip.purpose(&first)),
-            (None, Purpose::WarmUp)
-        );
+        assert_eq!(skip.split(&mut first), None);
+        assert_eq!(skip.purpose(&first), Purpose::WarmUp);
         let counted = skip.split(&mut second).expect("the sixth is in it");
         assert_eq!((switches(&second), switches(&counted)), (2, 2));
-        assert_eq!(
-            [&second, &counted, &third].map(|chunk| skip.purpose(chunk)),
-            [
-                Purpose::WarmUp,
-                Purpose::Count { part: 0 },
-                Purpose::Count { part: 0 }
-            ]
-        );
+        let purposes = [&second, &counted, &third].map(|chunk| skip.purpose(chunk));
+        assert_eq!(purposes, [Purpose::WarmUp, COUNTED, COUNTED]);
         assert_eq!(skip.split(&mut chunk(9)), None, "it has begun");
         let part = skip.part().expect("a part");
-        assert_eq!(
-            (
-                part.from_instruction,
-                part.to_instruction,
-                part.warm_up_instructions
-            ),
-            (50, 80, 50)
-        );
+        assert_eq!((part.from_instruction, part.to_instruction), (50, 80));
+        assert_eq!(part.warm_up_instructions, 50);
     }
 
     #[test]
     fn what_ends_before_has_no_part_and_what_skips_nothing_is_whole() {
-        let mut short = Skip::new(5);
-        assert_eq!(
-            (short.purpose(&chunk(4)), short.part()),
-            (Purpose::WarmUp, None)
-        );
-        let mut whole = Skip::new(0);
-        assert_eq!(
-            (whole.purpose(&chunk(4)), whole.part()),
-            (Purpose::Count { part: 0 }, None)
-        );
-        assert!(!whole.is_any());
+        for (skipped, purpose) in [(5, Purpose::WarmUp), (0, COUNTED)] {
+            let mut skip = Skip::new(skipped);
+            assert_eq!(skip.purpose(&chunk(4)), purpose);
+            assert_eq!((skip.part(), skip.is_any()), (None, skipped > 0));
+        }
     }
 }

@@ -54,24 +54,11 @@ mod tests {
         }
         chunk.mark(Mark::SyscallExit { number: 3 });
         let kept = remove_kernel(&chunk);
-        assert_eq!(
-            kept.blocks
-                .iter()
-                .map(|block| block.address)
-                .collect::<Vec<_>>(),
-            [0x1000, 0x1004]
-        );
-        let addresses: Vec<u64> = kept
-            .references
-            .iter()
-            .map(|reference| reference.address())
-            .collect();
-        assert_eq!(addresses, [0x1008, 0x100c]);
-        let places: Vec<u32> = kept
-            .marks
-            .iter()
-            .map(|placed| placed.before_block)
-            .collect();
-        assert_eq!(places, [0, 1, 1, 2]);
+        let blocks: Vec<u64> = kept.blocks.iter().map(|block| block.address).collect();
+        assert_eq!(blocks, [0x1000, 0x1004]);
+        let references = kept.references.iter().map(|reference| reference.address());
+        assert_eq!(references.collect::<Vec<_>>(), [0x1008, 0x100c]);
+        let places = kept.marks.iter().map(|placed| placed.before_block);
+        assert_eq!(places.collect::<Vec<_>>(), [0, 1, 1, 2]);
     }
 }

@@ -147,56 +147,62 @@ mod tests {
 
     #[test]
     fn a_program_is_found_by_its_id_and_one_that_ended_by_its_name_too() {
-        let command = ["/bin/xz".to_owned(), "-c".to_owned()];
         let now = |words: &[OsString]| (words[0] == "/bin/xz").then(|| id("abcd", None));
         let mut programs = Programs::default();
-        assert!(
-            programs.find(&id("abcd", None), &command, now).is_none(),
-            "no process runs it"
-        );
+        let find = |programs: &Programs, build_id| {
+            programs.find(
+                &id(build_id, None),
+                &["/bin/xz".to_owned(), "-c".to_owned()],
+                now,
+            )
+        };
+        assert!(find(&programs, "abcd").is_none(), "no process runs it");
         programs.living.insert(id("abcd", None), vec![7, 8]);
         programs
             .ended
-            .extend(["xz".to_owned(), "a_name_of_more".to_owned()]);
+            .extend(["xz", "a_name_of_more"].map(str::to_owned));
         assert!(
-            programs.find(&id("0123", None), &command, now).is_none(),
+            find(&programs, "0123").is_none(),
             "it is another program now"
         );
-        let found = programs
-            .find(&id("abcd", None), &command, now)
-            .expect("it was observed");
+        let found = find(&programs, "abcd").expect("it was observed");
         assert_eq!((&found.processes, found.name.as_str()), (&vec![7, 8], "xz"));
         programs.remove(&found);
         assert!(
-            programs.find(&id("abcd", None), &command, now).is_none(),
+            find(&programs, "abcd").is_none(),
             "the newest record is enough"
         );
-        assert_eq!(
-            task_name(OsStr::new("/usr/bin/a-name-that-is-long")),
-            "a-name-that-is-"
-        );
+        let name = task_name(OsStr::new("/usr/bin/a-name-that-is-long"));
+        assert_eq!(name, "a-name-that-is-");
     }
 
     #[test]
     fn ended_processes_are_of_the_one_program_that_they_were_seen_to_run() {
-        let (of, other) = (Some(id("abcd", Some("a"))), Some(id("abcd", Some("b"))));
-        assert_eq!(told("python3", 1, &[&of]), of);
-        assert_eq!(told("python3", 2, &[&of, &of]), of);
-        assert_eq!(told("python3", 2, &[&of, &other]), None);
-        assert_eq!(told("python3", 2, &[&of]), None, "one was not seen");
-        assert_eq!(told("xz", 2, &[&of]), of);
+        let [of, other] = ["a", "b"].map(|script| Some(id("abcd", Some(script))));
+        for (name, count, seen, expected) in [
+            ("python3", 1, &[&of][..], of.clone()),
+            ("python3", 2, &[&of, &of], of.clone()),
+            ("python3", 2, &[&of, &other], None),
+            // One was not seen.
+            ("python3", 2, &[&of], None),
+            ("xz", 2, &[&of], of.clone()),
+        ] {
+            assert_eq!(told(name, count, seen), expected, "{name} {count} {seen:?}");
+        }
     }
 
     #[test]
     fn what_was_seen_counts_and_not_who_started_it() {
         let of = id("abcd", None);
-        let programs = |told: Option<ProgramId>| Programs {
-            ended: ["cpu".to_owned(), "timeout".to_owned()].into(),
-            told: [("cpu".to_owned(), told)].into(),
-            command: Some((of.clone(), ["cpu".to_owned(), "cpu".to_owned()])),
-            ..Programs::default()
+        let found = |told: Option<ProgramId>| {
+            let programs = Programs {
+                ended: ["cpu".to_owned(), "timeout".to_owned()].into(),
+                told: [("cpu".to_owned(), told)].into(),
+                command: Some((of.clone(), ["cpu".to_owned(), "cpu".to_owned()])),
+                ..Programs::default()
+            };
+            programs.find(&of, &["./cpu".to_owned()], |_| None)
         };
-        let found = |told| programs(told).find(&of, &["./cpu".to_owned()], |_| None);
         assert_eq!(found(Some(of.clone())).expect("it was seen").name, "cpu");
         assert!(found(Some(id("0123", None))).is_none());
         assert!(found(None).is_none());
@@ -204,18 +210,21 @@ mod tests {
 
     #[test]
     fn the_name_of_an_interpreter_tells_no_script() {
-        let of = |script| id("abcd", Some(script));
-        let command = ["python3".to_owned(), "a.py".to_owned()];
-        let now = |_: &[OsString]| Some(id("abcd", Some("a")));
+        let find = |programs: &Programs, script| {
+            let now = |_: &[OsString]| Some(id("abcd", Some("a")));
+            let command = ["python3".to_owned(), "a.py".to_owned()];
+            programs.find(&id("abcd", Some(script)), &command, now)
+        };
         let mut programs = Programs {
             ended: ["python3".to_owned()].into(),
             ..Programs::default()
         };
-        assert!(programs.find(&of("a"), &command, now).is_none());
-        programs.living.insert(of("b"), vec![7]);
-        programs.command = Some((of("b"), ["w.py".to_owned(), "python3".to_owned()]));
-        assert!(programs.find(&of("a"), &command, now).is_none());
-        let found = programs.find(&of("b"), &command, now).expect("the command");
+        assert!(find(&programs, "a").is_none());
+        let of = id("abcd", Some("b"));
+        programs.living.insert(of.clone(), vec![7]);
+        programs.command = Some((of, ["w.py".to_owned(), "python3".to_owned()]));
+        assert!(find(&programs, "a").is_none());
+        let found = find(&programs, "b").expect("the command");
         assert_eq!((found.processes, found.name.as_str()), (vec![7], "python3"));
     }
 }
