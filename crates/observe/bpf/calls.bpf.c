@@ -73,6 +73,7 @@ struct thread {
     __u64 interrupts_then, interrupts_ns;
     __u32 cpu, waits, preemptions, is_in_call;
     struct call call;
+    struct call ended; // the previous call, until it is sent to the observer; its entry is 0 if there is none
 };
 
 struct {
@@ -143,13 +144,22 @@ static __always_inline void complete(struct thread *t, struct cpu *cpu, __u64 no
     call->in_user_ns = user_ns > 0 ? at_most(user_ns, ~0u) : 0;
     call->user_others_ns = at_most(t->others_ns, ~0u);
     call->user_switches = at_most(t->waits + t->preemptions, 0xff);
+    t->ended = *call;
+}
+
+static __always_inline void send_ended(struct thread *t)
+{
+    if (!t->ended.at)
+        return;
     struct call *out = bpf_ringbuf_reserve(&calls, sizeof(*out), 0);
     if (out) {
-        *out = *call;
+        *out = t->ended;
+        t->ended.at = 0;
         // The observer reads the buffer several times per second without being woken.
         bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
         return;
     }
+    t->ended.at = 0;
     struct control *c = bpf_map_lookup_elem(&control, &FIRST);
     if (c)
         __sync_fetch_and_add(&c->lost, 1);
@@ -204,6 +214,8 @@ int BPF_PROG(on_exit, struct pt_regs *regs, long result)
     t->entered = 0;
     t->is_in_call = 0;
     begin_phase(t, cpu);
+    // Sending takes longer after a switch. Here its time counts neither as time in a call nor as user time.
+    send_ended(t);
     // The clock is read last, so that the program's own time is not counted as user time.
     t->left = bpf_ktime_get_ns();
     return 0;
