@@ -285,10 +285,13 @@ impl Pair {
     }
 
     /// Whether the pair is a main one that lacks a verdict. A cost of observed tasks that has
-    /// fallen to 0 needs no verdict.
+    /// fallen to 0, or is only a range on both sides, needs no verdict.
     pub fn is_open(&self) -> bool {
         let is_gone = matches!(self.subject, Subject::Observed(_))
-            && self.new.is_some_and(|new| new.value == 0.0);
+            && match (self.base, self.new) {
+                (_, Some(new)) => new.value == 0.0,
+                (base, None) => base.is_none(),
+            };
         self.is_main()
             && !is_gone
             && !self.quantity.is_cycles_in_all()

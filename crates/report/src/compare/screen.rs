@@ -22,7 +22,7 @@ const MOST_ROWS: usize = 20;
 const MOST_NAMED: usize = 3;
 
 /// Maximum number of reasons for missing verdicts on the screen.
-const MOST_REASONS: usize = 2;
+const MOST_REASONS: usize = 3;
 
 /// Least change of a ratio that is shown in the table.
 const SMALLEST_CHANGE: f64 = 0.0005;

@@ -120,12 +120,27 @@ impl Record {
     pub(super) fn number(&self, key: &Key) -> Option<Number> {
         match &key.who {
             Who::All if key.quantity == Quantity::Throttled => Some(self.throttled),
-            Who::All => task_number(&self.findings.all, key.quantity),
-            Who::Name(name) => task_number(
-                self.names().find(|found| found.name == *name)?,
-                key.quantity,
-            ),
             Who::Neighbour(name) => (self.source == Source::Bpf).then(|| self.preemptions(name)),
+            who => task_number(self.tasks(who)?, key.quantity),
+        }
+    }
+
+    /// Whether the number is above 0, or is a cost of cold caches of which only a range is known.
+    fn is_known(&self, key: &Key) -> bool {
+        let range = self.tasks(&key.who).and_then(|found| match key.quantity {
+            Quantity::CostShare => found.share,
+            Quantity::ColdShare => found.indirect_share,
+            _ => None,
+        });
+        let is_positive = |number: Number| number.value > 0.0;
+        range.is_some() || self.number(key).is_some_and(is_positive)
+    }
+
+    fn tasks(&self, who: &Who) -> Option<&ProcessFinding> {
+        match who {
+            Who::All => Some(&self.findings.all),
+            Who::Name(name) => self.names().find(|found| found.name == *name),
+            Who::Neighbour(_) => None,
         }
     }
 
@@ -195,7 +210,7 @@ fn task_number(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
     }
 }
 
-/// Returns the keys of all numbers that are above 0 in any record: for all tasks, for the names
+/// Returns the keys of all numbers that are known in any record: for all tasks, for the names
 /// with most switches, and for the tasks that preempted most often.
 pub(super) fn keys(sides: &[Vec<Record>; 2]) -> Vec<Key> {
     let key = |who: Who, quantity: Quantity| Key { who, quantity };
@@ -212,13 +227,7 @@ pub(super) fn keys(sides: &[Vec<Record>; 2]) -> Vec<Key> {
     }
     let neighbours = neighbours(sides).into_iter().map(Who::Neighbour);
     keys.extend(neighbours.map(|who| key(who, Quantity::Preemptions)));
-    keys.retain(|key| {
-        let numbers = sides
-            .iter()
-            .flatten()
-            .filter_map(|record| record.number(key));
-        numbers.map(|number| number.value).any(|value| value > 0.0)
-    });
+    keys.retain(|key| sides.iter().flatten().any(|record| record.is_known(key)));
     keys
 }
 

@@ -433,19 +433,19 @@ fn what_was_counted_in_different_ways_is_not_compared() {
     }
 }
 
-/// Shows that costs of cold caches are not compared if one side was priced with a newer result of
-/// `inject`.
-#[test]
-fn caches_that_are_priced_in_different_ways_are_not_compared() {
-    let mut random = seeded(10);
-    let mut side = || servers(&mut random, 3, 0.01, USUAL);
-    let (mut base, mut new) = (side(), side());
+/// Gives a record the cost of cold caches by `inject`: 1.2 us per switch, or at least 0.
+fn price(record: &mut Observation) {
     let cost = Cost {
         ns: 1_200.0,
         low_ns: 1_000.0,
         high_ns: 1_400.0,
     };
-    let known = KnownReload {
+    record.calibration.as_mut().expect("priced").reloads = vec![Reload {
+        size_bytes: Bytes::mib(1),
+        walk_ns: 40_000.0,
+        cost,
+    }];
+    record.known = vec![KnownReload {
         by: KnownBy::Inject,
         file: "first.jsonl".to_owned(),
         command: Vec::new(),
@@ -459,14 +459,18 @@ fn caches_that_are_priced_in_different_ways_are_not_compared() {
             cost,
         }],
         preemption: None,
-    };
+    }];
+}
+
+/// Shows that costs of cold caches are not compared if one side was priced with a newer result of
+/// `inject`.
+#[test]
+fn caches_that_are_priced_in_different_ways_are_not_compared() {
+    let mut random = seeded(10);
+    let mut side = || servers(&mut random, 3, 0.01, USUAL);
+    let (mut base, mut new) = (side(), side());
     for record in base.iter_mut().chain(&mut new) {
-        record.calibration.as_mut().expect("priced").reloads = vec![Reload {
-            size_bytes: Bytes::mib(1),
-            walk_ns: 40_000.0,
-            cost,
-        }];
-        record.known = vec![known.clone()];
+        price(record);
     }
     let same = judged(&base, &new);
     of_all(&same, Quantity::CostShare);
@@ -477,6 +481,30 @@ fn caches_that_are_priced_in_different_ways_are_not_compared() {
         "cold caches were priced in different ways (inject first.jsonl, inject second.jsonl); observe all with the same knowledge"
     );
     of_all(&comparison, Quantity::DirectShare);
+}
+
+#[test]
+fn a_cost_of_cold_caches_that_cannot_be_compared_is_listed_with_the_reason() {
+    let mut random = seeded(11);
+    let mut side = || servers(&mut random, 3, 0.01, USUAL);
+    let (mut base, mut new, unpriced) = (side(), side(), side());
+    base.iter_mut().chain(&mut new).for_each(price);
+    let unknown =
+        |side| format!("no range above 0 is known for the cost of cold caches on the {side} side");
+    let comparison = judged(&base, &new);
+    for who in [Who::All, Who::Name("server".to_owned())] {
+        assert_eq!(
+            why(&comparison, &who, Quantity::ColdShare),
+            format!("{}; {}", unknown("base"), unknown("new"))
+        );
+    }
+    assert!(!pair(&comparison, &Who::All, Quantity::ColdShare).is_open());
+    let comparison = judged(&base, &unpriced);
+    assert_eq!(
+        why(&comparison, &Who::All, Quantity::CostShare),
+        "the likely cost is unknown on the new side"
+    );
+    assert!(pair(&comparison, &Who::All, Quantity::CostShare).is_open());
 }
 
 /// Records agree to the last digit, so that only their own ranges show how well each is known.
