@@ -48,6 +48,16 @@ impl Range {
         }
     }
 
+    /// Returns the part of the range within the ends of another; `None` if there is none.
+    pub(super) fn within(self, ends: Range) -> Option<Range> {
+        let (low, high) = (self.low.max(ends.low), self.high.min(ends.high));
+        (low <= high).then(|| Range {
+            low,
+            likely: self.likely.map(|likely| likely.clamp(low, high)),
+            high,
+        })
+    }
+
     /// Returns the range with 0 as lower end and as likely value.
     fn perhaps(self) -> Range {
         Range {

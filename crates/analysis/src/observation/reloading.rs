@@ -26,9 +26,14 @@ impl Reloaded {
     ) -> Option<Reloaded> {
         let room = (tasks.run_ns.0 as f64 - direct.low).max(0.0);
         let of_matched = matched.and_then(|matched| reload_by_calls(tasks, matched));
-        let (cost, by) = match (of_matched, injected) {
+        let of_inject = injected.map(|known| reload_by_inject(tasks, direct, known));
+        let (cost, by) = match (of_matched, of_inject) {
+            (Some(ends), Some(cost)) if ends.likely.is_none() => match cost.within(ends) {
+                Some(cost) => (cost, KnownBy::Inject),
+                None => (ends, KnownBy::Matched),
+            },
             (Some(cost), _) => (cost, KnownBy::Matched),
-            (None, Some(known)) => (reload_by_inject(tasks, direct, known), KnownBy::Inject),
+            (None, Some(cost)) => (cost, KnownBy::Inject),
             (None, None) => return None,
         };
         Some(Reloaded {

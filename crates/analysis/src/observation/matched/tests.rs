@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use switchcost_record::observation::{
-    CallSite, CallSlice, OffCpu, Tasks, ThreadCalls, TracedCalls,
+    CallSite, CallSlice, KnownBy, OffCpu, Tasks, ThreadCalls, TracedCalls,
 };
 use switchcost_units::Nanos;
 
@@ -212,6 +212,29 @@ fn where_every_call_blocks_there_is_only_the_dose() {
     let wait = found.wait_ns.expect("at least");
     let is_half = (7_000.0..10_000.0).contains(&wait.low);
     assert!(is_half && wait.high == f64::INFINITY, "{wait:?}");
+}
+
+#[test]
+fn inject_gives_the_number_within_the_ends_of_matched_intervals() {
+    use crate::observation::{reloading::Reloaded, tests};
+    let found = Server {
+        blocks: 1.0,
+        cold_ns: 10_000.0,
+        ..SERVER
+    }
+    .found(1);
+    let tasks = Tasks {
+        run_ns: Nanos::seconds(1),
+        ..tests::blocked(100)
+    };
+    let cost = |ns| {
+        let injected = tests::known(KnownBy::Inject, 7, ns);
+        let cost = Reloaded::new(&tasks, Range::NOTHING, Some(&found), Some(&injected));
+        let Reloaded { cost, by } = cost.expect("a cost");
+        (by, cost.likely.map(f64::round))
+    };
+    assert_eq!(cost(20_000.0), (KnownBy::Inject, Some(2_000_000.0)));
+    assert_eq!(cost(900.0), (KnownBy::Matched, None));
 }
 
 #[test]
