@@ -200,7 +200,13 @@ impl MatchedIntervals {
         let at_least = self.dose.as_ref().map_or(0.0, |dose| {
             (dose.ns.low * dose.anchors as f64 / self.waits.max(1) as f64).max(0.0)
         });
-        if !self.has_all_waits() {
+        let outcome = intercept.map(|check| check.outcome);
+        // If more work follows a wait, the upper end of all waits is not a cost of switches.
+        let has_failed = outcome == Some(Outcome::Failed);
+        if has_failed && at_least == 0.0 {
+            return Err(UnknownBecause::CheckFailed);
+        }
+        if has_failed || !self.has_all_waits() {
             return Ok(Range {
                 low: at_least,
                 likely: None,
