@@ -108,6 +108,9 @@ pub struct Findings {
     pub matched: Vec<MatchedIntervals>,
     /// Estimated share of CPU time that tracing system calls took; `None` if no call was traced.
     pub calls_share: Option<f64>,
+    /// Number of traced calls that were lost for lack of memory, or whose program is unknown;
+    /// `None` if no call was traced.
+    pub calls_lost: Option<u64>,
     /// Time inside the scheduler per switch of the observed tasks; `None` if not requested or
     /// unknown.
     pub in_scheduler: Option<Latency>,
@@ -212,6 +215,7 @@ pub fn analyse_with(observation: &Observation, matched: Vec<MatchedIntervals>) -
         kept_waiting,
         matched: priced.into_matched(),
         calls_share: calls_share(observation, &all),
+        calls_lost: processes::lost_calls(observation),
         advice,
         no_advice,
         all,

@@ -56,12 +56,6 @@ pub trait Backend {
     /// Returns the sums over all observed tasks.
     fn totals(&self) -> Totals;
 
-    /// Returns why the tracing of system calls ended early; `None` if it did not, or was not
-    /// requested.
-    fn calls_refused(&self) -> Option<String> {
-        None
-    }
-
     /// Returns the counts so far. The observation continues. Facts that only the loop knows (the
     /// subject, the window, its CPU time) are missing, and starts of waits are times on
     /// CLOCK_MONOTONIC.

@@ -229,10 +229,6 @@ impl ByBpf {
             .tick(|| processes(&self.tables, &mut self.first_with_memory));
     }
 
-    pub(crate) fn calls_refused(&self) -> Option<String> {
-        self.calls.refused().map(ToString::to_string)
-    }
-
     fn trace_calls(&mut self) {
         let mut calls = std::mem::take(&mut self.calls);
         calls.tick(switchcost_host::clock::monotonic(), self);
@@ -268,10 +264,12 @@ impl ByBpf {
         );
         self.kernel.detach();
         let stacks = self.stacks.take().map(Stacks::finish);
-        let calls = std::mem::take(&mut self.calls).finish(switchcost_host::clock::monotonic());
+        let calls = std::mem::take(&mut self.calls);
+        let (calls, no_calls_because) = calls.finish(switchcost_host::clock::monotonic());
         Ok(Observation {
             stacks,
             calls,
+            no_calls_because,
             ..self.read(&in_flight, empty)?
         })
     }
@@ -284,6 +282,7 @@ impl ByBpf {
         let counted = self.read(&in_flight, empty)?;
         Ok(Observation {
             calls: self.calls.clone_ended(),
+            no_calls_because: self.calls.missing_because(),
             ..counted
         })
     }

@@ -67,7 +67,7 @@ pub(crate) struct Calls {
     tracer: Option<Tracer>,
     kept: Kept,
     /// Why no more calls are traced; `None` while they are.
-    refused: Option<NoBpf>,
+    refused: Option<String>,
 }
 
 /// State of the observed tasks when a slice may begin.
@@ -143,18 +143,22 @@ impl Calls {
     }
 
     fn begin_first(&mut self, now: Nanos, processes: &BTreeSet<u32>) {
-        if processes.len() > PROCESSES {
-            self.tracing = CallTracing::Never;
-        }
-        if !(1..=PROCESSES).contains(&processes.len()) {
-            return;
+        match processes.len() {
+            0 => return,
+            1..=PROCESSES => {}
+            count => {
+                let why = format!("at most {PROCESSES} of {count} processes can be traced");
+                self.refused = Some(why);
+                return;
+            }
         }
         match Tracer::load(processes) {
             Ok(tracer) => {
                 self.tracer = Some(tracer);
+                self.kept.name_processes(&Root::system(), processes);
                 self.begin_slice(now);
             }
-            Err(why) => self.refused = Some(why),
+            Err(why) => self.refused = Some(why.to_string()),
         }
     }
 
@@ -165,7 +169,7 @@ impl Calls {
         };
         match tracer.begin(Nanos(now.0.saturating_add(length.0))) {
             Ok(()) => self.kept.begin(now, room),
-            Err(why) => self.refused = Some(why),
+            Err(why) => self.refused = Some(why.to_string()),
         }
         self.next = match self.tracing {
             CallTracing::Sampled { .. } => now + self.each,
@@ -190,9 +194,15 @@ impl Calls {
         self.tracer.iter().flat_map(Tracer::programs)
     }
 
-    /// Returns why no more calls are traced; `None` while they are.
-    pub(crate) fn refused(&self) -> Option<&NoBpf> {
-        self.refused.as_ref()
+    /// Returns why no call was traced; `None` if calls were.
+    pub(crate) fn missing_because(&self) -> Option<String> {
+        let why = match self.tracing {
+            _ if self.kept.traced() > 0 => return None,
+            CallTracing::Never => "--no-calls, --counts-only and --all trace no system calls",
+            _ if self.tracer.is_some() => "no system call was made while calls were traced",
+            _ => "the observation ended before system calls were traced",
+        };
+        Some(self.refused.clone().unwrap_or_else(|| why.to_owned()))
     }
 
     /// Returns the calls of finished slices; `None` if no slice has begun.
@@ -201,11 +211,14 @@ impl Calls {
         Some(self.kept.clone_calls(lost))
     }
 
-    /// Ends the tracing and returns all traced calls; `None` if no slice has begun.
-    pub(crate) fn finish(mut self, now: Nanos) -> Option<TracedCalls> {
+    /// Ends the tracing. Returns all traced calls (`None` if no slice has begun), and why there are
+    /// none.
+    pub(crate) fn finish(mut self, now: Nanos) -> (Option<TracedCalls>, Option<String>) {
         self.end_slice(now);
-        let lost = self.tracer.as_ref()?.lost();
-        Some(self.kept.into_calls(lost))
+        let missing_because = self.missing_because();
+        let lost = self.tracer.as_ref().map(Tracer::lost);
+        let calls = lost.map(|lost| self.kept.into_calls(lost));
+        (calls, missing_because)
     }
 }
 

@@ -49,8 +49,6 @@ pub enum Notice {
     NoRequests(String),
     /// The time inside the scheduler was requested, but cannot be measured on this kernel.
     NoSchedulerTime,
-    /// System calls could not be traced, or not until the end; contains the reason.
-    NoCalls(String),
 }
 
 impl fmt::Display for Notice {
@@ -62,7 +60,6 @@ impl fmt::Display for Notice {
             Notice::Gone { what, after } => write!(f, "{what} is gone after {after}; a new one with its name is observed, too"),
             Notice::Back { what, after } => write!(f, "{what} started after {after}, and is observed"),
             Notice::NoRequests(why) => write!(f, "{why}; the cost per request is unknown"),
-            Notice::NoCalls(why) => write!(f, "{why}; system calls are not traced"),
             Notice::NoSchedulerTime => f.write_str(
                 "this kernel has no BPF tracepoints sched_entry_tp and sched_exit_tp (from Linux 6.15 on), so the \
                  time in the scheduler is unknown",

@@ -66,7 +66,10 @@ impl Observer {
         Observer {
             way,
             unavailable_because,
-            empty,
+            empty: Observation {
+                no_calls_because: Some("only BPF programs trace system calls".to_owned()),
+                ..empty
+            },
         }
     }
 
@@ -179,13 +182,6 @@ impl Backend for Observer {
             Way::Bpf(bpf) => bpf.totals(),
             Way::Perf(perf) => perf.totals(),
             Way::Proc(proc) => proc.totals(),
-        }
-    }
-
-    fn calls_refused(&self) -> Option<String> {
-        match &self.way {
-            Way::Bpf(bpf) => bpf.calls_refused(),
-            Way::Perf(_) | Way::Proc(_) => None,
         }
     }
 

@@ -172,9 +172,6 @@ pub fn observe<B: Backend, L: Listener>(
     backend.take_events(&mut |event| listener.take(event));
     moments.end(backend.now(), backend.totals());
     let window_ns = backend.now().saturating_sub(began.at);
-    if let Some(why) = backend.calls_refused() {
-        listener.notice(Notice::NoCalls(why));
-    }
     let counted = backend.finish().map_err(ObserveError::from)?;
     if wants_scheduler_time && counted.in_scheduler.is_none() {
         listener.notice(Notice::NoSchedulerTime);

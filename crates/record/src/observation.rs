@@ -100,6 +100,9 @@ pub struct Observation {
     /// System calls that were traced in parts of the window; null if no call was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<TracedCalls>,
+    /// Reason why no system call was traced; `None` if calls were traced, or in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_calls_because: Option<String>,
     /// Number of time slices that the kernel extended (rseq) on the whole machine; null if the
     /// kernel does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +142,7 @@ impl Observation {
             moments: Vec::new(),
             stacks: None,
             calls: None,
+            no_calls_because: None,
             slice_extensions: None,
             known: Vec::new(),
             calibration: None,

@@ -101,6 +101,8 @@ pub struct EffectOfCall {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum UnknownBecause {
+    /// No system call of the program was traced.
+    NotTraced,
     /// There are too few waits, or too few matching calls without a wait.
     TooFew,
     /// Less than half of the switches have matching calls without a switch.
@@ -215,7 +217,7 @@ impl MatchedIntervals {
         }
         let high = sum.ns.high.max(0.0);
         let is_narrow = sum.ns.low >= 0.0 && sum.ns.high <= 2.0 * sum.ns.estimate;
-        let has_passed = intercept.is_some_and(|check| check.outcome == Outcome::Passed);
+        let has_passed = outcome == Some(Outcome::Passed);
         Ok(match (has_passed, is_narrow) {
             (true, true) => Range {
                 low: sum.ns.low,

@@ -53,8 +53,8 @@ pub struct ProcessFinding {
     pub indirect_ns: Option<Range>,
     /// Source of most of the indirect cost; null if the cost is unknown.
     pub likely_by: Option<KnownBy>,
-    /// Reason why the traced calls do not give the indirect cost; null if it is known, or if no
-    /// call was traced.
+    /// Reason why the traced calls do not give the indirect cost; null if they do, or if the cost is
+    /// known.
     pub indirect_unknown_because: Option<UnknownBecause>,
     /// Direct and indirect cost together in nanoseconds; null if either is unknown.
     pub cost_ns: Option<Range>,
@@ -157,11 +157,13 @@ impl<'a> Priced<'a> {
     /// Returns the reason why the traced calls do not give the cost of cold caches, for the program
     /// among `tasks` with most waits; `None` if there is no such reason.
     fn unknown_because(&self, tasks: &[&Tasks]) -> Option<UnknownBecause> {
-        let matched = tasks
-            .iter()
-            .filter_map(|tasks| self.matched_intervals(tasks));
-        let unknown = matched.filter(|matched| matched.unknown_because.is_some());
-        unknown.max_by_key(|matched| matched.waits)?.unknown_because
+        let matched = tasks.iter().map(|tasks| self.matched_intervals(tasks));
+        let reason = |matched: Option<&MatchedIntervals>| match matched {
+            Some(matched) => Some((matched.waits, matched.unknown_because?)),
+            None => Some((0, UnknownBecause::NotTraced)),
+        };
+        let (_, why) = matched.filter_map(reason).max_by_key(|(waits, _)| *waits)?;
+        Some(why)
     }
 }
 
@@ -170,14 +172,31 @@ pub(super) fn compare_calls(observation: &Observation, names: &Names<'_>) -> Vec
     let Some(traced) = &observation.calls else {
         return Vec::new();
     };
-    // A process that has ended is identified by its name.
-    matched::find(traced, |thread: &ThreadCalls| {
-        let is_its = |tasks: &&Tasks| match tasks.process {
-            Some(process) => process == thread.process,
-            None => tasks.process_name() == thread.name,
-        };
-        let tasks = observation.tasks.iter().find(is_its)?;
-        Some(names.process_label(tasks))
+    matched::find(traced, |thread| {
+        Some(names.process_label(traced_tasks(observation, thread)?))
+    })
+}
+
+/// Returns the number of traced calls that were lost: for lack of memory, or because their thread
+/// belongs to no observed program.
+pub(super) fn lost_calls(observation: &Observation) -> Option<u64> {
+    let traced = observation.calls.as_ref()?;
+    let threads = traced.slices.iter().flat_map(|slice| &slice.threads);
+    let unknown = threads.filter(|thread| traced_tasks(observation, thread).is_none());
+    let lost: usize = unknown.map(|thread| thread.site.len()).sum();
+    Some(traced.lost + lost as u64)
+}
+
+/// Returns the tasks to which a traced thread belongs. A process that has ended is identified by
+/// its name.
+fn traced_tasks<'a>(observation: &'a Observation, thread: &ThreadCalls) -> Option<&'a Tasks> {
+    let name = match thread.process_name.as_str() {
+        "" => &thread.name,
+        name => name,
+    };
+    observation.tasks.iter().find(|tasks| match tasks.process {
+        Some(process) => process == thread.process,
+        None => tasks.process_name() == name,
     })
 }
 

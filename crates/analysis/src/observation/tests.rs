@@ -1,12 +1,13 @@
 //! Tests on synthetic observations whose costs can be computed by hand.
 
 use switchcost_record::observation::{
-    Behind, Calibration, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint, KnownReload, Load,
-    Observation, Pair, Reload, Source, Tasks, Waits, Why,
+    Behind, Calibration, CallSite, CallSlice, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint,
+    KnownReload, Load, Observation, Pair, Reload, Source, Tasks, ThreadCalls, TracedCalls, Waits,
+    Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
-use super::{Change, ProcessFinding, Range, analyse};
+use super::{Change, ProcessFinding, Range, UnknownBecause, analyse};
 use crate::testing;
 
 pub(super) fn cost(ns: f64, half: f64) -> Cost {
@@ -261,6 +262,47 @@ fn what_cold_caches_cost_is_known_of_the_program_itself_or_not_at_all() {
     // A live process is identified by its number.
     observed.known[2].processes = vec![8];
     assert_eq!(found(&observed), (None, None, false));
+}
+
+#[test]
+fn traced_calls_belong_to_a_program_or_are_lost() {
+    let mut observed = observation(Tasks {
+        process: None,
+        process_name: Some("java".to_owned()),
+        ..busy(blocked(100))
+    });
+    let why = |observed: &Observation| analyse(observed).all.indirect_unknown_because;
+    assert_eq!(why(&observed), Some(UnknownBecause::NotTraced));
+    let thread = |process_name: &str| ThreadCalls {
+        process_name: process_name.to_owned(),
+        site: vec![0; 3],
+        after_us: vec![1; 3],
+        call_ns: vec![1; 3],
+        user_ns: vec![1; 3],
+        ..ThreadCalls::default()
+    };
+    let site = CallSite {
+        call: "read".to_owned(),
+        address: 1,
+        result: 1,
+        has_woken: false,
+        next: "read".to_owned(),
+    };
+    let slice = CallSlice {
+        began_ns: Nanos(0),
+        length_ns: Nanos(1),
+        threads: vec![thread("java"), thread("other")],
+    };
+    observed.calls = Some(TracedCalls {
+        sites: vec![site],
+        slices: vec![slice],
+        traced: 6,
+        lost: 2,
+    });
+    let found = analyse(&observed);
+    assert_eq!(found.matched[0].calls, 3);
+    assert_eq!(found.calls_lost, Some(5));
+    assert_eq!(why(&observed), Some(UnknownBecause::TooFew));
 }
 
 #[test]

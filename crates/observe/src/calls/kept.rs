@@ -1,12 +1,13 @@
 //! Stores the traced calls of whole slices in bounded memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use switchcost_facts::Root;
 use switchcost_record::observation::{CallSite, CallSlice, OffCpu, ThreadCalls, TracedCalls};
 use switchcost_units::Nanos;
 
 use super::layout::{Call, HAS_WOKEN};
+use crate::subject::name_of;
 use crate::sums::name_of_call;
 
 /// Maximum number of traced calls that a record stores.
@@ -24,6 +25,8 @@ const STEPS: i64 = 8;
 #[derive(Default)]
 pub(super) struct Kept {
     sites: HashMap<SiteKey, u32>,
+    /// Names of the traced processes, because one may end before its calls are read.
+    names: BTreeMap<u32, String>,
     calls: TracedCalls,
     slice: Option<Open>,
 }
@@ -45,6 +48,12 @@ struct Thread {
 }
 
 impl Kept {
+    /// Stores the names of the processes whose calls are to be traced.
+    pub(super) fn name_processes(&mut self, root: &Root, processes: &BTreeSet<u32>) {
+        let name = |process: &u32| (*process, name_of(root, *process));
+        self.names = processes.iter().map(name).collect();
+    }
+
     /// Begins a slice. `room` is the maximum number of calls in the slice.
     pub(super) fn begin(&mut self, began: Nanos, room: usize) {
         self.slice = Some(Open {
@@ -79,14 +88,19 @@ impl Kept {
         };
         slice.calls += 1;
         let began = slice.began.0;
-        let thread = slice.threads.entry(call.thread).or_insert_with(|| Thread {
-            last: began,
-            calls: ThreadCalls {
-                process: call.process,
-                // Read now, because the thread may have ended at the end of the slice.
-                name: name_of_thread(root, call.process, call.thread),
-                ..ThreadCalls::default()
-            },
+        let thread = slice.threads.entry(call.thread).or_insert_with(|| {
+            let process_name = self.names.get(&call.process).cloned().unwrap_or_default();
+            // Read now, because the thread may have ended at the end of the slice.
+            let name = name_of_thread(root, call.process, call.thread);
+            Thread {
+                last: began,
+                calls: ThreadCalls {
+                    process: call.process,
+                    name: name.unwrap_or_else(|| process_name.clone()),
+                    process_name,
+                    ..ThreadCalls::default()
+                },
+            }
         });
         thread.add(site, call);
     }
@@ -204,11 +218,9 @@ fn step_of(result: i64) -> i64 {
     result.signum() * (doubling + (size - doubling) / step * step)
 }
 
-fn name_of_thread(root: &Root, process: u32, thread: u32) -> String {
-    root.read(&format!("/proc/{process}/task/{thread}/comm"))
-        .unwrap_or_default()
-        .trim_end_matches('\n')
-        .to_owned()
+fn name_of_thread(root: &Root, process: u32, thread: u32) -> Option<String> {
+    let name = root.read(&format!("/proc/{process}/task/{thread}/comm"));
+    Some(name.ok()?.trim_end_matches('\n').to_owned())
 }
 
 #[cfg(test)]
@@ -245,10 +257,13 @@ mod tests {
     #[test]
     fn what_is_kept_of_a_slice_is_each_call_of_each_thread() {
         let mut kept = Kept::default();
+        // The process has ended when its calls are read.
+        kept.names.insert(7, "server".to_owned());
         assert!(!slice(&mut kept, 5_000, 3));
         let calls = kept.into_calls(2);
         let thread = &calls.slices[0].threads[0];
         assert_eq!((calls.traced, calls.lost, thread.process), (3, 2, 7));
+        assert_eq!([&*thread.name, &thread.process_name], ["server"; 2]);
         assert_eq!(thread.after_us, [0, 1, 2], "1.5 us each");
         assert_eq!(thread.user_ns, [400; 3]);
         let waited = OffCpu {

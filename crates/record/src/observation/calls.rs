@@ -56,6 +56,10 @@ pub struct CallSlice {
 pub struct ThreadCalls {
     /// ID of the thread's process.
     pub process: u32,
+    /// Name of the thread's process; untrusted text that must be escaped before it is shown. Empty
+    /// in older records.
+    #[serde(default)]
+    pub process_name: String,
     /// Name of the thread; untrusted text that must be escaped before it is shown.
     pub name: String,
     /// Index of each call's site in [`TracedCalls::sites`].

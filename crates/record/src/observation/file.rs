@@ -100,6 +100,7 @@ mod tests {
         };
         let thread = ThreadCalls {
             process: 7,
+            process_name: "p".to_owned(),
             name: "a".to_owned(),
             site: vec![0],
             after_us: vec![1],

@@ -1,4 +1,6 @@
-use switchcost_analysis::observation::{Advice, Change, Findings, NO_BOUND, NoAdvice, Range};
+use switchcost_analysis::observation::{
+    Advice, Change, Findings, NO_BOUND, NoAdvice, Range, UnknownBecause,
+};
 use switchcost_record::injection::LEAST_CPU;
 use switchcost_record::observation::{Behind, KnownBy, KnownReload, Observation, Source, Subject};
 use time::OffsetDateTime;
@@ -171,10 +173,10 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             let window = findings.seconds * 1e9;
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
-                "The direct cost of switches is {} of the CPU time of {who}{}. The additional cost of cold caches is unknown{}{}.",
+                "The direct cost of switches is {} of the CPU time of {who}{}. The additional cost of cold caches is unknown, because {}; {}.",
                 range_words(direct),
                 cpu_share(direct_cpus, observation),
-                matched::unknown_because(findings),
+                matched::unknown_because(observation, findings),
                 measuring(observation, findings)
             )
         }
@@ -207,20 +209,27 @@ fn direct_words(direct: Range, both: Range) -> String {
     }
 }
 
-/// Returns advice on how to measure the cost of cold caches with `observe` or `inject`; empty for a
-/// command that runs too briefly.
+/// Length of the observation that is advised, in seconds.
+const LONG: f64 = 30.0;
+
+/// Returns advice on how to measure the cost of cold caches with `observe` or `inject`.
 fn measuring(observation: &Observation, findings: &Findings) -> String {
     let inject = format!("`{}`", injecting(observation, findings));
     let is_command = matches!(observation.subject, Subject::Command(_));
     let cpu_ns = findings.all.cpu_ns.unwrap_or(0.0);
+    let can_trace = match findings.all.indirect_unknown_because {
+        Some(UnknownBecause::NotTraced) => true,
+        Some(UnknownBecause::TooFew) => findings.seconds < LONG,
+        _ => false,
+    };
     // A command has already ended, and its calls were traced if possible.
-    match (is_command, findings.matched.is_empty()) {
-        (true, _) if cpu_ns < LEAST_CPU.0 as f64 => String::new(),
+    match (is_command, can_trace) {
+        (true, _) if cpu_ns < LEAST_CPU.0 as f64 => "observe a longer run".to_owned(),
         (false, true) => format!(
-            "; to measure it: `switchcost observe -p {} -d 30s` or {inject}",
-            process_of(observation, findings)
+            "to measure it: `switchcost observe -p {} -d {LONG}s` or {inject}",
+            busiest(findings)
         ),
-        _ => format!("; to measure it: {inject}"),
+        _ => format!("to measure it: {inject}"),
     }
 }
 
@@ -236,19 +245,13 @@ fn injecting(observation: &Observation, findings: &Findings) -> String {
             format!("switchcost inject -- {} ...", subject(&observation.subject))
         };
     }
-    let process = process_of(observation, findings);
-    format!("switchcost inject -p {process} --work ...")
+    format!("switchcost inject -p {} --work ...", busiest(findings))
 }
 
-/// Returns the PID of the observed process, or of the process with the highest cost.
-fn process_of(observation: &Observation, findings: &Findings) -> String {
-    let process = match &observation.subject {
-        Subject::Processes(processes) if processes.len() == 1 => processes.first().copied(),
-        _ => {
-            let mut own = findings.processes.iter().filter(|found| !found.is_kernel);
-            own.find_map(|found| found.process)
-        }
-    };
+/// Returns the PID of the process with the highest cost that has not ended, or `PID` if all have.
+fn busiest(findings: &Findings) -> String {
+    let mut own = findings.processes.iter().filter(|found| !found.is_kernel);
+    let process = own.find_map(|found| found.process);
     process.map_or_else(|| "PID".to_owned(), |process| process.to_string())
 }
 

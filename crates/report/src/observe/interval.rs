@@ -50,8 +50,7 @@ pub(crate) struct Sums {
     direct_share: Option<Range>,
     /// Indirect cost as a share of the CPU time, by the calls traced since the start; null if it is not known.
     indirect_share: Option<Range>,
-    /// Why the traced calls do not show the indirect cost; null if it is known, or if no calls were
-    /// traced.
+    /// Why the traced calls do not show the indirect cost; null if they do, or if it is known.
     indirect_unknown_because: Option<UnknownBecause>,
     /// 99th percentile of the waits for a CPU, in nanoseconds; null if it is not known.
     wait_p99_ns: Option<f64>,

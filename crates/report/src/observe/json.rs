@@ -32,6 +32,8 @@ pub(crate) struct Report<'a> {
     cpus: &'a [CpuTime],
     /// The three longest waits for a CPU.
     longest_waits: &'a [LongWait],
+    /// Why no system call was traced; null if calls were traced.
+    no_calls_because: Option<&'a str>,
     /// Data lost for lack of buffer space.
     lost: &'a Lost,
     /// Cost of observing; null if the source does not show it.
@@ -65,6 +67,7 @@ pub(super) fn report<'a>(observation: &'a Observation, findings: &'a Findings) -
         not_counted_by: &observation.not_counted_by,
         cpus: &observation.cpus,
         longest_waits: &observation.longest_waits,
+        no_calls_because: observation.no_calls_because.as_deref(),
         lost: &observation.lost,
         own_cost: observation.own_cost.as_ref(),
         throttled: &observation.throttled,

@@ -4,6 +4,7 @@
 use switchcost_analysis::observation::{
     Check, CheckName, Effect, Findings, MatchedIntervals, Outcome, UnknownBecause,
 };
+use switchcost_record::observation::Observation;
 
 use crate::plain::plain;
 use crate::quantity::{count, share, time, times};
@@ -48,33 +49,35 @@ fn switches(found: &MatchedIntervals) -> f64 {
     (found.waits + found.preemptions) as f64
 }
 
-/// Returns the reason why traced system calls do not show the cost of cold caches, as `, because
-/// ...`, for the program with the most waits; empty if no calls were traced.
-pub(super) fn unknown_because(findings: &Findings) -> String {
+/// Returns the reason why traced system calls do not show the cost of cold caches, for the program
+/// with the most waits.
+pub(super) fn unknown_because(observation: &Observation, findings: &Findings) -> String {
     let unknown = findings
         .matched
         .iter()
         .filter_map(|matched| Some((matched, matched.unknown_because?)));
     let Some((matched, why)) = unknown.max_by_key(|(matched, _)| matched.waits) else {
-        return String::new();
+        let no_calls = observation.no_calls_because.as_deref();
+        return match no_calls {
+            _ if !findings.matched.is_empty() => "calls of too few programs were traced",
+            Some(why) => why,
+            None => "no system call was traced",
+        }
+        .to_owned();
     };
     match why {
-        UnknownBecause::TooFew => {
-            if matched.waits == 0 {
-                ", because no wait was traced".to_owned()
-            } else {
-                format!(
-                    ", because too few of {} traced waits have a match",
-                    count(matched.waits as u64)
-                )
-            }
-        }
+        UnknownBecause::TooFew if matched.waits == 0 => "no wait was traced".to_owned(),
+        UnknownBecause::TooFew => format!(
+            "too few of {} traced waits have a match",
+            count(matched.waits as u64)
+        ),
         UnknownBecause::NotCovered => format!(
-            ", because only {} of the switches have a match",
+            "only {} of the switches have a match",
             share(matched.covered)
         ),
-        UnknownBecause::CheckFailed => format!(", because {}", failed(matched)),
-        UnknownBecause::LessWork => ", because the calls that waited do less work".to_owned(),
+        UnknownBecause::CheckFailed => failed(matched),
+        UnknownBecause::LessWork => "the calls that waited do less work".to_owned(),
+        UnknownBecause::NotTraced => "no system call was traced".to_owned(),
     }
 }
 
@@ -82,8 +85,10 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
 fn failed(matched: &MatchedIntervals) -> String {
     let is = |outcome| {
         let checks = matched.checks.iter();
-        let names = checks
-            .filter(move |check| check.outcome == outcome && check.name != CheckName::Intercept);
+        // The cost may be known without the check "intercept".
+        let is_needless =
+            |check: &Check| (check.name, check.outcome) == (CheckName::Intercept, Outcome::NotMade);
+        let names = checks.filter(move |check| check.outcome == outcome && !is_needless(check));
         let names: Vec<String> = names.map(|check| format!("\"{}\"", check.name)).collect();
         names
     };
@@ -105,24 +110,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 fn add_program(page: &mut Page, matched: &MatchedIntervals) {
-    page.heading(
-        format!("Cold caches of {}", plain(&matched.program)),
-        format!(
-            "from {} calls, time after a switch minus time after the same call without one",
-            count(matched.calls as u64)
-        ),
-    );
-    let mut grid = Grid::new(1).left([""]).right([
-        "switches",
-        "matched",
-        "user code",
-        "kernel",
-        "cost per switch",
-    ]);
+    let mut rows = Vec::new();
     let mut row = |label: String, effect: Option<&Effect>| {
-        if let Some(effect) = effect {
-            grid.row(cells(label, effect));
-        }
+        rows.extend(effect.map(|effect| cells(label, effect)));
     };
     row("all waits".to_owned(), matched.all_waits.as_ref());
     for of in &matched.by_others {
@@ -142,7 +132,24 @@ fn add_program(page: &mut Page, matched: &MatchedIntervals) {
         "long preemptions minus short ones".to_owned(),
         matched.long_preemptions.as_ref(),
     );
-    page.grid(grid);
+    if rows.is_empty() && matched.checks.is_empty() {
+        return;
+    }
+    page.heading(
+        format!("Cold caches of {}", plain(&matched.program)),
+        format!(
+            "from {} calls, time after a switch minus time after the same call without one",
+            count(matched.calls as u64)
+        ),
+    );
+    let grid = Grid::new(1).left([""]).right([
+        "switches",
+        "matched",
+        "user code",
+        "kernel",
+        "cost per switch",
+    ]);
+    page.grid(grid.with_rows(rows));
     for check in &matched.checks {
         let outcome = match check.outcome {
             Outcome::Passed => "passed",

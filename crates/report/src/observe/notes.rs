@@ -96,8 +96,12 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         ));
     }
     notes.extend(findings.calls_share.map(|part| {
+        let lost = match findings.calls_lost {
+            None | Some(0) => String::new(),
+            Some(lost) => format!("; {} calls were lost", count(lost)),
+        };
         format!(
-            "Tracing system calls took an estimated {} of the CPU time.",
+            "Tracing system calls took an estimated {} of the CPU time{lost}.",
             share(part)
         )
     }));

@@ -247,7 +247,7 @@ fn a_cost_that_is_not_known_has_no_column() {
     let (answer, _) = text.split_once(" There were ").expect("an answer");
     assert!(
         answer.starts_with("The direct cost of switches is ")
-            && answer.contains(" The additional cost of cold caches is unknown; to measure it: `switchcost inject -- sh "),
+            && answer.contains(" The additional cost of cold caches is unknown, because no system call was traced; to measure it: `switchcost inject -- sh "),
         "{answer}"
     );
     let has_others = ["total cost", "cold caches"]
@@ -397,6 +397,58 @@ fn the_check_that_failed_is_named() {
         detailed.contains("check \"work before\": failed"),
         "{detailed}"
     );
+}
+
+#[test]
+fn a_cost_of_cold_caches_that_is_not_known_has_a_reason_and_a_next_step() {
+    let mut observation = large();
+    observation.no_calls_because = Some("at most 8 of 499 processes can be traced".to_owned());
+    let said = |observation: &Observation| words(observation, &analyse(observation), false);
+    observation.subject = Subject::Processes(vec![1]);
+    // The first process has ended, and the third switched most.
+    observation.tasks[0].process = None;
+    let causes = &mut observation.tasks[2].causes;
+    causes.iter_mut().for_each(|cause| cause.switches *= 2);
+    let step = "because at most 8 of 499 processes can be traced; to measure it: \
+                `switchcost observe -p 3 -d 30s` or `switchcost inject -p 3 --work ...`.";
+    let text = said(&observation);
+    assert!(text.contains(step), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&render(
+        &observation,
+        &analyse(&observation),
+        By::Program,
+        Format::Json,
+        Style::default(),
+    ))
+    .expect("JSON");
+    assert_eq!(json["all"]["indirect_unknown_because"], "not-traced");
+    assert_eq!(
+        json["no_calls_because"],
+        "at most 8 of 499 processes can be traced"
+    );
+    observation.tasks.truncate(1);
+    let text = said(&observation);
+    assert!(text.contains("observe -p PID -d 30s"), "{text}");
+    // Of a command that took 1 ms of CPU time, even `inject` finds nothing.
+    observation.subject = Subject::Command(vec!["ls".to_owned()]);
+    observation.tasks[0].run_ns = Nanos(1_000_000);
+    observation.window_ns = Nanos(2_000_000);
+    let text = said(&observation);
+    assert!(text.contains("; observe a longer run."), "{text}");
+}
+
+#[test]
+fn calls_without_a_comparison_have_no_heading_and_lost_ones_are_counted() {
+    let observation = large();
+    let mut findings = analyse(&observation);
+    let mut found = matched(Outcome::Passed, Some(UnknownBecause::TooFew));
+    found.checks.clear();
+    findings.matched = vec![found];
+    (findings.calls_share, findings.calls_lost) = (Some(0.01), Some(1_200));
+    let text = words(&observation, &findings, true);
+    assert!(!text.contains("Cold caches of"), "{text}");
+    let lost = "took an estimated 1.0 % of the CPU time; 1,200 calls were lost.";
+    assert!(text.contains(lost), "{text}");
 }
 
 #[test]
