@@ -6,7 +6,7 @@ use super::appender::{Appender, Written};
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, EncodeError, Piece, limits};
-use crate::{BlockRun, Chunk, KernelSymbols, Placed};
+use crate::{BlockRun, Chunk, Dependences, KernelSymbols, Placed};
 
 /// Writer that appends chunks to a trace. Each chunk becomes a complete record, so a crash loses
 /// none of the chunks before.
@@ -42,6 +42,11 @@ impl<W: Write> TraceWriter<W> {
     /// Sets the symbols of the traced kernel, which are written at the end of the trace.
     pub fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.appender.name_symbols(symbols);
+    }
+
+    /// Sets the dependences of blocks, which are written at the end of the trace.
+    pub fn set_dependences(&mut self, dependences: Dependences) {
+        self.appender.set_dependences(dependences);
     }
 
     /// Ends the trace with its index, flushes the output, and returns it with the totals.

@@ -251,3 +251,32 @@ proptest! {
         prop_assert_eq!(instructions(&chunks), turns * turn_instructions);
     }
 }
+
+#[test]
+fn each_load_of_a_chase_waits_for_the_one_before() {
+    let counts = |pattern, instructions| {
+        let set = WorkingSet {
+            size_bytes: Bytes(4096),
+            stride_bytes: Bytes(64),
+            access: Access::Read,
+            pattern,
+            ..WorkingSet::NONE
+        };
+        let walks = Walks {
+            sets: vec![set],
+            instructions,
+            switches: 1,
+            seed: 1,
+        };
+        let (mut chains, dependences) = (crate::Chains::default(), walks.dependences());
+        walks
+            .chunks()
+            .for_each(|chunk| chains.add(&chunk, &dependences));
+        let found = chains.finish();
+        (found.loads, found.dependent, found.unknown)
+    };
+    // A node has two loads. The loop of two instructions per load fits one window, the longer two.
+    assert_eq!(counts(Pattern::Chase, None), (128, 127, 0));
+    assert_eq!(counts(Pattern::Chase, Some(10)), (128, 126, 0));
+    assert_eq!(counts(Pattern::Strided, None), (512, 0, 0));
+}

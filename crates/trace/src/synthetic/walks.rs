@@ -1,6 +1,8 @@
 use switchcost_workload::{Access, Pattern, Touch, WorkingSet, addresses};
 
-use crate::{Block, BlockFlags, Reference};
+use crate::{
+    Block, BlockDependences, BlockFlags, Dependences, Reference, ReferenceDependence, Sources,
+};
 
 use super::{CODE, DATA, Program, Synthetic};
 
@@ -55,6 +57,48 @@ impl Walks {
         };
         Synthetic::new(self.sets.iter().map(one).collect(), u64::MAX, self.switches)
     }
+
+    /// Returns the dependences of the code: in a chase, each load takes its address from the load
+    /// before; otherwise no address depends on a load. Unknown unless all processes only load, in
+    /// the same pattern.
+    pub fn dependences(&self) -> Dependences {
+        let mut all = Dependences::default();
+        let Some(first) = self.sets.first() else {
+            return all;
+        };
+        let is_alike =
+            |set: &WorkingSet| set.access == Access::Read && set.pattern == first.pattern;
+        if !self.sets.iter().all(is_alike) {
+            return all;
+        }
+        let pointer = match first.pattern {
+            Pattern::Chase => Sources::register(0).zip(Sources::load(0)),
+            Pattern::Strided => None,
+        };
+        let (address, _) = pointer.unwrap_or_default();
+        let rules = BlockDependences {
+            references: vec![ReferenceDependence::Load(address)],
+            registers: pointer.map(|(_, loaded)| (0, loaded)).into_iter().collect(),
+        };
+        let blocks = blocks(first, self.instructions);
+        for (number, instructions) in blocks.iter().enumerate() {
+            let before = blocks[..number].iter().sum();
+            all.learn(&block(before, *instructions), &[], || Some(rules.clone()));
+        }
+        all
+    }
+}
+
+/// Returns the block of this many instructions that follows `before` instructions of the loop.
+fn block(before: u32, instructions: u32) -> Block {
+    Block {
+        address: CODE + u64::from(before * INSTRUCTION_BYTES),
+        bytes: (instructions * INSTRUCTION_BYTES) as u16,
+        instructions: instructions as u16,
+        references: 1,
+        first_bytes: INSTRUCTION_BYTES as u8,
+        flags: BlockFlags::USER,
+    }
 }
 
 /// Divides the instructions for one element among its loads and stores.
@@ -88,13 +132,6 @@ impl Program for Walk {
         let before: u32 = self.blocks[..self.at].iter().sum();
         let instructions = self.blocks[self.at];
         self.at = (self.at + 1) % self.blocks.len();
-        Some(Block {
-            address: CODE + u64::from(before * INSTRUCTION_BYTES),
-            bytes: (instructions * INSTRUCTION_BYTES) as u16,
-            instructions: instructions as u16,
-            references: 1,
-            first_bytes: INSTRUCTION_BYTES as u8,
-            flags: BlockFlags::USER,
-        })
+        Some(block(before, instructions))
     }
 }

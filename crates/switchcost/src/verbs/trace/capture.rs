@@ -54,6 +54,11 @@ impl NewTrace {
         self.writer.name_symbols(symbols);
     }
 
+    /// Sets the dependences of the traced code, which are written at the end of the trace.
+    pub(super) fn set_dependences(&mut self, dependences: Dependences) {
+        self.writer.set_dependences(dependences);
+    }
+
     /// Finishes the trace. Removes the file if the trace has no instructions.
     pub(crate) fn finish(self) -> Result<Written, Failure> {
         let (_, written) = self

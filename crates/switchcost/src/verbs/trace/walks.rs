@@ -40,6 +40,7 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
     };
     let header = TraceHeader::new("walks", TraceOrder::Synthetic, std::env::consts::ARCH);
     let mut trace = NewTrace::create(&arguments.output, &header)?;
+    trace.set_dependences(walks.dependences());
     let (mut chunks, mut chunk) = (walks.chunks(), Chunk::default());
     while chunks.next_into(&mut chunk) {
         trace.write(&chunk)?;
