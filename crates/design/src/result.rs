@@ -287,6 +287,10 @@ pub struct LostLines {
     pub missed: String,
     /// Kind of reference that requested the lines.
     pub kind: Kind,
+    /// Address of the last byte of the instruction that loads or stores, while a simulation runs;
+    /// `None` for code, and in a record.
+    #[serde(skip)]
+    pub instruction: Option<u64>,
     /// Number of lines that were lost in this combination of levels and kind.
     pub lines: u64,
 }

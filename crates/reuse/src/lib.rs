@@ -15,6 +15,7 @@
 
 mod chain;
 mod classifier;
+mod instructions;
 mod over_cuts;
 mod quantiles;
 mod recency;
@@ -31,6 +32,8 @@ use switchcost_trace::{
 
 pub use chain::Chain;
 pub use classifier::{Access, Arrival, Classifier};
+use instructions::ByInstruction;
+pub use instructions::KindsByInstruction;
 use over_cuts::OverCuts;
 use recency::Recency;
 
@@ -72,6 +75,8 @@ struct Lines {
     classifier: Classifier,
     over_cuts: OverCuts,
     instructions: u64,
+    /// Kinds of requests by instruction; `None` if not wanted.
+    by_instruction: Option<ByInstruction>,
 }
 
 /// A program that ran in an address space, with the number of its instructions.
@@ -98,6 +103,7 @@ impl Profiler {
                 classifier: Classifier::default(),
                 over_cuts: OverCuts::default(),
                 instructions: 0,
+                by_instruction: None,
             },
             has_dependences: false,
             credited: 0,
@@ -299,6 +305,9 @@ impl Lines {
             };
             let kind = self.classifier.kind(&arrival);
             self.over_cuts.add(kind, use_of);
+            if let Some(counts) = &mut self.by_instruction {
+                instructions::count(counts, instruction, kind, age);
+            }
             // Lines of other kinds are prefetched, or not waited for.
             if matches!(kind, Kind::Gathered | Kind::Dependent | Kind::Chained) {
                 let chain = address.unwrap_or_default();

@@ -284,12 +284,12 @@ const OTHER_DATA: u64 = 0x400_0000;
 /// Number of windows of instructions that begin in the second round.
 const WINDOWS: u64 = 2 * ROUND / 32 - ROUND / 32;
 
-/// Runs a loop of 16 instructions twice through all lines, and returns the number of lines of the second round that are of a kind.
-/// `references` returns those of one iteration, from its number and an address without a pattern.
-fn chained(
+/// Runs a loop of 16 instructions twice through all lines. `references` returns those of one
+/// iteration, from its number and an address without a pattern.
+fn looped(
     dependences: BlockDependences,
     references: impl Fn(u64, u64) -> Vec<Reference>,
-) -> [u64; 2] {
+) -> (Chunk, Dependences) {
     let block = Block {
         address: CODE,
         bytes: 64,
@@ -307,6 +307,15 @@ fn chained(
         let place = (DATA_LINE + step * 797 % ROUND * 5) << LINE_BITS;
         chunk.references.extend(references(step, place));
     }
+    (chunk, known)
+}
+
+/// Returns the number of lines of the second round that are of a kind.
+fn chained(
+    dependences: BlockDependences,
+    references: impl Fn(u64, u64) -> Vec<Reference>,
+) -> [u64; 2] {
+    let (chunk, known) = looped(dependences, references);
     let mut profiler = Profiler::default();
     profiler.add(&chunk, &known);
     [Kind::Chained, Kind::Gathered].map(|kind| profiler.lines.over_cuts.uses(kind))
@@ -403,4 +412,33 @@ fn two_fields_of_a_line_that_comes_are_waited_for_once() {
     };
     let references = |_, place| vec![load(place), load(place + 8)];
     assert_eq!(chained(rules, references), [ROUND, 0]);
+}
+
+/// A chase waits in each iteration. The next instruction loads from another array at addresses that
+/// are known, and overlaps with the chase.
+#[test]
+fn the_kinds_of_each_instruction_are_counted() {
+    let [register, loaded] = sources(0);
+    let rules = BlockDependences {
+        references: vec![
+            ReferenceDependence::Load(register),
+            ReferenceDependence::Load(Sources::NONE),
+        ],
+        registers: vec![(0, loaded)],
+    };
+    let at = |address, through| Reference::new(address, 7, through, false);
+    let (chunk, known) = looped(rules, |_, place| {
+        vec![at(place, 3), at(place + OTHER_DATA, 7)]
+    });
+    let mut kinds = KindsByInstruction::default();
+    kinds.add(&chunk, &known);
+    let divided = |through| kinds.divide(CODE + through, 100);
+    assert_eq!(
+        [divided(3), divided(7), divided(11)],
+        [
+            Some(vec![(Kind::Chained, 100)]),
+            Some(vec![(Kind::Gathered, 100)]),
+            None
+        ]
+    );
 }

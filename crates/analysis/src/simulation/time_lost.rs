@@ -5,8 +5,8 @@ use std::ops::Add;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_design::Level;
 use switchcost_design::result::{DesignPrices, DesignResult, LostCycles, LostLines};
-use switchcost_design::{Design, Level};
 use switchcost_record::profile::{Kind, Prices};
 use switchcost_record::{Cache, CacheKind};
 use switchcost_units::Bytes;
@@ -74,7 +74,7 @@ pub(super) fn time_lost(
         missed: lost.missed.clone(),
         kind: lost.kind,
         lines: lost.lines as f64 / switches,
-        line_ns: distances(&result.design, &prices.prices, lost)
+        line_ns: distances(result, &prices.prices, lost)
             .map(|(own, away)| of_lines.ns(lost.kind, own, away)),
     };
     let lines: Vec<PricedLines> = detail.lost_lines.iter().map(priced).collect();
@@ -109,10 +109,11 @@ fn lost_ns(lost: &LostCycles, [shortest, longest]: [f64; 2]) -> f64 {
 /// Returns an array size and a footprint in bytes whose lines the machine would find and lose in
 /// the same levels as the lost lines. `None` if a level has no counterpart, if line sizes differ,
 /// or if no footprint of that size was measured.
-fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64, Bytes)> {
+fn distances(result: &DesignResult, prices: &Prices, lost: &LostLines) -> Option<(f64, Bytes)> {
     let is_code = matches!(lost.kind, Kind::Code | Kind::CodeAlone);
     let place = |name: &str| {
-        let mut path = design
+        let mut path = result
+            .design
             .levels
             .iter()
             .filter(|level| is_on_path(level, is_code));
@@ -121,10 +122,9 @@ fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64,
     };
     let size = |level: u32| Some(cache(prices, level, is_code)?.size_bytes.0 as f64);
     let (found, missed) = (place(&lost.found_alone)?, place(&lost.missed)?);
-    let own = match found {
-        1 => size(1)? / 2.0,
-        _ => (size(found - 1)? * size(found)?).sqrt(),
-    };
+    let least = if found > 1 { size(found - 1)? } else { 0.0 };
+    let kept = kept_bytes(result, prices, &lost.found_alone)?;
+    let own = kept.max(least).min(size(found)?);
     let (held, most) = (
         size(missed)?,
         prices.lines.iter().map(|price| price.away_bytes.0).max()? as f64,
@@ -135,6 +135,16 @@ fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64,
         None => return None,
     };
     Some((own, Bytes(away as u64)))
+}
+
+/// Returns the mean number of bytes that a process has in a level when it leaves the CPU; `None` if
+/// no process has returned.
+fn kept_bytes(result: &DesignResult, prices: &Prices, level: &str) -> Option<f64> {
+    let losses = &result.detail.as_ref()?.losses;
+    let kept = losses.iter().find(|kept| kept.level == level)?;
+    (kept.returns > 0).then(|| {
+        kept.resident_at_departure as f64 / kept.returns as f64 * prices.line_bytes.0 as f64
+    })
 }
 
 fn is_on_path(level: &Level, is_code: bool) -> bool {
@@ -165,7 +175,7 @@ mod tests {
 
     use super::*;
     use crate::simulation::testing::head;
-    use switchcost_design::result::DetailLevel;
+    use switchcost_design::result::{DetailLevel, WorkingSetLoss};
 
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
@@ -232,6 +242,16 @@ mod tests {
         result.design.cycle_ns = Some([0.5, 0.5]);
         let detail = result.detail.get_or_insert_default();
         detail.lost_lines = lines;
+        let kept = |(level, lines): (&str, u64)| WorkingSetLoss {
+            level: level.to_owned(),
+            returns: 10,
+            resident_at_departure: 10 * lines,
+            lost: 0,
+            restored: 0,
+        };
+        detail.losses = [("L1", 256), ("L2", 181 * 16), ("L3", 4096)]
+            .map(kept)
+            .into();
         detail.lost_cycles.programs.processes = 40_000;
         result
     }
@@ -241,6 +261,7 @@ mod tests {
             found_alone: found_alone.to_owned(),
             missed: missed.to_owned(),
             kind,
+            instruction: None,
             lines,
         }
     }

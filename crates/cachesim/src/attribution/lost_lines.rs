@@ -1,5 +1,7 @@
 //! Counts lines lost to other processes, by the level in which the process would have found the
-//! line if it ran alone, and by the kind of request.
+//! line if it ran alone, and by the kind of request. Lines of data
+//! are also counted by instruction, because only lost requests are seen here, and the kind depends
+//! on others, too.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +17,7 @@ pub(crate) struct LostLines {
     caches: usize,
     instructions: u64,
     classifier: Classifier,
-    lines: BTreeMap<((usize, usize), Kind), u64>,
+    lines: BTreeMap<((usize, usize), Kind, Option<u64>), u64>,
 }
 
 /// Returns the age, in the classifier's unit, that is assumed for a line found after `missed`
@@ -65,10 +67,9 @@ impl Listener for LostLines {
                 age: Some(age(levels.1)),
                 chain: None,
             };
-            *self
-                .lines
-                .entry((levels, self.classifier.kind(&arrival)))
-                .or_default() += 1;
+            let kind = self.classifier.kind(&arrival);
+            let instruction = lookup.instruction.filter(|_| !lookup.is_code);
+            *self.lines.entry((levels, kind, instruction)).or_default() += 1;
         }
     }
 
@@ -76,12 +77,13 @@ impl Listener for LostLines {
         let named = self
             .lines
             .iter()
-            .map(|(((found_alone, missed), kind), lines)| {
+            .map(|(((found_alone, missed), kind, instruction), lines)| {
                 let name = |level: &usize| levels[*level].clone();
                 switchcost_design::result::LostLines {
                     found_alone: name(found_alone),
                     missed: name(missed),
                     kind: *kind,
+                    instruction: *instruction,
                     lines: *lines,
                 }
             });

@@ -73,8 +73,8 @@ fn lost_lines(now: Vec<LostLines>, before: &[LostLines]) -> Vec<LostLines> {
     let mut before = before.iter().peekable();
     let since = |now: LostLines| {
         let is_same = |then: &&LostLines| {
-            (&then.found_alone, &then.missed, then.kind)
-                == (&now.found_alone, &now.missed, now.kind)
+            (&then.found_alone, &then.missed, then.kind, then.instruction)
+                == (&now.found_alone, &now.missed, now.kind, now.instruction)
         };
         let then = before.next_if(is_same).map_or(0, |then| then.lines);
         LostLines {

@@ -14,13 +14,13 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
         return String::new();
     };
     let mut text = format!(
-        " Reloading the lost lines takes {} to {} per switch on {}: less if loads overlap, more if each depends on the \
-         previous one.",
-        time(lost.low_ns),
-        time(lost.high_ns),
+        " Reloading the lost lines takes {} per switch on {} ({} if loads overlap, {} if each waits for the previous one).",
+        time(lost.likely_ns),
         lost.cpu_model
             .as_deref()
-            .map_or_else(|| "a processor of unknown model".into(), plain)
+            .map_or_else(|| "a processor of unknown model".into(), plain),
+        time(lost.low_ns),
+        time(lost.high_ns),
     );
     if let Some(cycles) = lost.cycles_ns {
         text += &format!(" The simulated cycles alone would take {}.", time(cycles));

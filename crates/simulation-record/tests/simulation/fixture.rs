@@ -83,6 +83,7 @@ fn detail() -> Detail {
             found_alone: "L1".into(),
             missed: "L2".into(),
             kind: switchcost_record::profile::Kind::CodeAlone,
+            instruction: None,
             lines: u64::MAX,
         }],
         lost_cycles: LostCycles {

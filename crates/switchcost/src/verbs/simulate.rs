@@ -160,6 +160,7 @@ fn feed(
     interrupt: &Interrupt,
     mut next: impl FnMut(&mut Chunk) -> Result<bool, ReadTraceError>,
 ) -> Result<Option<String>, Failure> {
+    let dependences = run.dependences(path);
     let mut chunk = Chunk::default();
     loop {
         if interrupt.is_raised() {
@@ -167,7 +168,10 @@ fn feed(
             return Ok(Some("interrupted".to_owned()));
         }
         match next(&mut chunk) {
-            Ok(true) => run.chunk(&mut chunk)?,
+            Ok(true) => {
+                run.follow(&chunk, &dependences);
+                run.chunk(&mut chunk)?;
+            }
             Ok(false) => return Ok(None),
             Err(error) if error.is_loss() && !run.is_empty() => return Ok(Some(error.to_string())),
             Err(source) => {
@@ -211,7 +215,8 @@ pub(crate) fn live(
     let mut trace = keep
         .map(|path| NewTrace::create(path, &header))
         .transpose()?;
-    let outcome = programs.run(&interrupt, |chunk| {
+    let outcome = programs.run(&interrupt, |chunk, dependences| {
+        run.follow(chunk, dependences);
         if let Some(trace) = &mut trace {
             trace.write(chunk)?;
         }

@@ -3,18 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use switchcost_cachesim::{Options, Simulator};
+use switchcost_design::Design;
 use switchcost_design::result::{
-    DesignPrices, DesignResult, GuestFacts, Interval, LIVE, PartResult, Simulation, TraceFacts,
-    TracePart,
+    DesignPrices, DesignResult, GuestFacts, Interval, LIVE, LostLines, PartResult, Simulation,
+    TraceFacts, TracePart,
 };
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
 use switchcost_record::profile::{Prices, read_prices};
 use switchcost_record::{HostManifest, LEFT_OUT};
+use switchcost_reuse::KindsByInstruction;
 use switchcost_simulation_record::{
     SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter, Unwritten,
 };
-use switchcost_trace::{Chunk, Guest, KernelSymbols, Purpose, TraceHeader};
+use switchcost_trace::{Chunk, Dependences, Guest, KernelSymbols, Purpose, TraceHeader};
 use time::OffsetDateTime;
 
 use super::designs::HOST;
@@ -31,6 +33,7 @@ use crate::prices;
 use crate::records::unrecorded;
 use crate::redact;
 use crate::runs::{self, Place};
+use crate::verbs::trace::look::known_dependences;
 
 pub(super) struct Run {
     simulator: Simulator,
@@ -52,6 +55,9 @@ pub(super) struct Run {
     has_blocks: bool,
     /// Miss costs named by the user; `None` for the miss costs stored for this machine.
     prices: Option<Prices>,
+    /// Whether a design may have miss costs.
+    is_priced: bool,
+    kinds: KindsByInstruction,
     /// Symbols of the kernel; `None` until they are read from the end of a trace.
     symbols: Option<KernelSymbols>,
 }
@@ -116,16 +122,47 @@ fn prices_of(
     designs: &[DesignResult],
 ) -> Option<DesignPrices> {
     let is_named = named.is_some();
-    let is_host = |design: &DesignResult| design.design.name.split('[').next() == Some(HOST);
     let are_of: Vec<bool> = designs
         .iter()
-        .map(|design| is_named || is_host(design))
+        .map(|result| is_named || is_host(&result.design))
         .collect();
     if !are_of.contains(&true) {
         return None;
     }
     let prices = named.or_else(|| prices::machine_prices(host).ok())?;
     Some(DesignPrices { prices, are_of })
+}
+
+/// Whether a design is that of this machine, or a variant of it.
+fn is_host(design: &Design) -> bool {
+    design.name.split('[').next() == Some(HOST)
+}
+
+/// Divides lost lines by the kinds of their instructions' requests, and adds up the lines of all
+/// instructions.
+fn divide(lost_lines: &mut Vec<LostLines>, kinds: &KindsByInstruction) {
+    for lost in std::mem::take(lost_lines) {
+        let divided = lost
+            .instruction
+            .and_then(|instruction| kinds.divide(instruction, lost.lines));
+        let parts = divided.unwrap_or_else(|| vec![(lost.kind, lost.lines)]);
+        for (kind, lines) in parts.into_iter().filter(|(_, lines)| *lines > 0) {
+            let part = LostLines {
+                kind,
+                instruction: None,
+                lines,
+                ..lost.clone()
+            };
+            let is_same = |row: &&mut LostLines| {
+                (&row.found_alone, &row.missed, row.kind)
+                    == (&part.found_alone, &part.missed, part.kind)
+            };
+            match lost_lines.iter_mut().find(is_same) {
+                Some(row) => row.lines += lines,
+                None => lost_lines.push(part),
+            }
+        }
+    }
 }
 
 impl Run {
@@ -139,7 +176,9 @@ impl Run {
         place: Option<Place>,
     ) -> Result<Run, Failure> {
         let options = options(arguments, interval);
-        let simulator = Simulator::new(designs::selected(arguments)?, options.clone())?;
+        let designs = designs::selected(arguments)?;
+        let is_priced = arguments.prices.is_some() || designs.iter().any(is_host);
+        let simulator = Simulator::new(designs, options.clone())?;
         let alone = simulator.designs_that_cannot_be_swept();
         if alone > 0 {
             say!(
@@ -164,6 +203,8 @@ impl Run {
             is_user_only: arguments.user_only,
             has_blocks: false,
             prices: arguments.prices.as_deref().map(read_prices).transpose()?,
+            is_priced,
+            kinds: KindsByInstruction::default(),
             symbols: None,
         })
     }
@@ -178,6 +219,23 @@ impl Run {
         Run {
             order: Some((order, quantum_instructions)),
             ..self
+        }
+    }
+
+    /// Returns the dependences of a stored trace's code; none if no design has miss costs.
+    pub(super) fn dependences(&self, trace: &Path) -> Dependences {
+        if self.is_priced {
+            known_dependences(trace)
+        } else {
+            Dependences::default()
+        }
+    }
+
+    /// Follows how the instructions of the next chunk request lines. To be called before the chunk
+    /// is simulated.
+    pub(super) fn follow(&mut self, chunk: &Chunk, dependences: &Dependences) {
+        if self.is_priced {
+            self.kinds.add(chunk, dependences);
         }
     }
 
@@ -248,6 +306,13 @@ impl Run {
                 names.name_data(object, offset)
             });
         names.name_code(&mut outcome.designs);
+        for detail in outcome
+            .designs
+            .iter_mut()
+            .filter_map(|result| result.detail.as_mut())
+        {
+            divide(&mut detail.lost_lines, &self.kinds);
+        }
         self.writer.write(&self.intervals)?;
         let of_trace = serde_json::to_value(self.header.order).ok();
         let of_trace = of_trace
@@ -305,5 +370,37 @@ impl Run {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchcost_record::profile::Kind;
+
+    #[test]
+    fn lost_lines_of_all_instructions_are_added_up() {
+        let lost = |kind, instruction, lines| LostLines {
+            found_alone: "L1D".into(),
+            missed: "L2".into(),
+            kind,
+            instruction,
+            lines,
+        };
+        let mut found = vec![
+            lost(Kind::Sequential, None, 4),
+            lost(Kind::Gathered, Some(0x1000), 2),
+            lost(Kind::Gathered, Some(0x1010), 3),
+            lost(Kind::Dependent, Some(0x1010), 1),
+        ];
+        divide(&mut found, &KindsByInstruction::default());
+        assert_eq!(
+            found,
+            [
+                lost(Kind::Sequential, None, 4),
+                lost(Kind::Gathered, None, 5),
+                lost(Kind::Dependent, None, 1),
+            ]
+        );
     }
 }

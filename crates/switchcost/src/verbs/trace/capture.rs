@@ -163,11 +163,12 @@ pub(crate) trait Live {
     /// Returns the header for a trace of the programs.
     fn header(&self) -> TraceHeader;
 
-    /// Runs the programs to the end of the capture, and passes each chunk to `sink`.
+    /// Runs the programs to the end of the capture, and passes each chunk to `sink` with the known
+    /// dependences of its loads.
     fn run(
         self,
         interrupt: &Interrupt,
-        sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
+        sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), Failure>,
     ) -> Result<Ended, Failure>;
 }
 
@@ -349,25 +350,6 @@ impl Session {
         })
     }
 
-    /// Captures the programs, and passes each chunk to `sink` with the dependences of its loads.
-    pub(super) fn run_with_dependences(
-        self,
-        interrupt: &Interrupt,
-        mut sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), Failure>,
-    ) -> Result<Ended, Failure> {
-        let is_silent = matches!(self.options.output, Output::Nowhere);
-        let mut captured = StreamProgress::new(is_silent, self.options.stop_after_switches);
-        // The progress bar ends together with `sink`, before anything about the capture is printed.
-        let sink = move |chunk: &mut Chunk, dependences: &Dependences| {
-            captured.show(chunk);
-            sink(chunk, dependences)
-        };
-        self.watch(|commands, options| {
-            switchcost_capture::run_with_dependences(commands, options, interrupt.flag(), sink)
-                .map_err(|failure| capture_failure(failure, |sink| sink))
-        })
-    }
-
     /// Runs a capture. This thread and the threads of the capture avoid the traced CPU if there is
     /// another one.
     fn watch(
@@ -406,9 +388,19 @@ impl Live for Session {
     fn run(
         self,
         interrupt: &Interrupt,
-        mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
+        mut sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), Failure>,
     ) -> Result<Ended, Failure> {
-        self.run_with_dependences(interrupt, |chunk, _| sink(chunk))
+        let is_silent = matches!(self.options.output, Output::Nowhere);
+        let mut captured = StreamProgress::new(is_silent, self.options.stop_after_switches);
+        // The progress bar ends together with `sink`, before anything about the capture is printed.
+        let sink = move |chunk: &mut Chunk, dependences: &Dependences| {
+            captured.show(chunk);
+            sink(chunk, dependences)
+        };
+        self.watch(|commands, options| {
+            switchcost_capture::run_with_dependences(commands, options, interrupt.flag(), sink)
+                .map_err(|failure| capture_failure(failure, |sink| sink))
+        })
     }
 }
 

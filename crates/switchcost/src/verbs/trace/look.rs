@@ -56,7 +56,7 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
 
 /// Reads the dependences after the index of a trace. The dependences are unknown for a damaged
 /// trace, and for input that is no regular file.
-pub(super) fn known_dependences(path: &Path) -> Dependences {
+pub(crate) fn known_dependences(path: &Path) -> Dependences {
     path.is_file()
         .then(|| File::open(path).ok())
         .flatten()

@@ -25,7 +25,7 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
     let header = redact::trace(session.header(), is_redacted);
     let interrupt = Interrupt::watch()?;
     let mut profiler = Profiler::default();
-    let ended = session.run_with_dependences(&interrupt, |chunk, dependences| {
+    let ended = session.run(&interrupt, |chunk, dependences| {
         profiler.add(chunk, dependences);
         Ok(())
     })?;

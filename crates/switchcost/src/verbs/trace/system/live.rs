@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use switchcost_capture::{CaptureError, Command, GuestSummary, PlacedFolder, Summary, System};
-use switchcost_trace::{Chunk, TraceHeader};
+use switchcost_trace::{Chunk, Dependences, TraceHeader};
 
 use super::header;
 use super::trials::one;
@@ -54,12 +54,12 @@ impl Live for LiveGuest {
     fn run(
         self,
         interrupt: &Interrupt,
-        mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
+        mut sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), Failure>,
     ) -> Result<Ended, Failure> {
         let mut captured = StreamProgress::new(true, self.system.stop_after_switches);
         let sink = move |chunk: &mut Chunk| {
             captured.show(chunk);
-            sink(chunk)
+            sink(chunk, &Dependences::default())
         };
         let summary =
             switchcost_capture::run_system(&self.commands, &self.system, interrupt.flag(), sink)
