@@ -77,30 +77,3 @@ fn entry_of(cause: Cause) -> (&'static str, Option<String>) {
         Cause::Unknown => ("unknown", None),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equal_causes_have_one_number() {
-        let mut causes = Causes::default();
-        let unknown = Why::Left {
-            is_voluntary: false,
-            cause: Cause::Unknown,
-        };
-        assert_eq!(causes.number(Why::Birth), 0);
-        assert_eq!(causes.number(Why::EndOfTrace), 1);
-        assert_eq!(causes.number(unknown), 1);
-        assert_eq!(
-            causes.number(Why::Left {
-                is_voluntary: true,
-                cause: Cause::Syscall(0)
-            }),
-            2
-        );
-        let list = causes.into_list();
-        assert_eq!(list.len(), 3);
-        assert_eq!(list[2].syscall.as_deref(), Some("read"));
-    }
-}

@@ -45,26 +45,3 @@ impl History {
         self.let_go.get(&(at, key)) == Some(&turn)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_is_asked_for_once_for_the_first_time_by_each_level() {
-        let mut history = History::default();
-        assert!(
-            history.ask_memory(1, 64) && history.ask_memory(1, 65) && history.ask_memory(2, 64)
-        );
-        assert!(!history.ask_memory(1, 64) && !history.ask_memory(2, 64));
-        assert!(history.ask_memory(1, 0));
-    }
-
-    #[test]
-    fn a_line_that_came_in_anew_has_not_been_let_go() {
-        let mut history = History::default();
-        history.let_go(0, 7, 4);
-        assert!(history.has_let_go(0, 7, 4));
-        assert!(!history.has_let_go(0, 7, 6) && !history.has_let_go(1, 7, 4));
-    }
-}

@@ -312,15 +312,6 @@ mod tests {
         )
     }
 
-    fn store(address: u64) -> Reference {
-        Reference::new(
-            address,
-            Reference::size_code(8).unwrap_or_default(),
-            0,
-            true,
-        )
-    }
-
     fn found(predictions: &Predictions, references: &[Reference]) -> usize {
         let mut stamps = vec![0; predictions.stamps()];
         WayPredictor::new(predictions, &mut stamps, 1, true)
@@ -346,47 +337,6 @@ mod tests {
         assert_eq!(found(&predictions, &[load(5 * LINE)]), 1);
         predictions.clear(3);
         assert_eq!(found(&predictions, &[load(5 * LINE)]), 0);
-    }
-
-    #[test]
-    fn only_stores_to_lines_that_were_stored_to_are_found() {
-        let mut predictions = Predictions::new(8, false, LINE.trailing_zeros());
-        predictions.put(1, LINE, false);
-        assert_eq!(found(&predictions, &[load(LINE), store(LINE)]), 1);
-        predictions.store(LINE);
-        assert_eq!(found(&predictions, &[load(LINE), store(LINE)]), 2);
-        assert!(predictions.put(1, LINE, false));
-        assert_eq!(found(&predictions, &[store(LINE)]), 1);
-    }
-
-    #[test]
-    fn lines_of_one_place_take_it_from_each_other_and_neither_clears_the_others() {
-        let mut predictions = Predictions::new(4, false, LINE.trailing_zeros());
-        let beside = 8 * LINE;
-        predictions.put(0, 0, false);
-        predictions.put(1, beside, false);
-        assert_eq!(found(&predictions, &[load(beside)]), 1);
-        assert_eq!(found(&predictions, &[load(0)]), 0);
-        predictions.clear(0);
-        assert_eq!(found(&predictions, &[load(beside)]), 1);
-    }
-
-    #[test]
-    fn the_slot_used_last_has_the_latest_stamp_in_both_levels() {
-        let mut lines = Predictions::new(8, false, LINE.trailing_zeros());
-        let mut pages = Predictions::new(8, false, 12);
-        lines.put(2, 0, false);
-        lines.put(5, 4096 + LINE, false);
-        pages.put(0, 0, false);
-        pages.put(7, 4096, false);
-        let (mut of_lines, mut of_pages) = (vec![0; lines.stamps()], vec![0; pages.stamps()]);
-        let mut tlb = WayPredictor::new(&pages, &mut of_pages, 100, true).expect("a TLB");
-        let mut cache = WayPredictor::new(&lines, &mut of_lines, 10, true).expect("a cache");
-        let references = [load(0), load(4096 + LINE), load(8), load(8192)];
-        assert_eq!(cache.finds_data_behind(&mut tlb, &references), 3);
-        let [of_cache, of_tlb] = [cache.now(), tlb.now()];
-        assert!(of_lines[5] < of_lines[2] && of_lines[2] < of_cache && of_lines[5] >= 10);
-        assert!(of_pages[7] < of_pages[0] && of_pages[0] < of_tlb && of_pages[7] >= 100);
     }
 
     #[test]

@@ -5,21 +5,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use switchcost_design::Level;
 use tempfile::TempDir;
-
-#[derive(Clone, Copy)]
-pub(crate) struct Cache {
-    pub(crate) size: u64,
-    pub(crate) ways: u32,
-    pub(crate) line: u64,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct Caches {
-    pub i1: Cache,
-    pub d1: Cache,
-    pub(crate) ll: Cache,
-}
 
 /// Cachegrind's totals by the names of its events.
 pub(crate) struct Counts(HashMap<String, u64>);
@@ -76,19 +63,15 @@ impl Workshop {
         succeeded(run(&options.map(str::to_owned), program)).stderr
     }
 
-    pub(crate) fn cachegrind(&self, program: &Path, caches: &Caches) -> Counts {
+    pub(crate) fn cachegrind(&self, program: &Path, caches: &[Level]) -> Counts {
         let file = self.0.path().join("counts");
-        let cache = |name: &str, cache: Cache| {
-            format!("--{name}={},{},{}", cache.size, cache.ways, cache.line)
+        let cache = |level: &Level| {
+            let ways = level.ways.of(0);
+            format!("--{}={},{ways},{}", level.name, level.size.0, level.line.0)
         };
-        let options = [
-            "--tool=cachegrind".to_owned(),
-            "--cache-sim=yes".to_owned(),
-            cache("I1", caches.i1),
-            cache("D1", caches.d1),
-            cache("LL", caches.ll),
-            format!("--cachegrind-out-file={}", file.display()),
-        ];
+        let mut options: Vec<String> = caches.iter().map(cache).collect();
+        options.extend(["--tool=cachegrind", "--cache-sim=yes"].map(str::to_owned));
+        options.push(format!("--cachegrind-out-file={}", file.display()));
         succeeded(run(&options, program));
         counts(&std::fs::read_to_string(file).expect("cachegrind writes its counts"))
     }

@@ -60,83 +60,43 @@ pub(crate) fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-proptest! {
-    #![proptest_config(cases(600))]
+fn one(design: impl Strategy<Value = Design>) -> impl Strategy<Value = Vec<Design>> {
+    design.prop_map(|design| vec![design])
+}
 
-    #[test]
-    fn any_design_on_any_stream(
-        design in design(),
-        options in options(),
-        stream in stream(150),
-        cuts in prop::collection::vec(any::<u16>(), 0..4),
-    ) {
-        let chunks = cut(&stream, &cuts);
-        agree(&[design], &options, &chunks).map_err(TestCaseError::fail)?;
-    }
+pub(crate) fn cuts() -> impl Strategy<Value = Vec<u16>> {
+    prop::collection::vec(any::<u16>(), 0..8)
+}
+
+/// Defines tests of both simulators, each with its number of cases, designs, and the most events of
+/// a stream.
+macro_rules! agreement {
+    ($($name:ident: $cases:literal, $designs:expr, $events:literal;)*) => {
+        $(proptest! {
+            #![proptest_config(cases($cases))]
+
+            #[test]
+            fn $name(designs in $designs, options in options(), stream in stream($events), cuts in cuts()) {
+                agree(&designs, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
+            }
+        })*
+    };
+}
+
+agreement! {
+    any_design_on_any_stream: 300, one(design()), 150;
+    plain_designs_on_any_stream: 60, one(plain_design()), 300;
+    split_designs_on_any_stream: 60, one(split_design()), 300;
+    several_split_designs_on_any_stream: 40, split_designs(), 300;
+    sizes_of_one_design_agree: 30, family(), 200;
+    long_streams: 5, one(design()), 2000;
+    long_streams_of_plain_designs: 4, one(plain_design()), 3000;
+    long_streams_of_split_designs: 4, one(split_design()), 3000;
+    long_streams_of_several_split_designs: 4, split_designs(), 2000;
 }
 
 proptest! {
-    #![proptest_config(cases(100))]
-
-    #[test]
-    fn plain_designs_on_any_stream(design in plain_design(), options in options(), stream in stream(300)) {
-        agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
-
-    #[test]
-    fn split_designs_on_any_stream(design in split_design(), options in options(), stream in stream(300)) {
-        agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
-
-    #[test]
-    fn several_split_designs_on_any_stream(
-        designs in split_designs(),
-        options in options(),
-        stream in stream(300),
-        cuts in prop::collection::vec(any::<u16>(), 0..4),
-    ) {
-        agree(&designs, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
-    }
-}
-
-proptest! {
-    #![proptest_config(cases(10))]
-
-    #[test]
-    fn long_streams(design in design(), options in options(), stream in stream(2000)) {
-        agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
-
-    #[test]
-    fn long_streams_of_split_designs(design in split_design(), options in options(), stream in stream(4000)) {
-        agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
-
-    #[test]
-    fn long_streams_of_several_split_designs(designs in split_designs(), options in options(), stream in stream(3000)) {
-        agree(&designs, &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
-
-    #[test]
-    fn long_streams_of_plain_designs(design in plain_design(), options in options(), stream in stream(4000)) {
-        agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
-}
-
-proptest! {
-    #![proptest_config(cases(60))]
-
-    #[test]
-    fn cuts_change_nothing(
-        design in design(),
-        options in options(),
-        stream in stream(150),
-        cuts in prop::collection::vec(any::<u16>(), 1..20),
-    ) {
-        let whole = run_engine(std::slice::from_ref(&design), &options, std::slice::from_ref(&stream));
-        let pieces = run_engine(&[design], &options, &cut(&stream, &cuts));
-        compare(&pieces, &whole).map_err(TestCaseError::fail)?;
-    }
+    #![proptest_config(cases(30))]
 
     #[test]
     fn threads_change_nothing(
@@ -172,19 +132,5 @@ proptest! {
             prop_assert_eq!(&together.processes, &alone.processes);
             prop_assert_eq!(&together.designs[index], &alone.designs[0]);
         }
-    }
-
-    #[test]
-    fn several_designs_agree(
-        designs in prop::collection::vec(design(), 1..8),
-        options in options(),
-        stream in stream(100),
-    ) {
-        agree(&designs, &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
-
-    #[test]
-    fn sizes_of_one_design_agree(designs in family(), options in options(), stream in stream(200)) {
-        agree(&designs, &options, &[stream]).map_err(TestCaseError::fail)?;
     }
 }

@@ -1,30 +1,31 @@
 //! Converts the findings of either simulator to one form, and returns the first difference of two
 //! such findings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use switchcost_design::Design;
 use switchcost_design::result::{
     ByView, CallCost, Detail, Eviction, EvictorPlace, FillPoint, GainedCycles, HierarchyCounts,
-    Interval, LostCycles, MissDifference, MissOrigins, PlaceCost, PrivateBy, ProcessFacts,
-    ProcessMisses, SwitchCause, WorkingSetLoss,
+    Interval, LostCycles, MissDifference, MissOrigins, PlaceCost, ProcessFacts, ProcessMisses,
+    SwitchCause, WorkingSetLoss,
 };
 use switchcost_trace::Chunk;
 
 use crate::support::address::KERNEL;
 use crate::support::fault::Fault;
 use crate::support::process_table::CodePlace;
-use crate::support::simulator::{Code, FoundInterval, OneDesign, Oracle, Settings};
+use crate::support::simulator::{Code, FoundInterval, OneDesign, Oracle};
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Findings {
     pub(crate) processes: Vec<ProcessFacts>,
     pub(crate) designs: Vec<DesignFindings>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct DesignFindings {
     pub(crate) hierarchies: ByView<HierarchyCounts>,
     pub(crate) by_process: Vec<ProcessMisses>,
@@ -34,7 +35,7 @@ pub(crate) struct DesignFindings {
     pub(crate) full: Option<FullFindings>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct FullFindings {
     pub(crate) origins: Vec<MissOrigins>,
     pub(crate) differences: Vec<MissDifference>,
@@ -69,26 +70,6 @@ fn levels(found_alone: &str, missed: &str) -> String {
     format!("{found_alone} to {missed}")
 }
 
-pub(crate) fn settings(options: &Options, fault: Option<Fault>) -> Settings {
-    Settings {
-        interval_instructions: options.interval_instructions,
-        intervals: options.intervals,
-        with_kernel_touches: options.kernel_touches,
-        syscall_name,
-        tells_tasks_apart: options.private_by == PrivateBy::Task,
-        fault,
-    }
-}
-
-/// Returns the name of a system call number that the random streams use.
-fn syscall_name(number: u16) -> Option<String> {
-    Some(match number {
-        0 => "read".to_owned(),
-        1 => "write".to_owned(),
-        other => format!("syscall {other}"),
-    })
-}
-
 pub(crate) fn run_engine(designs: &[Design], options: &Options, chunks: &[Chunk]) -> Findings {
     let (outcome, intervals) = feed(designs, options, chunks);
     of_engine(&outcome, &intervals)
@@ -118,7 +99,7 @@ pub(crate) fn run_oracle(
     chunks: &[Chunk],
     fault: Option<Fault>,
 ) -> Oracle {
-    let mut oracle = Oracle::new(designs, settings(options, fault));
+    let mut oracle = Oracle::new(designs, options, fault);
     chunks.iter().for_each(|chunk| oracle.feed(chunk));
     oracle.finish();
     oracle
@@ -336,39 +317,30 @@ impl Findings {
 /// Adds up intervals of the same process, cause, end and number. A segment that an exec divides
 /// counts as one.
 fn added_up(intervals: &[FoundInterval]) -> Vec<FoundInterval> {
-    let mut sums: Vec<FoundInterval> = Vec::new();
-    for (place, interval) in intervals.iter().enumerate() {
-        let is_rest = |other: &FoundInterval| {
-            (other.segment, other.number) == (interval.segment, interval.number)
-        };
-        let segments = u32::from(!intervals[..place].iter().any(is_rest));
-        let interval = FoundInterval {
-            segments,
-            of_others: None,
-            ..interval.clone()
-        };
-        let interval = &interval;
-        let is_same = |sum: &&mut FoundInterval| {
-            (sum.process, &sum.cause, &sum.end, sum.number)
-                == (
-                    interval.process,
-                    &interval.cause,
-                    &interval.end,
-                    interval.number,
-                )
-        };
-        let Some(sum) = sums.iter_mut().find(is_same) else {
-            sums.push(interval.clone());
-            continue;
-        };
-        sum.segments += interval.segments;
+    let mut sums: BTreeMap<_, FoundInterval> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for interval in intervals {
+        let FoundInterval {
+            process,
+            cause,
+            end,
+            number,
+            ..
+        } = interval;
+        let sum = sums
+            .entry((process, cause, end, number))
+            .or_insert_with(|| FoundInterval {
+                segments: 0,
+                instructions: 0,
+                cycles: [0; 3],
+                of_others: None,
+                ..interval.clone()
+            });
+        sum.segments += u32::from(seen.insert((interval.segment, number)));
         sum.instructions += interval.instructions;
-        sum.cycles
-            .iter_mut()
-            .zip(interval.cycles)
-            .for_each(|(sum, more)| *sum += more);
+        (0..3).for_each(|view| sum.cycles[view] += interval.cycles[view]);
     }
-    sums
+    sums.into_values().collect()
 }
 
 /// Returns a short report of the first difference, or nothing.
@@ -376,35 +348,9 @@ pub(crate) fn compare(engine: &Findings, oracle: &Findings) -> Result<(), String
     if engine == oracle {
         return Ok(());
     }
-    let difference = first_difference("", &as_json(engine), &as_json(oracle));
+    let difference = first_difference("", &json!(engine), &json!(oracle));
     Err(difference
         .unwrap_or_else(|| "they differ in a way that the report does not show".to_owned()))
-}
-
-fn as_json(findings: &Findings) -> Value {
-    let interval = |interval: &FoundInterval| {
-        json!({
-            "segment": interval.segment, "segments": interval.segments, "number": interval.number, "task": interval.task,
-            "process": interval.process, "cause": interval.cause, "end": interval.end, "instructions": interval.instructions,
-            "cycles": interval.cycles, "others": interval.of_others,
-        })
-    };
-    let design = |design: &DesignFindings| {
-        let full = design.full.as_ref().map(|full| {
-            json!({
-                "origins": full.origins, "losses": full.losses, "evictions": full.evictions, "code": full.code,
-                "data": full.data, "evictors": full.evictors,
-                "differences": full.differences, "calls": full.calls, "lost_to": full.lost_to, "gained": full.gained,
-                "lost_lines": full.lost_lines,
-                "most_held": full.most_held, "fill_curve": full.fill_curve,
-            })
-        });
-        let intervals: Vec<Value> = design.intervals.iter().map(interval).collect();
-        // Counters come first, because if they differ, everything else does.
-        json!({ "a": design.hierarchies, "by_process": design.by_process, "full": full, "intervals": intervals })
-    };
-    let designs: Vec<Value> = findings.designs.iter().map(design).collect();
-    json!({ "designs": designs, "processes": findings.processes })
 }
 
 fn first_difference(path: &str, engine: &Value, oracle: &Value) -> Option<String> {

@@ -1,28 +1,18 @@
 //! Tests streams of events that random streams produce too seldom.
 
-use switchcost_design::{
-    AddressKind, Design, Holds, Level, PageAllocation, PageOrder, Ways, WriteBuffers, WritePolicy,
-};
-use switchcost_trace::{Block, BlockFlags, Mapping, Mark, Reference};
+use switchcost_design::{Holds, Level, Ways, WriteBuffers, WritePolicy};
+use switchcost_trace::{Block, BlockFlags, Reference};
 use switchcost_units::Bytes;
 
-use crate::agreement::agree;
 use crate::closed_forms::build::{
-    LINE, Program, behind_free_fetches, data_cache, level, simulated,
+    LINE, Program, behind_free_fetches, data_cache, level, simulated, with_physical_tags,
 };
 
 const FILE_PAGE: u64 = 0x40_0000;
 
 fn maps_a_file() -> Program {
     let mut program = Program::new(2);
-    program.chunk.mark(Mark::Map(Mapping {
-        start: FILE_PAGE,
-        bytes: 4096,
-        offset: 0,
-        path: b"/bin/walk".to_vec(),
-        build_id: Vec::new(),
-        is_executable: true,
-    }));
+    program.map_library(FILE_PAGE);
     program
 }
 
@@ -46,49 +36,24 @@ fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
 /// block is looked up there.
 #[test]
 fn code_that_is_stored_to_goes_on_in_another_frame() {
-    let physical = |level: Level| Level {
-        index: AddressKind::Physical,
-        tag: AddressKind::Physical,
-        ..level
-    };
-    let mut design = behind_free_fetches(vec![physical(data_cache(16, Ways::Count(2)))]);
-    let code = data_cache(16, Ways::Count(2));
-    design.levels[0] = physical(Level {
-        name: "I".to_owned(),
+    let cache = data_cache(16, Ways::Count(2));
+    let mut design = behind_free_fetches(vec![cache.clone()]);
+    design.levels[0] = Level {
         holds: Holds::Instructions,
-        ..code
-    });
-    design.pages = Some(PageAllocation {
-        size: Bytes(4096),
-        order: PageOrder::Random,
-        seed: 0,
-    });
+        ..named("I", cache)
+    };
     let mut program = maps_a_file();
-    run_two_lines(&mut program, FILE_PAGE + 0x800, false);
-    run_two_lines(&mut program, FILE_PAGE + 0x800, false);
-    run_two_lines(&mut program, FILE_PAGE + 0x800, true);
-    agree(
-        &[design],
-        &switchcost_cachesim::Options::default(),
-        &[program.chunk],
-    )
-    .expect("they agree");
+    for is_store in [false, false, true] {
+        run_two_lines(&mut program, FILE_PAGE + 0x800, is_store);
+    }
+    simulated(&with_physical_tags(design), &program);
 }
 
-/// Makes a design with data in one set of two ways, by physical addresses.
-fn two_physical_lines() -> Design {
-    let physical = |level: Level| Level {
-        index: AddressKind::Physical,
-        tag: AddressKind::Physical,
-        ..level
-    };
-    let mut design = behind_free_fetches(vec![physical(data_cache(2, Ways::Count(2)))]);
-    design.pages = Some(PageAllocation {
-        size: Bytes(4096),
-        order: PageOrder::Random,
-        seed: 0,
-    });
-    design
+/// Returns the misses of data in one set of two ways, by physical addresses.
+fn misses_of_two_physical_lines(program: &Program) -> u64 {
+    let cache = data_cache(2, Ways::Count(2));
+    let design = with_physical_tags(behind_free_fetches(vec![cache]));
+    level(&simulated(&design, program), "D").load_misses
 }
 
 /// Shows that a first store that gives its page another frame is no use of the old line, because it
@@ -100,14 +65,7 @@ fn a_store_that_moves_its_page_uses_no_line_of_the_old_frame() {
     program.store(0x1_0000);
     program.store(FILE_PAGE);
     program.load(0x1_0000);
-    let design = two_physical_lines();
-    assert_eq!(level(&simulated(&design, &program), "D").load_misses, 1);
-    agree(
-        &[design],
-        &switchcost_cachesim::Options::default(),
-        &[program.chunk],
-    )
-    .expect("they agree");
+    assert_eq!(misses_of_two_physical_lines(&program), 1);
 }
 
 /// Shows that a line with two virtual addresses, as in a page of a file that is mapped twice, is
@@ -115,32 +73,20 @@ fn a_store_that_moves_its_page_uses_no_line_of_the_old_frame() {
 #[test]
 fn a_line_with_two_virtual_addresses_is_one_line() {
     let mut program = maps_a_file();
-    program.chunk.mark(Mark::Map(Mapping {
-        start: 2 * FILE_PAGE,
-        bytes: 4096,
-        offset: 0,
-        path: b"/bin/walk".to_vec(),
-        build_id: Vec::new(),
-        is_executable: true,
-    }));
-    [
-        FILE_PAGE,
-        2 * FILE_PAGE,
-        0x1_0000,
-        FILE_PAGE,
-        2 * FILE_PAGE,
-        0x1_0000,
-    ]
-    .into_iter()
-    .for_each(|at| program.load(at));
-    let design = two_physical_lines();
-    assert_eq!(level(&simulated(&design, &program), "D").load_misses, 2);
-    agree(
-        &[design],
-        &switchcost_cachesim::Options::default(),
-        &[program.chunk],
-    )
-    .expect("they agree");
+    program.map_library(2 * FILE_PAGE);
+    for _ in 0..2 {
+        for at in [FILE_PAGE, 2 * FILE_PAGE, 0x1_0000] {
+            program.load(at);
+        }
+    }
+    assert_eq!(misses_of_two_physical_lines(&program), 2);
+}
+
+fn named(name: &str, level: Level) -> Level {
+    Level {
+        name: name.to_owned(),
+        ..level
+    }
 }
 
 /// Shows the order of the two requests that a store makes to the next level when it misses in a
@@ -157,10 +103,6 @@ fn the_second_request_of_a_store_comes_before_the_other_views() {
         size: Bytes(2 * line),
         line: Bytes(line),
         ..data_cache(2, Ways::Count(1))
-    };
-    let named = |name: &str, level: Level| Level {
-        name: name.to_owned(),
-        ..level
     };
     let last = Level {
         size: Bytes(2 * LINE),
@@ -207,10 +149,6 @@ fn a_store_that_takes_longer_in_one_view_parts_the_write_buffers() {
             drain_cycles: 5,
         }),
         ..data_cache(2, Ways::Count(1))
-    };
-    let named = |name: &str, level: Level| Level {
-        name: name.to_owned(),
-        ..level
     };
     let second = named("C2", data_cache(1, Ways::Count(1)));
     let design = behind_free_fetches(vec![

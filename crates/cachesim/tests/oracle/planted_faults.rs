@@ -10,7 +10,7 @@ use crate::random::designs::design;
 use crate::random::streams::stream;
 use crate::support::fault::Fault;
 
-/// Number of cases, a tenth of those of the agreement test.
+/// Number of cases, as many as those of the agreement test of any design.
 const MOST_CASES: u32 = 300;
 
 #[test]

@@ -4,17 +4,10 @@ use proptest::prelude::*;
 use switchcost_cachesim::Options;
 use switchcost_trace::Chunk;
 
-use crate::agreement::{cases, options};
+use crate::agreement::{cases, cuts, options};
 use crate::findings::{Findings, compare, of_oracle, run_engine, run_oracle};
 use crate::random::designs::{Family, family_between, swept_family};
 use crate::random::streams::{cut, stream};
-
-fn swept(options: &Options) -> Options {
-    Options {
-        most_in_full: 0,
-        ..options.clone()
-    }
-}
 
 /// Returns the designs for which everything is reported: only the first, if the designs are one
 /// family.
@@ -31,82 +24,56 @@ fn depths(family: &Family, together: &Findings) -> Vec<bool> {
     deep
 }
 
+/// Returns what all members give together, and which of them in full.
+fn swept(family: &Family, options: &Options, chunks: &[Chunk]) -> (Findings, Vec<bool>) {
+    let most_in_full = 0;
+    let options = Options {
+        most_in_full,
+        ..options.clone()
+    };
+    let together = run_engine(&family.designs, &options, chunks);
+    let depths = depths(family, &together);
+    (together, depths)
+}
+
 /// Asserts that every member's counters and sums of intervals equal those of the member simulated
 /// alone.
 fn agree_with_each(family: &Family, options: &Options, chunks: &[Chunk]) -> Result<(), String> {
-    let together = run_engine(&family.designs, &swept(options), chunks);
-    let deep = depths(family, &together);
-    let each = run_engine(
-        &family.designs,
-        &Options {
-            most_in_full: usize::MAX,
-            ..options.clone()
-        },
-        chunks,
-    );
-    compare(&together, &each.without_depth(&deep))
+    let (together, depths) = swept(family, options, chunks);
+    let most_in_full = usize::MAX;
+    let options = Options {
+        most_in_full,
+        ..options.clone()
+    };
+    let each = run_engine(&family.designs, &options, chunks);
+    compare(&together, &each.without_depth(&depths))
 }
 
 fn agree_with_oracle(family: &Family, options: &Options, chunks: &[Chunk]) -> Result<(), String> {
-    let together = run_engine(&family.designs, &swept(options), chunks);
+    let (together, depths) = swept(family, options, chunks);
     let oracle = run_oracle(&family.designs, options, chunks, None);
-    compare(
-        &together,
-        &of_oracle(&oracle, &depths(family, &together), options.places),
-    )
+    compare(&together, &of_oracle(&oracle, &depths, options.places))
 }
 
-proptest! {
-    #![proptest_config(cases(120))]
+/// Defines tests of families, each with its number of cases, designs, the most events of a stream,
+/// and what the results must agree with.
+macro_rules! agreement {
+    ($($name:ident: $cases:literal, $family:expr, $events:literal, $agree:ident;)*) => {
+        $(proptest! {
+            #![proptest_config(cases($cases))]
 
-    #[test]
-    fn a_family_agrees_with_each_member(
-        family in swept_family(),
-        options in options(),
-        stream in stream(250),
-        cuts in prop::collection::vec(any::<u16>(), 0..4),
-    ) {
-        agree_with_each(&family, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
-    }
+            #[test]
+            fn $name(family in $family, options in options(), stream in stream($events), cuts in cuts()) {
+                $agree(&family, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
+            }
+        })*
+    };
 }
 
-proptest! {
-    #![proptest_config(cases(60))]
-
-    #[test]
-    fn a_family_agrees_with_the_oracle(family in swept_family(), options in options(), stream in stream(200)) {
-        agree_with_oracle(&family, &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
-}
-
-proptest! {
-    #![proptest_config(cases(30))]
-
-    #[test]
-    fn a_level_between_others_agrees_with_each_member(
-        family in family_between(),
-        options in options(),
-        stream in stream(250),
-        cuts in prop::collection::vec(any::<u16>(), 0..4),
-    ) {
-        agree_with_each(&family, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
-    }
-}
-
-proptest! {
-    #![proptest_config(cases(12))]
-
-    #[test]
-    fn a_level_between_others_agrees_with_the_oracle(family in family_between(), options in options(), stream in stream(150)) {
-        agree_with_oracle(&family, &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
-}
-
-proptest! {
-    #![proptest_config(cases(12))]
-
-    #[test]
-    fn long_streams_of_families(family in swept_family(), options in options(), stream in stream(3000)) {
-        agree_with_each(&family, &options, &[stream]).map_err(TestCaseError::fail)?;
-    }
+agreement! {
+    a_family_agrees_with_each_member: 50, swept_family(), 250, agree_with_each;
+    a_family_agrees_with_the_oracle: 20, swept_family(), 200, agree_with_oracle;
+    a_level_between_others_agrees_with_each_member: 16, family_between(), 250, agree_with_each;
+    a_level_between_others_agrees_with_the_oracle: 6, family_between(), 150, agree_with_oracle;
+    long_streams_of_families: 5, swept_family(), 3000, agree_with_each;
 }

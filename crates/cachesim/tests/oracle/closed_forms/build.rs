@@ -2,8 +2,12 @@
 
 use switchcost_cachesim::Options;
 use switchcost_design::result::{ByView, HierarchyCounts, LevelCounts, PrivateBy};
-use switchcost_design::{DESIGN_SCHEMA, Design, Holds, Level, Ways};
-use switchcost_trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
+use switchcost_design::{
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Level, PageAllocation, PageOrder, Ways,
+};
+use switchcost_trace::{
+    Block, BlockFlags, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId,
+};
 use switchcost_units::Bytes;
 
 use crate::findings::{FullFindings, compare, of_oracle, run_engine, run_oracle};
@@ -27,6 +31,20 @@ pub(crate) fn data_cache(lines: u64, ways: Ways) -> Level {
     )
 }
 
+/// Makes a design of these levels alone.
+pub(crate) fn design_of(levels: Vec<Level>) -> Design {
+    Design {
+        schema: DESIGN_SCHEMA.to_owned(),
+        name: "small".to_owned(),
+        title: String::new(),
+        source: String::new(),
+        cycle_ns: None,
+        levels,
+        tlbs: Vec::new(),
+        pages: None,
+    }
+}
+
 /// Makes a design of these levels after an instruction cache whose misses cost nothing.
 pub(crate) fn behind_free_fetches(levels: Vec<Level>) -> Design {
     let free = Level {
@@ -35,16 +53,20 @@ pub(crate) fn behind_free_fetches(levels: Vec<Level>) -> Design {
         miss_cycles: 0,
         ..data_cache(1, Ways::Full)
     };
-    Design {
-        schema: DESIGN_SCHEMA.to_owned(),
-        name: "closed-form".to_owned(),
-        title: String::new(),
-        source: String::new(),
-        cycle_ns: None,
-        levels: std::iter::once(free).chain(levels).collect(),
-        tlbs: Vec::new(),
-        pages: None,
+    design_of(std::iter::once(free).chain(levels).collect())
+}
+
+/// Gives the design physical tags, so that processes find each other's lines.
+pub(crate) fn with_physical_tags(mut design: Design) -> Design {
+    for level in &mut design.levels {
+        (level.index, level.tag) = (AddressKind::Physical, AddressKind::Physical);
     }
+    design.pages = Some(PageAllocation {
+        size: Bytes::kib(4),
+        order: PageOrder::Consecutive,
+        seed: 0,
+    });
+    design
 }
 
 /// A stream of instructions with one load or store each.
@@ -89,6 +111,18 @@ impl Program {
             cause: Cause::Quantum,
         });
         self.running = to;
+    }
+
+    /// Maps the one library that all processes have into the running process.
+    pub(crate) fn map_library(&mut self, start: u64) {
+        self.chunk.mark(Mark::Map(Mapping {
+            start,
+            bytes: 4096,
+            offset: 0,
+            path: b"/lib/one.so".to_vec(),
+            build_id: Vec::new(),
+            is_executable: true,
+        }));
     }
 
     pub(crate) fn load(&mut self, address: u64) {

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
 use switchcost_design::result::{GainedCycles, LostTo, PrivateBy};
-use switchcost_design::{
-    AddressKind, Design, Level, OnSwitch, PageAllocation, PageOrder, Replacement, Ways,
-};
+use switchcost_design::{Design, Level, OnSwitch, Replacement, Ways};
 use switchcost_record::profile::Kind;
-use switchcost_trace::{Mapping, Mark};
 use switchcost_units::Bytes;
 
-use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, simulated, simulated_by};
+use super::build::{
+    LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, simulated, simulated_by,
+    with_physical_tags,
+};
 use crate::findings::feed;
 use crate::support::address;
 
@@ -21,18 +21,22 @@ const TURNS: u64 = 10;
 /// Number of walks in a time slice: the quantum is `ROUNDS * LINES` instructions.
 const ROUNDS: u64 = 3;
 
-/// Makes two processes that walk over arrays of [`LINES`] lines; the second array begins `shift`
-/// lines later in the cache.
-fn ping_pong(shift: u64) -> Program {
-    let mut program = Program::new(2);
+/// Makes time slices of two tasks in turn, each of which walks over its own array of so many lines.
+fn alternating(mut program: Program, starts: [u64; 2], lines: u64) -> Program {
     for turn in 0..TURNS {
         if turn > 0 {
             program.switch_to(turn as u32 % 2 + 1);
         }
-        let start = 0x1_0000 + turn % 2 * shift * LINE;
-        (0..ROUNDS).for_each(|_| program.walk(start, LINES));
+        (0..ROUNDS).for_each(|_| program.walk(starts[turn as usize % 2], lines));
     }
     program
+}
+
+/// Makes two processes whose arrays have [`LINES`] lines; the second array begins `shift` lines
+/// later in the cache.
+fn ping_pong(shift: u64) -> Program {
+    let starts = [0x1_0000, 0x1_0000 + shift * LINE];
+    alternating(Program::new(2), starts, LINES)
 }
 
 fn design(ways: Ways) -> Design {
@@ -88,16 +92,8 @@ fn direct_mapped_pays_for_the_sets_that_both_use() {
     }
 }
 
-/// Makes time slices of two threads, whose arrays begin at `starts`.
 fn threads(starts: [u64; 2]) -> Program {
-    let mut program = Program::of_threads(2);
-    for turn in 0..TURNS {
-        if turn > 0 {
-            program.switch_to(turn as u32 % 2 + 1);
-        }
-        (0..ROUNDS).for_each(|_| program.walk(starts[turn as usize % 2], LINES));
-    }
-    program
+    alternating(Program::of_threads(2), starts, LINES)
 }
 
 #[test]
@@ -189,18 +185,11 @@ fn what_the_kernel_drives_out_is_distinguished() {
 
 #[test]
 fn lru_loses_all_or_nothing() {
-    let program = |lines: u64| {
-        let mut program = Program::new(2);
-        for turn in 0..TURNS {
-            if turn > 0 {
-                program.switch_to(turn as u32 % 2 + 1);
-            }
-            (0..ROUNDS).for_each(|_| program.walk(0x1_0000, lines));
-        }
-        program
-    };
     for lines in 1..=32 {
-        let result = simulated(&design(Ways::Full), &program(lines));
+        let result = simulated(
+            &design(Ways::Full),
+            &alternating(Program::new(2), [0x1_0000; 2], lines),
+        );
         // Two arrays of up to 16 lines fit together. The first line of longer arrays has left; it
         // evicts the oldest remaining line, which is the next one needed, and so on through the
         // whole array.
@@ -228,33 +217,7 @@ fn a_flushed_cache_starts_each_turn_cold() {
     assert_eq!((origins.evicted_by_others, origins.aged_by_others), (0, 0));
 }
 
-/// Gives the design physical tags, so that processes find each other's lines.
-fn with_physical_tags(mut design: Design) -> Design {
-    design.levels.iter_mut().for_each(|level| {
-        (level.index, level.tag) = (AddressKind::Physical, AddressKind::Physical)
-    });
-    design.pages = Some(PageAllocation {
-        size: Bytes::kib(4),
-        order: PageOrder::Consecutive,
-        seed: 0,
-    });
-    design
-}
-
 const LIBRARY: u64 = 0x50_0000;
-
-/// Maps the one library that all processes have into the running process.
-fn map_library(program: &mut Program) {
-    let mapping = Mapping {
-        start: LIBRARY,
-        bytes: 4096,
-        offset: 0,
-        is_executable: true,
-        path: b"/lib/one.so".to_vec(),
-        build_id: Vec::new(),
-    };
-    program.chunk.mark(Mark::Map(mapping));
-}
 
 /// The second process finds eight lines that the first has loaded: a first touch, once. Then the
 /// second process's own array of 32 lines evicts them from its cache, the first process brings them
@@ -263,10 +226,10 @@ fn map_library(program: &mut Program) {
 fn a_line_that_another_loads_is_a_first_touch_once_and_then_a_gain() {
     let design = with_physical_tags(design(Ways::Full));
     let mut program = Program::new(2);
-    map_library(&mut program);
+    program.map_library(LIBRARY);
     program.walk(LIBRARY, 8);
     program.switch_to(2);
-    map_library(&mut program);
+    program.map_library(LIBRARY);
     program.walk(LIBRARY, 8);
     for _ in 0..3 {
         program.walk(0x1_0000, 32);
@@ -286,76 +249,61 @@ fn a_line_that_another_loads_is_a_first_touch_once_and_then_a_gain() {
     assert_eq!((difference.gained, difference.first_touches), (4 * 8, 8));
 }
 
-const POLICIES: [Replacement; 5] = [
-    Replacement::Lru,
-    Replacement::Fifo,
-    Replacement::Random,
-    Replacement::Srrip,
-    Replacement::TreePlru,
-];
-
 /// Generates time slices of two processes, as the lines that each loads.
 fn turns() -> impl Strategy<Value = Vec<Vec<u64>>> {
     prop::collection::vec(prop::collection::vec(0..24_u64, 1..40), 2..12)
 }
 
-fn in_turn(
-    turns: &[Vec<u64>],
-    map: impl Fn(&mut Program),
-    place: impl Fn(u32, u64) -> u64,
-) -> Program {
+/// Simulates time slices of two processes under any policy; the lines of both are in one library or
+/// in arrays of their own.
+fn in_turn(policy: Replacement, turns: &[Vec<u64>], is_shared: bool) -> Simulated {
     let mut program = Program::new(2);
     for (number, lines) in turns.iter().enumerate() {
         let task = number as u32 % 2 + 1;
         if number > 0 {
             program.switch_to(task);
         }
-        if number < 2 {
-            map(&mut program);
+        if number < 2 && is_shared {
+            program.map_library(LIBRARY);
         }
+        let start = if is_shared {
+            LIBRARY
+        } else {
+            0x1_0000 * u64::from(task)
+        };
         lines
             .iter()
-            .for_each(|line| program.load(place(task, *line)));
+            .for_each(|line| program.load(start + line * LINE));
     }
-    program
-}
-
-fn of_policy(policy: Replacement) -> Design {
-    let mut level = data_cache(16, Ways::Count(8));
-    level.replacement = policy;
-    with_physical_tags(behind_free_fetches(vec![level]))
+    let level = Level {
+        replacement: policy,
+        ..data_cache(16, Ways::Count(8))
+    };
+    simulated(
+        &with_physical_tags(behind_free_fetches(vec![level])),
+        &program,
+    )
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Both simulators split the excess in the same way for any policy: a process that shares no
-    /// line gains nothing, and under LRU everything lost is lost to others.
+    /// Both simulators split the excess in the same way for any policy, and the parts add up. A
+    /// process that shares no line gains nothing, and under LRU everything lost is lost to others.
     #[test]
-    fn who_shares_no_line_gains_nothing_whatever_the_policy(turns in turns()) {
-        for policy in POLICIES {
-            let program = in_turn(&turns, |_| (), |task, line| 0x1_0000 * u64::from(task) + line * LINE);
-            let result = simulated(&of_policy(policy), &program);
-            let gained = result.found.gained;
-            prop_assert_eq!((gained.others, gained.first_touches()), (0, 0), "{:?}", policy);
-            let lost = result.found.lost_to;
-            let excess = result.hierarchies.shared.cycles as i64 - result.hierarchies.private.cycles as i64;
-            prop_assert_eq!(lost.total() as i64 - gained.state as i64, excess);
-            if policy == Replacement::Lru {
-                prop_assert_eq!((gained.state, lost.total()), (0, lost.to_others()));
-            }
-        }
-    }
-
-    #[test]
-    fn of_lines_that_both_share_the_split_adds_up_whatever_the_policy(turns in turns()) {
-        for policy in POLICIES {
-            let program = in_turn(&turns, map_library, |_, line| LIBRARY + line * LINE);
-            let result = simulated(&of_policy(policy), &program);
+    fn the_excess_is_split_into_what_is_lost_and_gained_whatever_the_policy(turns in turns(), is_shared: bool) {
+        for policy in [Replacement::Lru, Replacement::Fifo, Replacement::Random, Replacement::Srrip, Replacement::TreePlru] {
+            let result = in_turn(policy, &turns, is_shared);
             let (lost, gained) = (result.found.lost_to, result.found.gained);
             let excess = result.hierarchies.shared.cycles as i64 - result.hierarchies.private.cycles as i64;
             let all = gained.others + gained.first_touches() + gained.state;
             prop_assert_eq!(lost.total() as i64 - all as i64, excess, "{:?}", policy);
+            if !is_shared {
+                prop_assert_eq!(all, gained.state, "{:?}", policy);
+            }
+            if !is_shared && policy == Replacement::Lru {
+                prop_assert_eq!((gained.state, lost.total()), (0, lost.to_others()));
+            }
         }
     }
 }

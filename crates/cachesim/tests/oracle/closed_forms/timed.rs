@@ -1,11 +1,11 @@
 //! Tests buses, lines in transfer, and streams that begin late.
 
 use switchcost_design::result::HierarchyCounts;
-use switchcost_design::{AddressKind, Level, PageAllocation, PageOrder, StreamBuffers, Ways};
-use switchcost_units::Bytes;
+use switchcost_design::{Level, PageOrder, StreamBuffers, Ways};
 
 use super::build::{
     LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, run, simulated,
+    with_physical_tags,
 };
 
 const LINES: u64 = 40;
@@ -228,17 +228,12 @@ fn lines_that_do_not_follow_each_other_begin_no_stream() {
 
 #[test]
 fn frames_in_a_row_fill_a_cache_evenly() {
-    let mut cache = data_cache(4 * PAGE_LINES, Ways::Count(1));
-    (cache.index, cache.tag) = (AddressKind::Physical, AddressKind::Physical);
-    let mut design = behind_free_fetches(vec![cache]);
+    let cache = data_cache(4 * PAGE_LINES, Ways::Count(1));
+    let mut design = with_physical_tags(behind_free_fetches(vec![cache]));
     let mut program = Program::new(1);
     (0..5).for_each(|_| program.walk(0x1_0000, 4 * PAGE_LINES));
     let mut misses = |order| {
-        design.pages = Some(PageAllocation {
-            size: Bytes(4096),
-            order,
-            seed: 0,
-        });
+        design.pages.as_mut().expect("pages").order = order;
         level(&simulated(&design, &program), "D").load_misses
     };
     assert_eq!(misses(PageOrder::Consecutive), 4 * PAGE_LINES);

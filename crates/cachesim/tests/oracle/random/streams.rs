@@ -1,7 +1,9 @@
 //! Generates random streams: several processes and threads, every kind of mark, addresses from a
 //! small pool.
 
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::{bool::weighted, sample::select};
 use switchcost_trace::{
     Block, BlockFlags, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId,
 };
@@ -18,151 +20,96 @@ const PAGES: [u64; 7] = [
     0xffff_ffff_ffff_f000,
 ];
 
+const CAUSES: [Cause; 10] = [
+    Cause::Syscall(0),
+    Cause::Syscall(1),
+    Cause::Syscall(399),
+    Cause::PageFault,
+    Cause::Quantum,
+    Cause::WakeUp,
+    Cause::Interrupt,
+    Cause::Unknown,
+    Cause::Quantum,
+    Cause::Exit,
+];
+
 /// An event of a stream, which applies to whichever process runs.
 #[derive(Clone, Debug)]
 enum Event {
-    Block {
-        place: u16,
-        bytes: u16,
-        instructions: u16,
-        first: u16,
-        references: Vec<(u16, u16, u8, bool)>,
-    },
-    /// Loads or stores at equal distances, by one instruction.
-    Walk {
-        place: u16,
-        stride: i16,
-        count: u8,
-        is_store: bool,
-    },
-    Switch {
-        to: usize,
-        is_voluntary: bool,
-        cause: u8,
-    },
+    /// A block: its place, bytes, instructions and bytes of the first one, and its references, each
+    /// with its place, last byte of the instruction, size code, and whether it is a store.
+    Block(u16, u16, u16, u16, Vec<(u16, u16, u8, bool)>),
+    /// Loads or stores at equal distances, by one instruction: the place of the first, the
+    /// distance, their number, and whether they are stores.
+    Walk(u16, i16, u8, bool),
+    /// A switch to a task, whether it is voluntary, and the number of its cause.
+    Switch(usize, bool, usize),
     Fork,
     Command,
     Thread,
-    Exec {
-        of_running: bool,
-        task: usize,
-    },
-    Exit {
-        of_running: bool,
-        task: usize,
-    },
+    /// An exec, by the running task or by this one.
+    Exec(bool, usize),
+    /// An exit, of the running task or of this one.
+    Exit(bool, usize),
     /// An existing task gets a new process.
-    Rebirth {
-        task: usize,
-    },
+    Rebirth(usize),
     SwitchToUnborn,
-    SyscallEnter(u16),
-    SyscallExit(u16),
-    Touch {
-        place: u16,
-        bytes: u64,
-        is_store: bool,
-    },
-    Fault(u16),
-    Map {
-        page: usize,
-        pages: u64,
-        offset: u64,
-        file: u8,
-    },
-    Unmap {
-        page: usize,
-        bytes: u64,
-    },
-    Page {
-        page: usize,
-        frame: u64,
-        bits: u32,
-    },
-}
-
-fn reference() -> impl Strategy<Value = (u16, u16, u8, bool)> {
-    let size = prop_oneof![6 => 0..8_u8, 3 => 8..21_u8, 1 => 21..32_u8];
-    (any::<u16>(), 0..200_u16, size, prop::bool::weighted(0.4))
-}
-
-fn syscall() -> impl Strategy<Value = u16> {
-    prop_oneof![4 => 0..2_u16, 1 => 398..400_u16]
+    Mark(Mark),
 }
 
 fn event() -> impl Strategy<Value = Event> {
+    let code = prop_oneof![6 => 0..8_u8, 3 => 8..21_u8, 1 => 21..32_u8];
+    let reference = (any::<u16>(), 0..200_u16, code, weighted(0.4));
     let block = (
         any::<u16>(),
         1..150_u16,
         1..20_u16,
         1..150_u16,
-        prop::collection::vec(reference(), 0..6),
-    )
-        .prop_map(
-            |(place, bytes, instructions, first, references)| Event::Block {
-                place,
-                bytes,
-                instructions,
-                first,
-                references,
-            },
-        );
-    let stride = prop_oneof![2 => 1..300_i16, 1 => -300..0_i16];
-    let walk = (any::<u16>(), stride, 2..8_u8, prop::bool::weighted(0.3)).prop_map(
-        |(place, stride, count, is_store)| Event::Walk {
-            place,
-            stride,
-            count,
-            is_store,
-        },
+        vec(reference, 0..6),
     );
-    let switch =
-        (0..MOST_TASKS + 1, any::<bool>(), 0..10_u8).prop_map(|(to, is_voluntary, cause)| {
-            Event::Switch {
-                to,
-                is_voluntary,
-                cause,
-            }
-        });
-    let touch = (any::<u16>(), 0..300_u64, any::<bool>()).prop_map(|(place, bytes, is_store)| {
-        Event::Touch {
-            place,
-            bytes,
-            is_store,
-        }
-    });
-    let map =
-        (0..PAGES.len(), 1..4_u64, 0..3_u64, 0..4_u8).prop_map(|(page, pages, offset, file)| {
-            Event::Map {
-                page,
-                pages,
-                offset,
-                file,
-            }
-        });
-    let page = (0..PAGES.len(), 0..6_u64, 0..2_u32).prop_map(|(page, frame, bits)| Event::Page {
-        page,
-        frame,
-        bits,
-    });
+    let stride = prop_oneof![2 => 1..300_i16, 1 => -300..0_i16];
+    let walk = (any::<u16>(), stride, 2..8_u8, weighted(0.3));
+    let switch = (0..MOST_TASKS + 1, any::<bool>(), 0..CAUSES.len());
+    let task = || (weighted(0.8), 0..MOST_TASKS);
     prop_oneof![
-        54 => block,
-        6 => walk,
-        14 => switch,
+        54 => block.prop_map(|(place, bytes, instructions, first, own)| Event::Block(place, bytes, instructions, first, own)),
+        6 => walk.prop_map(|(place, stride, count, is_store)| Event::Walk(place, stride, count, is_store)),
+        14 => switch.prop_map(|(to, is_voluntary, cause)| Event::Switch(to, is_voluntary, cause)),
         1 => Just(Event::Fork),
         1 => Just(Event::Command),
         1 => Just(Event::Thread),
-        1 => (prop::bool::weighted(0.8), 0..MOST_TASKS).prop_map(|(of_running, task)| Event::Exec { of_running, task }),
-        1 => (prop::bool::weighted(0.8), 0..MOST_TASKS).prop_map(|(of_running, task)| Event::Exit { of_running, task }),
-        1 => (0..MOST_TASKS * 8).prop_map(|task| Event::Rebirth { task }),
+        1 => task().prop_map(|(of_running, task)| Event::Exec(of_running, task)),
+        1 => task().prop_map(|(of_running, task)| Event::Exit(of_running, task)),
+        1 => (0..MOST_TASKS * 8).prop_map(Event::Rebirth),
         1 => Just(Event::SwitchToUnborn),
-        2 => syscall().prop_map(Event::SyscallEnter),
-        2 => syscall().prop_map(Event::SyscallExit),
-        4 => touch,
-        1 => any::<u16>().prop_map(Event::Fault),
-        2 => map,
-        1 => (0..PAGES.len(), 0..9000_u64).prop_map(|(page, bytes)| Event::Unmap { page, bytes }),
-        3 => page,
+        15 => mark().prop_map(Event::Mark),
+    ]
+}
+
+/// Generates a mark that does not depend on the events before it.
+fn mark() -> impl Strategy<Value = Mark> {
+    let syscall = || prop_oneof![4 => 0..2_u16, 1 => 398..400_u16];
+    let page = || select(&PAGES[..]);
+    let touch = (any::<u16>(), 0..300_u64, any::<bool>());
+    let files = [&b"/lib/a"[..], b"/lib/\xffb", b"", b"/lib/a"];
+    prop_oneof![
+        2 => syscall().prop_map(|number| Mark::SyscallEnter { number }),
+        2 => syscall().prop_map(|number| Mark::SyscallExit { number }),
+        4 => touch.prop_map(|(place, bytes, is_store)| Mark::KernelTouch { address: address(place), bytes, is_store }),
+        1 => any::<u16>().prop_map(|place| Mark::Fault { address: address(place) }),
+        2 => (page(), 1..4_u64, 0..3_u64, 0..files.len()).prop_map(move |(start, pages, offset, file)| Mark::Map(Mapping {
+            start,
+            bytes: pages * 4096,
+            offset: offset * 4096,
+            path: files[file].to_vec(),
+            build_id: vec![file as u8; file % 3],
+            is_executable: file != 1,
+        })),
+        1 => (page(), 0..9000_u64).prop_map(|(start, bytes)| Mark::Unmap { start, bytes }),
+        3 => (page(), 0..6_u64, 0..2_u32).prop_map(|(page, frame, bits)| {
+            let bytes = 4096_u64 << bits;
+            Mark::Page { virtual_address: page & !(bytes - 1), physical_address: frame * bytes, bytes }
+        }),
     ]
 }
 
@@ -181,21 +128,17 @@ fn address(place: u16) -> u64 {
 
 /// Generates a whole stream in one chunk.
 pub(crate) fn stream(most_events: usize) -> impl Strategy<Value = Chunk> {
-    let starts_at_once = prop::bool::weighted(0.9);
-    (
-        starts_at_once,
-        prop::collection::vec(event(), 0..most_events),
-    )
-        .prop_map(|(starts, events)| {
-            let mut writer = Writer::default();
-            if starts {
-                writer.event(&Event::Command);
-                writer.event(&Event::Command);
-                writer.switch(TaskId(1), true, Cause::Unknown);
-            }
-            events.iter().for_each(|event| writer.event(event));
-            writer.chunk
-        })
+    let starts_at_once = weighted(0.9);
+    (starts_at_once, vec(event(), 0..most_events)).prop_map(|(starts, events)| {
+        let mut writer = Writer::default();
+        if starts {
+            writer.event(&Event::Command);
+            writer.event(&Event::Command);
+            writer.switch(TaskId(1), true, Cause::Unknown);
+        }
+        events.iter().for_each(|event| writer.event(event));
+        writer.chunk
+    })
 }
 
 /// Cuts a stream into chunks; `places` are shares of its length in 1/65536.
@@ -206,33 +149,20 @@ pub(crate) fn cut(whole: &Chunk, places: &[u16]) -> Vec<Chunk> {
         .map(|&place| (usize::from(place) * (length + 1)) >> 16)
         .collect();
     ends.sort_unstable();
-    ends.push(length);
     let mut chunks = vec![Chunk::default()];
-    let (mut references, mut marks, mut done) =
-        (&whole.references[..], whole.marks.iter().peekable(), 0);
-    let mut ends = ends.into_iter();
-    let mut end = ends.next();
-    let mut take = |chunks: &mut Vec<Chunk>, add: &mut dyn FnMut(&mut Chunk)| {
-        while end == Some(done) && done < length {
+    let mut ends = ends.into_iter().peekable();
+    for (done, event) in whole.events().enumerate() {
+        while ends.next_if_eq(&done).is_some() {
             chunks.push(Chunk::default());
-            end = ends.next();
         }
-        add(chunks.last_mut().expect("one is there"));
-        done += 1;
-    };
-    for index in 0..=whole.blocks.len() {
-        while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= index) {
-            take(&mut chunks, &mut |chunk| chunk.mark(placed.mark.clone()));
+        let chunk = chunks.last_mut().expect("one is there");
+        match event {
+            switchcost_trace::Event::Mark(mark) => chunk.mark(mark.clone()),
+            switchcost_trace::Event::Block(block, own) => {
+                chunk.blocks.push(*block);
+                chunk.references.extend_from_slice(own);
+            }
         }
-        let Some(block) = whole.blocks.get(index) else {
-            break;
-        };
-        let (now, later) = references.split_at(block.references.into());
-        references = later;
-        take(&mut chunks, &mut |chunk| {
-            chunk.blocks.push(*block);
-            chunk.references.extend_from_slice(now);
-        });
     }
     chunks
 }
@@ -249,26 +179,19 @@ struct Writer {
 impl Writer {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Block {
-                place,
-                bytes,
-                instructions,
-                first,
-                references,
-            } => {
+            Event::Block(place, bytes, instructions, first, references) => {
                 self.block(*place, *bytes, *instructions, *first, references);
             }
-            &Event::Walk {
-                place,
-                stride,
-                count,
-                is_store,
-            } => self.walk(place, stride, count, is_store),
-            &Event::Switch {
-                to,
-                is_voluntary,
-                cause,
-            } => self.switch_to_some(to, is_voluntary, cause),
+            &Event::Walk(place, stride, count, is_store) => {
+                self.walk(place, stride, count, is_store)
+            }
+            &Event::Switch(to, is_voluntary, cause) => {
+                let to = match to % (self.tasks.len() + 1) {
+                    place if place < self.tasks.len() => self.tasks[place].0,
+                    _ => TaskId::NONE,
+                };
+                self.switch(to, is_voluntary, CAUSES[cause]);
+            }
             Event::Fork if self.running_process().is_some() => self.birth(None, self.running),
             Event::Fork => {}
             Event::Command => self.birth(None, TaskId::NONE),
@@ -278,52 +201,11 @@ impl Writer {
                     self.birth(process, self.running);
                 }
             }
-            &Event::Exec { of_running, task } => self.exec(of_running, task),
-            &Event::Exit { of_running, task } => self.exit(of_running, task),
-            &Event::Rebirth { task } => self.rebirth(task),
+            &Event::Exec(of_running, task) => self.exec(of_running, task),
+            &Event::Exit(of_running, task) => self.exit(of_running, task),
+            &Event::Rebirth(task) => self.rebirth(task),
             Event::SwitchToUnborn => self.switch(TaskId(1000), true, Cause::WakeUp),
-            &Event::SyscallEnter(number) => self.chunk.mark(Mark::SyscallEnter { number }),
-            &Event::SyscallExit(number) => self.chunk.mark(Mark::SyscallExit { number }),
-            &Event::Touch {
-                place,
-                bytes,
-                is_store,
-            } => {
-                self.chunk.mark(Mark::KernelTouch {
-                    address: address(place),
-                    bytes,
-                    is_store,
-                });
-            }
-            &Event::Fault(place) => self.chunk.mark(Mark::Fault {
-                address: address(place),
-            }),
-            &Event::Map {
-                page,
-                pages,
-                offset,
-                file,
-            } => self.chunk.mark(Mark::Map(Mapping {
-                start: PAGES[page],
-                bytes: pages * 4096,
-                offset: offset * 4096,
-                path: [&b"/lib/a"[..], b"/lib/\xffb", b"", b"/lib/a"][usize::from(file)].to_vec(),
-                build_id: vec![file; usize::from(file % 3)],
-                is_executable: file != 1,
-            })),
-            &Event::Unmap { page, bytes } => self.chunk.mark(Mark::Unmap {
-                start: PAGES[page],
-                bytes,
-            }),
-            &Event::Page { page, frame, bits } => {
-                let bytes = 4096_u64 << bits;
-                let virtual_address = PAGES[page] & !(bytes - 1);
-                self.chunk.mark(Mark::Page {
-                    virtual_address,
-                    physical_address: frame * bytes,
-                    bytes,
-                });
-            }
+            Event::Mark(mark) => self.chunk.mark(mark.clone()),
         }
     }
 
@@ -390,26 +272,6 @@ impl Writer {
                 .references
                 .push(Reference::new(data, 3, 3, is_store));
         }
-    }
-
-    fn switch_to_some(&mut self, to: usize, is_voluntary: bool, cause: u8) {
-        let to = match to % (self.tasks.len() + 1) {
-            place if place < self.tasks.len() => self.tasks[place].0,
-            _ => TaskId::NONE,
-        };
-        let causes = [
-            Cause::Syscall(0),
-            Cause::Syscall(1),
-            Cause::Syscall(399),
-            Cause::PageFault,
-            Cause::Quantum,
-            Cause::WakeUp,
-            Cause::Interrupt,
-            Cause::Unknown,
-            Cause::Quantum,
-            Cause::Exit,
-        ];
-        self.switch(to, is_voluntary, causes[usize::from(cause)]);
     }
 
     fn switch(&mut self, to: TaskId, is_voluntary: bool, cause: Cause) {

@@ -133,7 +133,7 @@ impl Hierarchy {
         let forgets_tlbs = self.fault == Some(Fault::FlushForgetsTlbs);
         for stack in [&mut self.caches, &mut self.tlbs] {
             let asked: Vec<usize> = (0..stack.levels.len())
-                .filter(|&level| stack.levels[level].shape.flushes)
+                .filter(|&level| stack.levels[level].shape.flushes())
                 .collect();
             if !(stack.is_tlb && forgets_tlbs) {
                 asked
@@ -202,21 +202,10 @@ pub(crate) fn add(sum: &mut HierarchyCounts, more: &HierarchyCounts) {
 }
 
 fn add_level(sum: &mut LevelCounts, more: &LevelCounts) {
-    sum.instruction_accesses += more.instruction_accesses;
-    sum.instruction_misses += more.instruction_misses;
-    sum.load_accesses += more.load_accesses;
-    sum.load_misses += more.load_misses;
-    sum.store_accesses += more.store_accesses;
-    sum.store_misses += more.store_misses;
-    sum.fills += more.fills;
-    sum.write_backs += more.write_backs;
-    sum.prefetches += more.prefetches;
-    sum.victim_hits += more.victim_hits;
-    sum.stream_hits += more.stream_hits;
-    sum.cycles += more.cycles;
-    sum.prefetch_hits += more.prefetch_hits;
-    sum.late_stream_hits += more.late_stream_hits;
-    sum.back_invalidations += more.back_invalidations;
-    sum.moves += more.moves;
-    sum.bus_lines += more.bus_lines;
+    macro_rules! add {
+        ($($field:ident)*) => { $(sum.$field += more.$field;)* };
+    }
+    add!(instruction_accesses instruction_misses load_accesses load_misses store_accesses store_misses);
+    add!(fills write_backs prefetches victim_hits stream_hits cycles);
+    add!(prefetch_hits late_stream_hits back_invalidations moves bus_lines);
 }

@@ -98,7 +98,7 @@ impl Stack {
         while let Some(level) = next {
             let cache = &mut self.levels[level];
             let stops_here =
-                cache.shape.is_write_back || self.fault == Some(Fault::WriteBackStopsAtThrough);
+                cache.shape.is_write_back() || self.fault == Some(Fault::WriteBackStopsAtThrough);
             match cache.holding(line.address) {
                 Some(there) if stops_here => {
                     there.is_modified = true;

@@ -42,27 +42,32 @@ pub(crate) struct ProcessTable {
     mappings: Mappings,
 }
 
-pub(crate) fn birth() -> SwitchCause {
+fn involuntary(entry: &str) -> SwitchCause {
     SwitchCause {
         is_voluntary: false,
-        entry: "birth".to_owned(),
+        entry: entry.to_owned(),
         syscall: None,
     }
+}
+
+pub(crate) fn birth() -> SwitchCause {
+    involuntary("birth")
 }
 
 pub(crate) fn end_of_trace() -> SwitchCause {
-    SwitchCause {
-        is_voluntary: false,
-        entry: "unknown".to_owned(),
-        syscall: None,
+    involuntary("unknown")
+}
+
+/// Returns the name of a system call number that the random streams use.
+pub(crate) fn syscall_name(number: u16) -> String {
+    match number {
+        0 => "read".to_owned(),
+        1 => "write".to_owned(),
+        other => format!("syscall {other}"),
     }
 }
 
-pub(crate) fn cause_of(
-    is_voluntary: bool,
-    cause: Cause,
-    name: fn(u16) -> Option<String>,
-) -> SwitchCause {
+pub(crate) fn cause_of(is_voluntary: bool, cause: Cause) -> SwitchCause {
     let entry = match cause {
         Cause::Syscall(_) => "syscall",
         Cause::PageFault => "page-fault",
@@ -72,15 +77,14 @@ pub(crate) fn cause_of(
         Cause::Exit => "exit",
         Cause::Unknown => "unknown",
     };
-    let syscall = if let Cause::Syscall(number) = cause {
-        name(number)
-    } else {
-        None
+    let syscall = match cause {
+        Cause::Syscall(number) => Some(syscall_name(number)),
+        _ => None,
     };
     SwitchCause {
         is_voluntary,
-        entry: entry.to_owned(),
         syscall,
+        ..involuntary(entry)
     }
 }
 

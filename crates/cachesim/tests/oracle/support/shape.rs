@@ -1,111 +1,73 @@
 //! Shape of a level, the same for caches and TLBs.
 
-use switchcost_design::{
-    AddressKind, Holds, Inclusion, Level, OnSwitch, Partition, Prefetch, Replacement,
-    StreamBuffers, Streamer, StridePrefetcher, TlbLevel, VictimCache, Ways, WriteBuffers,
-    WritePolicy,
-};
+use switchcost_design::{Inclusion, Level, OnSwitch, Prefetch, TlbLevel, WritePolicy};
+use switchcost_units::Bytes;
 
+/// A level with the numbers that follow from its fields; a TLB is a cache whose lines are pages.
 #[derive(Clone)]
 pub(crate) struct Shape {
-    pub(crate) name: String,
-    pub(crate) holds: Holds,
+    level: Level,
     pub(crate) line: u64,
     pub(crate) sets: u64,
     pub(crate) ways: usize,
-    pub(crate) replacement: Replacement,
-    pub(crate) seed: u64,
-    pub(crate) is_write_back: bool,
-    pub(crate) allocates_on_write: bool,
-    pub(crate) write_buffers: Option<WriteBuffers>,
     pub(crate) hit_cycles: u64,
     pub(crate) miss_cycles: u64,
     pub(crate) bus_cycles: u64,
-    pub(crate) inclusion: Inclusion,
-    pub(crate) index: AddressKind,
-    pub(crate) tag: AddressKind,
-    pub(crate) flushes: bool,
-    pub(crate) prefetches_next: bool,
-    pub(crate) victim: Option<VictimCache>,
-    pub(crate) streams: Option<StreamBuffers>,
-    pub(crate) stride: Option<StridePrefetcher>,
-    pub(crate) streamer: Option<Streamer>,
-    pub(crate) partition: Option<Partition>,
 }
 
-fn ways_of(ways: Ways, lines: u64) -> u64 {
-    match ways {
-        Ways::Count(count) => u64::from(count),
-        Ways::Full => lines,
+impl std::ops::Deref for Shape {
+    type Target = Level;
+
+    fn deref(&self) -> &Level {
+        &self.level
     }
 }
 
 impl Shape {
     pub(crate) fn of_cache(level: &Level) -> Shape {
         let lines = level.size.0 / level.line.0;
-        let ways = ways_of(level.ways, lines);
+        let ways = level.ways.of(lines);
         Shape {
-            name: level.name.clone(),
-            holds: level.holds,
             line: level.line.0,
             sets: lines / ways,
             ways: ways as usize,
-            replacement: level.replacement,
-            seed: level.seed,
-            is_write_back: level.write == WritePolicy::Back,
-            allocates_on_write: level
-                .write_allocate
-                .unwrap_or(level.write == WritePolicy::Back),
-            write_buffers: level.write_buffers,
             hit_cycles: level.hit_cycles.into(),
             miss_cycles: level.miss_cycles.into(),
             bus_cycles: level.bus_cycles.into(),
-            inclusion: level.inclusion,
-            index: level.index,
-            tag: level.tag,
-            flushes: level.on_switch == OnSwitch::Flush,
-            prefetches_next: level.prefetch == Prefetch::NextLine,
-            victim: level.victim,
-            streams: level.streams,
-            stride: level.stride,
-            streamer: level.streamer,
-            partition: level.partition.clone(),
+            level: level.clone(),
         }
     }
 
     pub(crate) fn of_tlb(tlb: &TlbLevel) -> Shape {
-        let entries = u64::from(tlb.entries);
-        let ways = ways_of(tlb.ways, entries);
-        Shape {
-            name: tlb.name.clone(),
-            holds: tlb.holds,
-            line: tlb.page.0,
-            sets: entries / ways,
-            ways: ways as usize,
+        let (size, page) = (Bytes(u64::from(tlb.entries) * tlb.page.0), tlb.page);
+        Shape::of_cache(&Level {
             replacement: tlb.replacement,
             seed: tlb.seed,
-            is_write_back: true,
-            allocates_on_write: true,
-            write_buffers: None,
-            hit_cycles: tlb.hit_cycles.into(),
-            miss_cycles: tlb.miss_cycles.into(),
-            bus_cycles: 0,
-            inclusion: Inclusion::Neither,
-            index: AddressKind::Virtual,
-            tag: AddressKind::Virtual,
-            flushes: tlb.on_switch == OnSwitch::Flush,
-            prefetches_next: false,
-            victim: None,
-            streams: None,
-            stride: None,
-            streamer: None,
-            partition: None,
-        }
+            hit_cycles: tlb.hit_cycles,
+            on_switch: tlb.on_switch,
+            ..Level::plain(&tlb.name, tlb.holds, size, page, tlb.ways, tlb.miss_cycles)
+        })
+    }
+
+    pub(crate) fn is_write_back(&self) -> bool {
+        self.write == WritePolicy::Back
+    }
+
+    pub(crate) fn allocates_on_write(&self) -> bool {
+        self.write_allocate.unwrap_or(self.is_write_back())
+    }
+
+    pub(crate) fn flushes(&self) -> bool {
+        self.on_switch == OnSwitch::Flush
+    }
+
+    pub(crate) fn prefetches_next(&self) -> bool {
+        self.prefetch == Prefetch::NextLine
     }
 
     /// Whether lines come into the sets without being requested.
     pub(crate) fn prefetches(&self) -> bool {
-        self.prefetches_next || self.stride.is_some() || self.streamer.is_some()
+        self.prefetches_next() || self.stride.is_some() || self.streamer.is_some()
     }
 
     pub(crate) fn is_inclusive(&self) -> bool {

@@ -3,30 +3,25 @@
 
 use std::collections::BTreeMap;
 
+use switchcost_cachesim::Options;
 use switchcost_design::Design;
-use switchcost_design::result::{ByView, CallCost, FillPoint, OfOthers, ProcessFacts, SwitchCause};
+use switchcost_design::result::{
+    ByView, CallCost, FillPoint, OfOthers, PrivateBy, ProcessFacts, SwitchCause,
+};
 use switchcost_trace::{Block, Chunk, Mark, Reference};
 
 use super::address::KERNEL;
 use super::fault::Fault;
 use super::machine::Machine;
 use super::memory::Memory;
-use super::process_table::{CodePlace, Gone, ProcessTable, birth, cause_of, end_of_trace};
+use super::process_table::{
+    CodePlace, Gone, ProcessTable, birth, cause_of, end_of_trace, syscall_name,
+};
 use super::stack::Kind;
 use super::steps::Steps;
 
-#[derive(Clone, Copy)]
-pub(crate) struct Settings {
-    pub(crate) interval_instructions: u64,
-    pub(crate) intervals: u32,
-    pub(crate) with_kernel_touches: bool,
-    pub(crate) syscall_name: fn(u16) -> Option<String>,
-    pub(crate) tells_tasks_apart: bool,
-    pub(crate) fault: Option<Fault>,
-}
-
 /// An interval with its cause and process by value instead of by index.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub(crate) struct FoundInterval {
     pub(crate) segment: u32,
     /// Number of segments that are added up.
@@ -70,7 +65,8 @@ pub(crate) struct Oracle {
     pub(crate) table: ProcessTable,
     /// Causes in the order of appearance.
     pub(crate) causes: Vec<SwitchCause>,
-    settings: Settings,
+    options: Options,
+    fault: Option<Fault>,
     segment: Option<Segment>,
     segments: u32,
     /// Number of instructions of the trace so far.
@@ -82,9 +78,10 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    pub(crate) fn new(designs: &[Design], settings: Settings) -> Oracle {
+    pub(crate) fn new(designs: &[Design], options: &Options, fault: Option<Fault>) -> Oracle {
+        let tells_tasks_apart = options.private_by == PrivateBy::Task;
         let one = |design| OneDesign {
-            machine: Machine::new(design, settings.tells_tasks_apart, settings.fault),
+            machine: Machine::new(design, tells_tasks_apart, fault),
             intervals: Vec::new(),
             code: Code::new(),
             data: Code::new(),
@@ -95,9 +92,10 @@ impl Oracle {
         };
         Oracle {
             designs: designs.iter().map(one).collect(),
-            table: ProcessTable::new(settings.tells_tasks_apart),
+            table: ProcessTable::new(tells_tasks_apart),
             causes: Vec::new(),
-            settings,
+            options: options.clone(),
+            fault,
             segment: None,
             segments: 0,
             instructions: 0,
@@ -136,13 +134,13 @@ impl Oracle {
         let before = segment.instructions;
         let (of_segment, cause) = (segment.number, segment.cause.clone());
         segment.instructions += u64::from(block.instructions);
-        let asked = if self.settings.fault == Some(Fault::IntervalOfBlockEnd) {
+        let asked = if self.fault == Some(Fault::IntervalOfBlockEnd) {
             segment.instructions
         } else {
             before
         };
-        let number = (asked / self.settings.interval_instructions)
-            .min(self.settings.intervals.into()) as u32;
+        let number =
+            (asked / self.options.interval_instructions).min(self.options.intervals.into()) as u32;
         let (task, space) = (self.table.task, self.table.process);
         let process = self.table.number(self.table.who, b"");
         self.instructions += u64::from(block.instructions);
@@ -225,10 +223,7 @@ impl Oracle {
                 ..
             } => {
                 self.end_call(true);
-                self.switch(
-                    to.0,
-                    cause_of(is_voluntary, cause, self.settings.syscall_name),
-                );
+                self.switch(to.0, cause_of(is_voluntary, cause));
             }
             &Mark::KernelTouch {
                 address,
@@ -274,7 +269,7 @@ impl Oracle {
             .iter_mut()
             .for_each(|design| design.machine.switch());
         self.change_process(process);
-        let cause = match self.settings.fault {
+        let cause = match self.fault {
             Some(Fault::CauseOfOtherTask) => of_other,
             _ => self.table.cause_of_task(to),
         };
@@ -292,9 +287,9 @@ impl Oracle {
             };
             if now.instructions > design.entered.instructions {
                 let sum = design.calls.entry(number).or_default();
-                sum.syscall = (self.settings.syscall_name)(number).expect("a name");
+                sum.syscall = syscall_name(number);
                 sum.with_switch += u64::from(is_switch);
-                if !is_switch || self.settings.fault == Some(Fault::DividedCallsCount) {
+                if !is_switch || self.fault == Some(Fault::DividedCallsCount) {
                     add_difference(sum, &now, &design.entered);
                 }
             }
@@ -312,7 +307,7 @@ impl Oracle {
         let gone = self.table.place_task(task, process, name);
         if task == self.table.task && process != self.table.process {
             self.close_intervals();
-            if self.settings.fault == Some(Fault::ExecIsNoDeparture) {
+            if self.fault == Some(Fault::ExecIsNoDeparture) {
                 (self.table.process, self.table.who) = (process, self.table.who(process, task));
             }
             self.change_process(process);
@@ -346,7 +341,7 @@ impl Oracle {
     }
 
     fn kernel_touch(&mut self, address: u64, bytes: u64, is_store: bool) {
-        if !self.settings.with_kernel_touches {
+        if !self.options.kernel_touches {
             return;
         }
         let kind = if is_store { Kind::Store } else { Kind::Load };

@@ -214,7 +214,7 @@ impl Stack {
             return self.hit(run, level, ask, set, way);
         }
         let shape = &self.levels[level].shape;
-        if ask.kind == Kind::Store && !shape.allocates_on_write {
+        if ask.kind == Kind::Store && !shape.allocates_on_write() {
             return self.pass_store(run, level, ask);
         }
         if let Some(index) = self.levels[level].find_victim(ask.address) {
@@ -400,7 +400,7 @@ impl Stack {
         if !self.levels[level].streams.is_empty() && self.ends_a_run(level, ask.address) {
             self.start_stream(run, level, ask);
         }
-        if self.levels[level].shape.prefetches_next {
+        if self.levels[level].shape.prefetches_next() {
             self.prefetch_next(run, level, ask);
         }
     }
@@ -546,7 +546,7 @@ impl Stack {
         if !self.is_written(ask.kind) {
             return;
         }
-        if self.levels[level].shape.is_write_back {
+        if self.levels[level].shape.is_write_back() {
             self.levels[level].sets[set][way]
                 .as_mut()
                 .expect("it is there")
@@ -558,7 +558,7 @@ impl Stack {
 
     /// Handles a store that misses and brings nothing in.
     fn pass_store(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
-        if !self.levels[level].shape.is_write_back {
+        if !self.levels[level].shape.is_write_back() {
             self.store_goes_on(run, level, ask);
             return Reply {
                 is_miss: true,
