@@ -51,22 +51,3 @@ pub(crate) fn written(report: &impl InEveryFormat, format: Format, style: Style)
             .join("\n"),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_format_prints_and_parses_as_a_flag() {
-        for (format, text) in [
-            (Format::Table, "table"),
-            (Format::Json, "json"),
-            (Format::Jsonl, "jsonl"),
-            (Format::Csv, "csv"),
-        ] {
-            assert_eq!(format.to_string(), text);
-            assert_eq!(text.parse(), Ok(format));
-        }
-        assert!("JSON5".parse::<Format>().is_err());
-    }
-}

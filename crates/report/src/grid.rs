@@ -313,6 +313,13 @@ fn toned(cell: Cell, tone: Tone) -> Cell {
 mod tests {
     use super::*;
 
+    fn narrow(width: u16) -> Style {
+        Style {
+            width: Some(width),
+            ..Style::default()
+        }
+    }
+
     fn grid() -> Grid {
         let mut grid = Grid::new(1).left(["name"]).right(["empty", "cost"]);
         grid.row(entries!["pipe", "", Entry::new("1.74 us", Tone::Suspect)]);
@@ -333,11 +340,7 @@ mod tests {
         let mut grid = Grid::new(1).right(["name", "first", "second"]);
         let long = "x".repeat(28);
         grid.row(entries!["a", &long, &long]);
-        let style = Style {
-            is_coloured: false,
-            width: Some(60),
-            is_detailed: false,
-        };
+        let style = narrow(60);
         let blocks: Vec<String> = grid
             .render(style)
             .split("\n\n")
@@ -356,11 +359,7 @@ mod tests {
     fn a_number_stays_with_its_unit_and_a_sentence_is_wrapped_between_words() {
         let mut grid = Grid::new(1).left(["name"]).right(["cost"]);
         grid.row(entries!["word ".repeat(20), "1.74 us"]);
-        let text = grid.render(Style {
-            is_coloured: false,
-            width: Some(60),
-            is_detailed: false,
-        });
+        let text = grid.render(narrow(60));
         let words: Vec<_> = text
             .lines()
             .skip(2)
@@ -381,30 +380,11 @@ mod tests {
             let mut grid = Grid::single_line_rows(1).left(["name"]);
             grid = grid.right((0..6).map(|number| format!("column {number}")));
             grid.row(std::iter::once(label.to_owned()).chain((0..6).map(|_| "1.74 us".to_owned())));
-            grid.render(Style {
-                is_coloured: false,
-                width: Some(80),
-                is_detailed: false,
-            })
+            grid.render(narrow(80))
         };
         let label = "after an involuntary wait";
         assert!(table(label).contains(label), "{}", table(label));
         let long = "a label that is much longer than the room that is left for it";
         assert!(table(long).contains('…'), "{}", table(long));
-    }
-
-    #[test]
-    fn only_a_coloured_style_escapes() {
-        assert!(!grid().render(Style::default()).contains('\u{1b}'));
-        assert!(
-            grid()
-                .render(Style {
-                    is_coloured: true,
-                    width: None,
-                    is_detailed: false
-                })
-                .contains("\u{1b}[1m"),
-            "bold header"
-        );
     }
 }

@@ -36,6 +36,9 @@ pub mod trace;
 #[path = "../tests/it/conformity.rs"]
 mod conformity;
 #[cfg(test)]
+#[path = "../tests/it/text.rs"]
+mod text;
+#[cfg(test)]
 use schema::schemas;
 
 pub use ascii::ascii;

@@ -372,66 +372,52 @@ pub(crate) mod tests {
 
     #[test]
     fn an_interval_shares_the_unit_and_the_digits_of_its_centre() {
-        assert_eq!(
-            with_interval(&estimate(1_730.0, 1_740.0, 1_752.0)),
-            "1.74 us (1.73 to 1.75)"
-        );
-        assert_eq!(
-            with_interval(&estimate(980.0, 1_000.0, 1_020.0)),
-            "1.00 us (0.98 to 1.02)"
-        );
-        assert_eq!(
-            with_interval(&estimate(1_740.3, 1_740.6, 1_740.9)),
-            "1.741 us (1.740 to 1.741)"
-        );
-    }
-
-    #[test]
-    fn a_difference_that_covers_zero_is_no_cost() {
-        let text = "not distinguishable from 0 (-312 to 402 ns)";
-        assert_eq!(centre(&estimate(-312.0, 40.0, 402.0)), text);
-        assert_eq!(with_interval(&estimate(-312.0, -40.0, 402.0)), text);
-        assert_eq!(plus_minus(&estimate(-312.0, 40.0, 402.0)), "");
-        assert_eq!(
-            centre(&estimate(-0.001, 0.0, 2_000.0)),
-            "not distinguishable from 0 (0.00 to 2.00 us)"
-        );
-    }
-
-    #[test]
-    fn a_negative_cost_is_never_printed_as_one() {
-        assert_eq!(
-            with_interval(&estimate(-500.0, -400.0, -300.0)),
-            "below 0 (-500 to -300 ns)"
-        );
-        assert_eq!(
-            centre(&estimate(f64::NEG_INFINITY, -400.0, 3.0)),
-            "below 0 (interval not known)"
-        );
+        let (nan, infinite) = (f64::NAN, f64::INFINITY);
+        for (low, middle, high, text) in [
+            (1_730.0, 1_740.0, 1_752.0, "1.74 us (1.73 to 1.75)"),
+            (980.0, 1_000.0, 1_020.0, "1.00 us (0.98 to 1.02)"),
+            (1_740.3, 1_740.6, 1_740.9, "1.741 us (1.740 to 1.741)"),
+            // A difference that covers 0 is no cost.
+            (
+                -312.0,
+                40.0,
+                402.0,
+                "not distinguishable from 0 (-312 to 402 ns)",
+            ),
+            (
+                -312.0,
+                -40.0,
+                402.0,
+                "not distinguishable from 0 (-312 to 402 ns)",
+            ),
+            (
+                -0.001,
+                0.0,
+                2_000.0,
+                "not distinguishable from 0 (0.00 to 2.00 us)",
+            ),
+            // A negative cost is never printed as one.
+            (-500.0, -400.0, -300.0, "below 0 (-500 to -300 ns)"),
+            (-infinite, -400.0, 3.0, "below 0 (interval not known)"),
+            (nan, 400.0, nan, "400 ns (interval not known)"),
+            (1.0, nan, 2.0, "-"),
+        ] {
+            let found = estimate(low, middle, high);
+            assert_eq!(with_interval(&found), text);
+            if low < 0.0 {
+                assert_eq!(centre(&found), text);
+            }
+        }
         assert_eq!(cost(-3.0), "below 0");
     }
 
     #[test]
-    fn a_number_without_an_interval_says_so() {
-        assert_eq!(
-            with_interval(&estimate(f64::NAN, 400.0, f64::NAN)),
-            "400 ns (interval not known)"
-        );
-        assert_eq!(with_interval(&estimate(1.0, f64::NAN, 2.0)), "-");
-    }
-
-    #[test]
     fn half_widths_are_percentages() {
+        assert_eq!(plus_minus(&estimate(-312.0, 40.0, 402.0)), "");
         assert_eq!(plus_minus(&estimate(1_730.0, 1_740.0, 1_750.0)), "0.6 %");
         assert_eq!(plus_minus(&estimate(1_000.0, 2_000.0, 3_000.0)), "50 %");
         assert_eq!(plus_minus(&estimate(1_740.0, 1_740.1, 1_740.2)), "<0.1 %");
         assert_eq!(percent(0.9), "90 %");
         assert_eq!(percent(0.8999), "89 %");
-    }
-
-    #[test]
-    fn places_are_counted_from_one() {
-        let names: Vec<String> = (0..5).map(ordinal).collect();
-        assert_eq!(names, ["1st", "2nd", "3rd", "4th", "5th"]);
     }
 }

@@ -498,24 +498,27 @@ mod tests {
 
     #[test]
     fn only_a_cost_is_drawn_as_one() {
-        let cost = Point::estimate(1.0, Some(&estimate(1.0, 2.0, 4.0)));
-        assert_eq!(
-            (cost.y, cost.ends, cost.kind),
-            (Some(2.0), Some((1.0, 4.0)), Kind::Usual)
-        );
-        let limit = Point::estimate(1.0, Some(&estimate(-1.0, 2.0, 4.0)));
-        assert_eq!(
-            (limit.y, limit.ends, limit.kind),
-            (Some(4.0), None, Kind::AtMost)
-        );
-        let below = Point::estimate(1.0, Some(&estimate(-4.0, -2.0, -1.0)));
-        assert_eq!(
-            (below.y, below.kind),
-            (None, Kind::Missing),
-            "no cost lies below 0"
-        );
-        let nothing = Point::estimate(1.0, Some(&estimate(f64::NAN, f64::NAN, f64::NAN)));
-        assert_eq!((nothing.y, nothing.kind), (None, Kind::Missing));
+        for (found, y, ends, kind) in [
+            (
+                estimate(1.0, 2.0, 4.0),
+                Some(2.0),
+                Some((1.0, 4.0)),
+                Kind::Usual,
+            ),
+            (estimate(-1.0, 2.0, 4.0), Some(4.0), None, Kind::AtMost),
+            // No cost lies below 0.
+            (estimate(-4.0, -2.0, -1.0), None, None, Kind::Missing),
+            (
+                estimate(f64::NAN, f64::NAN, f64::NAN),
+                None,
+                None,
+                Kind::Missing,
+            ),
+        ] {
+            let point = Point::estimate(1.0, Some(&found));
+            assert_eq!((point.y, point.kind), (y, kind), "{found:?}");
+            assert!(y.is_none() || point.ends == ends, "{found:?}");
+        }
     }
 
     fn chart() -> Chart {

@@ -254,35 +254,25 @@ fn far_apart(sizes: &[u64]) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn names(scale: Scale, values: &[f64]) -> Vec<String> {
-        let ruler = Ruler::new(&Axis::new(scale, "x"), values, false);
-        ruler.ticks.into_iter().map(|(_, name)| name).collect()
-    }
-
     #[test]
     fn ticks_are_round_and_have_the_units_of_the_texts() {
-        assert_eq!(
-            names(Scale::Time, &[150.0, 2e6]),
-            ["1 us", "10 us", "100 us", "1 ms"]
-        );
-        assert_eq!(
-            names(Scale::Time, &[900.0, 6_000.0]),
-            ["1 us", "2 us", "5 us"]
-        );
-        assert_eq!(
-            names(Scale::Time, &[1_000.0, 1_100.0]),
-            ["1 us", "1.02 us", "1.04 us", "1.06 us", "1.08 us", "1.1 us"]
-        );
-        assert_eq!(
-            names(Scale::Zero, &[3.0, 48_000.0]),
-            ["0", "10k", "20k", "30k", "40k"]
-        );
-        assert_eq!(
-            names(Scale::Share, &[0.21]),
-            ["0 %", "5 %", "10 %", "15 %", "20 %"]
-        );
-        assert_eq!(names(Scale::Span, &[4_100.0]), ["0", "1", "2", "3", "4"]);
-        assert_eq!(names(Scale::Count, &[4.0, 2.0, 4.0]), ["2", "4"]);
+        for (scale, values, expected) in [
+            (Scale::Time, &[150.0, 2e6][..], "1 us, 10 us, 100 us, 1 ms"),
+            (Scale::Time, &[900.0, 6_000.0], "1 us, 2 us, 5 us"),
+            (
+                Scale::Time,
+                &[1_000.0, 1_100.0],
+                "1 us, 1.02 us, 1.04 us, 1.06 us, 1.08 us, 1.1 us",
+            ),
+            (Scale::Zero, &[3.0, 48_000.0], "0, 10k, 20k, 30k, 40k"),
+            (Scale::Share, &[0.21], "0 %, 5 %, 10 %, 15 %, 20 %"),
+            (Scale::Span, &[4_100.0], "0, 1, 2, 3, 4"),
+            (Scale::Count, &[4.0, 2.0, 4.0], "2, 4"),
+        ] {
+            let ruler = Ruler::new(&Axis::new(scale, "x"), values, false);
+            let names: Vec<String> = ruler.ticks.into_iter().map(|(_, name)| name).collect();
+            assert_eq!(names.join(", "), expected);
+        }
     }
 
     #[test]

@@ -59,17 +59,3 @@ pub(super) fn links(pages: &[&'static str]) -> Markup {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_page_is_there() {
-        assert!(
-            PAGES
-                .iter()
-                .all(|(name, text)| text.starts_with("# ") && !name.is_empty())
-        );
-    }
-}

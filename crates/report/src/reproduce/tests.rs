@@ -1,10 +1,14 @@
+use serde_json::Value;
 use strum::IntoEnumIterator;
 use switchcost_reproduce::{
-    Axis, Cell, Chart, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Series, Table, Term,
-    Verdict,
+    Axis, Cell, Chart, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Series, Style as Curve,
+    Table, Term, Verdict,
 };
 
 use super::{Command, Listed, Reproduction, render, render_markdown};
+use crate::text::{
+    DETAILED, begins, fits_screen, flat, has, has_all, has_in_order, is_harmless, lacks,
+};
 use crate::{Format, Style};
 
 fn some_claim() -> Claim {
@@ -60,6 +64,12 @@ fn exhibits() -> Vec<Exhibit> {
         found: "gusts: 3".to_owned(),
         verdict: Verdict::Holds,
     };
+    let text = |text: &str| Cell::Text(text.to_owned());
+    let number = Cell::Number {
+        value: 1.234,
+        decimals: 1,
+    };
+    let why = "a reason that is too long for a cell".to_owned();
     vec![Exhibit {
         name: "Figure 1".to_owned(),
         title: "Cost by size".to_owned(),
@@ -82,25 +92,18 @@ fn exhibits() -> Vec<Exhibit> {
         table: Table {
             columns: vec!["size".to_owned(), "us".to_owned()],
             rows: vec![
-                vec![
-                    Cell::Text("1 KiB\u{1b}[2J".to_owned()),
-                    Cell::Number {
-                        value: 1.234,
-                        decimals: 1,
-                    },
-                ],
-                vec![
-                    Cell::Text("2 KiB".to_owned()),
-                    Cell::Missing {
-                        why: "a reason that is too long for a cell".to_owned(),
-                    },
-                ],
+                vec![text("1 KiB\u{1b}[2J"), number],
+                vec![text("2 KiB"), Cell::Missing { why }],
             ],
         },
         chart: None,
         notes: vec!["A note.".to_owned()],
         steps: Vec::new(),
     }]
+}
+
+fn reproduction<'a>(exhibits: &'a [Exhibit], commands: &'a [Command]) -> Reproduction<'a> {
+    Reproduction::new(Paper::Li2007, exhibits, commands, "a machine")
 }
 
 fn rendered(format: Format) -> String {
@@ -110,42 +113,33 @@ fn rendered(format: Format) -> String {
         line: "switchcost measure".to_owned(),
         missing: None,
     }];
-    let reproduction = Reproduction::new(Paper::Li2007, &exhibits, &commands, "a machine");
-    render(
-        &[reproduction, reproduction],
-        format,
-        Style {
-            is_detailed: true,
-            ..Style::default()
-        },
-    )
+    render(&[reproduction(&exhibits, &commands); 2], format, DETAILED)
 }
 
 #[test]
 fn each_verdict_is_said_with_its_reason() {
-    let text = rendered(Format::Table)
-        .replace("\n  ", " ")
-        .replace('\n', " ");
-    for part in [
-        "1 of 3 claims is reproduced here, 1 is not, and 1 is inconclusive.",
-        "1 of 1 more claim with fitted parameters is consistent, 0 are not, and 0 are inconclusive.",
-        "it rises (reproduced). Found: 1.00 us. Rule: cost: every number above 0.500 (ours).",
-        "it rises (not reproduced). Found: 1.00 us.",
-        "Shown by a-run: the wind (gusts: 3).",
-        "it rises (inconclusive). Rule:",
-        "Missing: no record.",
-        "it rises (consistent after calibration).",
-        "it rises (for information).",
-        "it rises (true here).",
-        "1 of 1 claim of our own is true here, 0 are not, and 0 are open.",
-        "These verdicts rest on one result; repeat on another day, and add the other result with --with. At most 5 % of the \
-         verdicts, or 0.2, are expected to be wrong by chance.",
-        "A note.",
-        "switchcost measure",
-    ] {
-        assert!(text.contains(part), "{part}\n{text}");
-    }
-    assert!(!text.contains('\u{1b}'), "{text:?}");
+    let text = rendered(Format::Table);
+    has_all(
+        &flat(&text),
+        [
+            "1 of 3 claims is reproduced here, 1 is not, and 1 is inconclusive.",
+            "1 of 1 more claim with fitted parameters is consistent, 0 are not, and 0 are inconclusive.",
+            "it rises (reproduced). Found: 1.00 us. Rule: cost: every number above 0.500 (ours).",
+            "it rises (not reproduced). Found: 1.00 us.",
+            "Shown by a-run: the wind (gusts: 3).",
+            "it rises (inconclusive). Rule:",
+            "Missing: no record.",
+            "it rises (consistent after calibration).",
+            "it rises (for information).",
+            "it rises (true here).",
+            "1 of 1 claim of our own is true here, 0 are not, and 0 are open.",
+            "These verdicts rest on one result; repeat on another day, and add the other result with --with. At most 5 % of the verdicts, or 0.2, are expected to be wrong by chance.",
+            "A note.",
+            "switchcost measure",
+            "-: a reason that is too long for a cell",
+        ],
+    );
+    is_harmless(&text);
 }
 
 #[test]
@@ -165,29 +159,22 @@ fn a_reason_that_no_run_shows_is_none() {
 #[test]
 fn the_screen_begins_with_what_is_not_reproduced() {
     let exhibits: Vec<Exhibit> = (0..30).flat_map(|_| exhibits()).collect();
-    let reproduction = Reproduction::new(Paper::Li2007, &exhibits, &[], "a machine");
+    let reproduction = reproduction(&exhibits, &[]);
     for papers in [&[reproduction][..], &[reproduction; 5]] {
         let text = render(papers, Format::Table, Style::default());
-        assert!(
-            text.replace('\n', " ")
-                .contains("30 of 90 claims are reproduced here, 30 are not"),
-            "{text}"
+        has(
+            &flat(&text),
+            "30 of 90 claims are reproduced here, 30 are not",
         );
-        assert!(
-            text.lines().count() <= 45 && text.lines().all(|line| line.chars().count() <= 100),
-            "{text}"
-        );
-        let place = |words: &str| {
-            text.find(words)
-                .unwrap_or_else(|| panic!("no '{words}' in {text}"))
-        };
-        assert!(
-            place("of 90 claims") < place("\nNot reproduced\n"),
-            "{text}"
-        );
-        assert!(
-            place("Figure 1: it rises. Found: 1.00 us. Why: the wind") < place("\nInconclusive\n"),
-            "{text}"
+        fits_screen(&text, 45);
+        has_in_order(
+            &text,
+            [
+                "of 90 claims",
+                "\nNot reproduced\n",
+                "Figure 1: it rises. Found: 1.00 us. Why: the wind",
+                "\nInconclusive\n",
+            ],
         );
     }
 }
@@ -196,28 +183,16 @@ fn the_screen_begins_with_what_is_not_reproduced() {
 #[test]
 fn a_quick_run_prints_no_verdict() {
     let mut exhibits = exhibits();
-    exhibits
-        .iter_mut()
-        .flat_map(|exhibit| &mut exhibit.claims)
-        .for_each(Claim::withhold);
-    let reproduction =
-        Reproduction::new(Paper::Li2007, &exhibits, &[], "a machine").judged_if(false);
-    for is_detailed in [false, true] {
-        let text = render(
-            &[reproduction],
-            Format::Table,
-            Style {
-                is_detailed,
-                ..Style::default()
-            },
-        )
-        .replace('\n', " ");
-        assert!(
-            text.contains("No claim is judged, because --quick measures too few sizes"),
-            "{text}"
+    exhibits[0].claims.iter_mut().for_each(Claim::withhold);
+    let reproduction = reproduction(&exhibits, &[]).judged_if(false);
+    for style in [Style::default(), DETAILED] {
+        let text = flat(&render(&[reproduction], Format::Table, style));
+        has(
+            &text,
+            "No claim is judged, because --quick measures too few sizes",
         );
         for word in ["reproduced", "inconclusive", "consistent", "it rises"] {
-            assert!(!text.contains(word), "{word}: {text}");
+            lacks(&text, word);
         }
     }
     let listed = Listed::read(&render(&[reproduction], Format::Json, Style::default()));
@@ -225,135 +200,95 @@ fn a_quick_run_prints_no_verdict() {
     assert_eq!(Listed::read("{}"), None);
 }
 
-#[test]
-fn what_is_missing_in_a_table_is_said_below_it() {
-    let text = rendered(Format::Table);
-    assert!(
-        text.contains("-: a reason that is too long for a cell"),
-        "{text}"
-    );
+/// Makes a chart of curves with these names, styles and sizes; each value is 1 us.
+fn chart_of<const N: usize>(curves: [(&str, Curve, &[f64]); N]) -> Chart {
+    let series = curves.map(|(name, style, x)| Series {
+        name: name.to_owned(),
+        style,
+        x: x.to_vec(),
+        y: vec![1000.0; x.len()],
+        intervals: Vec::new(),
+    });
+    Chart {
+        x_title: "size".to_owned(),
+        x_axis: Axis::Size,
+        x_names: Vec::new(),
+        y_title: "cost".to_owned(),
+        y_axis: Axis::Time,
+        series: series.into(),
+        marks: Vec::new(),
+    }
 }
 
 #[test]
 fn a_chart_without_points_is_not_drawn() {
-    let mut exhibits = exhibits();
-    let chart = |series| {
-        Some(Chart {
-            x_title: "size".to_owned(),
-            x_axis: Axis::Size,
-            x_names: Vec::new(),
-            y_title: "cost".to_owned(),
-            y_axis: Axis::Time,
-            series,
-            marks: Vec::new(),
-        })
+    let drawn = |chart| {
+        let mut exhibits = exhibits();
+        exhibits[0].chart = Some(chart);
+        let page = crate::html::render_reproduction(&reproduction(&exhibits, &[]));
+        page.figures.len()
     };
-    let drawn = |exhibits: &[Exhibit]| {
-        crate::html::render_reproduction(&Reproduction::new(
-            Paper::Li2007,
-            exhibits,
-            &[],
-            "a machine",
-        ))
-        .figures
-        .len()
-    };
-    exhibits[0].chart = chart(Vec::new());
-    assert_eq!(drawn(&exhibits), 0);
-    let (name, x, y) = ("read".to_owned(), vec![1024.0], vec![1000.0]);
-    exhibits[0].chart = chart(vec![Series {
-        name,
-        style: switchcost_reproduce::Style::Found,
-        x,
-        y,
-        intervals: Vec::new(),
-    }]);
-    assert_eq!(drawn(&exhibits), 1);
+    assert_eq!(drawn(chart_of([])), 0);
+    assert_eq!(drawn(chart_of([("read", Curve::Found, &[1024.0])])), 1);
 }
 
 /// An upper limit is a triangle in the colour of its curve, and interrupts the curve; published
 /// values and trials of curves have one entry each in the legend.
 #[test]
 fn a_curve_has_its_limits_and_shares_the_legend() {
-    use switchcost_reproduce::Style;
-    let series = |name: &str, style, x: &[f64]| Series {
-        name: name.to_owned(),
-        style,
-        x: x.to_vec(),
-        y: vec![1000.0; x.len()],
-        intervals: Vec::new(),
-    };
-    let chart = Chart {
-        x_title: "size".to_owned(),
-        x_axis: Axis::Size,
-        x_names: Vec::new(),
-        y_title: "cost".to_owned(),
-        y_axis: Axis::Time,
-        series: vec![
-            series("read", Style::Found, &[1024.0, 4096.0]),
-            series("read, at most", Style::Bounds, &[2048.0]),
-            series("read, published", Style::Published, &[1024.0, 4096.0]),
-            series("read, trials", Style::Trials, &[1024.0]),
-            series("write", Style::Found, &[1024.0]),
-            series("write, published", Style::Published, &[1024.0]),
-        ],
-        marks: Vec::new(),
-    };
+    let chart = chart_of([
+        ("read", Curve::Found, &[1024.0, 4096.0]),
+        ("read, at most", Curve::Bounds, &[2048.0]),
+        ("read, published", Curve::Published, &[1024.0, 4096.0]),
+        ("read, trials", Curve::Trials, &[1024.0]),
+        ("write", Curve::Found, &[1024.0]),
+        ("write, published", Curve::Published, &[1024.0]),
+    ]);
     let figure = super::chart::draw(&chart, "a".to_owned(), "A".to_owned()).figure();
     let svg = figure.expect("a figure").svg.into_string();
-    let triangle = "m-6 -5h12l-6 10z\" fill=\"none\" stroke=\"#0072B2\"";
-    assert_eq!(svg.matches(triangle).count(), 1, "{svg}");
-    for entry in [">read<", ">write<", ">published<", ">single trials<"] {
-        let entries = svg.matches(&format!("{entry}/text>")).count();
-        assert_eq!(entries, 1, "{entry} {svg}");
+    for once in [
+        "m-6 -5h12l-6 10z\" fill=\"none\" stroke=\"#0072B2\"",
+        ">read</text>",
+        ">write</text>",
+        ">published</text>",
+        ">single trials</text>",
+    ] {
+        assert_eq!(svg.matches(once).count(), 1, "{once} {svg}");
     }
-    assert!(!svg.contains("read, at most</text>") && !svg.contains("read, published</text>"));
-    assert!(
-        svg.contains("read, published: 1.00 us"),
-        "a tooltip has its source"
-    );
+    lacks(&svg, "read, at most</text>");
+    lacks(&svg, "read, published</text>");
+    // A tooltip has its source.
+    has(&svg, "read, published: 1.00 us");
 }
 
 #[test]
 fn json_keeps_numbers_and_reasons() {
     let value = crate::conformity::read(rendered(Format::Json));
     assert_eq!(value["schema"], "switchcost.reproduce/3");
-    assert_eq!(
-        value["papers"].as_array().map(Vec::len),
-        Some(2),
-        "one object, whatever is asked for"
-    );
-    let value = &value["papers"][1];
-    assert_eq!(value["paper"], "li2007");
-    assert_eq!(
-        value["verdicts"],
-        serde_json::json!({
-            "tested": {"holds": 1, "differs": 1, "not_told": 1},
-            "calibrated": {"holds": 1, "differs": 0, "not_told": 0},
-            "own": {"holds": 1, "differs": 0, "not_told": 0},
-            "wrong_by_chance": 0.15000000000000002,
-        })
-    );
-    let rows = &value["exhibits"][0]["table"]["rows"];
-    assert_eq!(
-        (&rows[0][1]["value"], &rows[1][1]["why"]),
+    let papers = value["papers"].as_array().map(Vec::len);
+    assert_eq!(papers, Some(2), "one object, whatever is asked for");
+    let paper = &value["papers"][1];
+    assert!(paper["exhibits"][0]["claims"][0].get("why_not").is_none());
+    for (place, expected) in [
+        ("/paper", r#""li2007""#),
         (
-            &1.234.into(),
-            &"a reason that is too long for a cell".into()
-        )
-    );
-    assert_eq!(value["exhibits"][0]["claims"][1]["verdict"], "differs");
-    assert_eq!(
-        value["exhibits"][0]["claims"][1]["reasons"][0]["statement"],
-        "the wind"
-    );
-    assert_eq!(value["exhibits"][0]["claims"][1]["why_not"], "the wind");
-    assert!(value["exhibits"][0]["claims"][0].get("why_not").is_none());
-    assert_eq!(
-        value["exhibits"][0]["claims"][0]["rule"],
-        serde_json::json!({"every": [0.5, null]})
-    );
-    assert_eq!(value["exhibits"][0]["claims"][0]["terms"][0]["low"], 0.9);
+            "/verdicts",
+            r#"{"calibrated":{"differs":0,"holds":1,"not_told":0},"own":{"differs":0,"holds":1,"not_told":0},"tested":{"differs":1,"holds":1,"not_told":1},"wrong_by_chance":0.15000000000000002}"#,
+        ),
+        ("/exhibits/0/table/rows/0/1/value", "1.234"),
+        (
+            "/exhibits/0/table/rows/1/1/why",
+            r#""a reason that is too long for a cell""#,
+        ),
+        ("/exhibits/0/claims/1/verdict", r#""differs""#),
+        ("/exhibits/0/claims/1/reasons/0/statement", r#""the wind""#),
+        ("/exhibits/0/claims/1/why_not", r#""the wind""#),
+        ("/exhibits/0/claims/0/rule", r#"{"every":[0.5,null]}"#),
+        ("/exhibits/0/claims/0/terms/0/low", "0.9"),
+    ] {
+        let expected: Value = serde_json::from_str(expected).expect("JSON");
+        assert_eq!(paper.pointer(place), Some(&expected), "{place}");
+    }
 }
 
 #[test]
@@ -362,100 +297,87 @@ fn csv_has_a_row_for_each_claim() {
     let rows: Vec<&str> = text.lines().collect();
     assert_eq!(rows.len(), 1 + 2 * 6);
     assert_eq!(
-        rows[0],
-        "paper,exhibit,title,id,kind,statement,quantity,rule,verdict,found,why"
-    );
-    assert_eq!(
-        rows[2],
-        "li2007,Figure 1,Cost by size,rises,tested,it rises,cost,every number above 0.500,differs,1.00 us,Shown by a-run: the wind (gusts: 3)."
+        [rows[0], rows[2]],
+        [
+            "paper,exhibit,title,id,kind,statement,quantity,rule,verdict,found,why",
+            "li2007,Figure 1,Cost by size,rises,tested,it rises,cost,every number above 0.500,differs,1.00 us,Shown by a-run: the wind (gusts: 3).",
+        ]
     );
 }
 
 #[test]
 fn the_table_of_claims_is_printed_in_each_format() {
     let papers = [Paper::Mogul1990, Paper::Li2007];
-    let detailed = Style {
-        is_detailed: true,
-        ..Style::default()
-    };
-    let text = super::render_claims(&papers, Format::Table, detailed).replace("\n    ", " ");
-    for part in [
-        "no-asymptote",
-        "the curve does not reach an asymptote",
-        "ours: by more than a twentieth",
-        "calibrated",
-        "Fitted: ",
-    ] {
-        assert!(text.contains(part), "{part}\n{text}");
-    }
-    for paper in Paper::iter() {
-        let screen = super::render_claims(&[paper], Format::Table, Style::default());
-        assert!(screen.lines().count() <= 45, "{screen}");
-        assert!(
-            screen.lines().all(|line| line.chars().count() <= 100),
-            "{screen}"
-        );
-    }
-    let json = super::render_claims(&papers, Format::Json, Style::default());
-    let value = crate::conformity::read(json);
-    let claims = value["papers"][0]["claims"].as_array().expect("claims");
-    assert!(
-        claims.len() > 30
-            && claims
-                .iter()
-                .all(|claim| claim["rule"].is_object() && claim["place"].is_string())
+    let claims = |papers: &[Paper], format, style| super::render_claims(papers, format, style);
+    has_all(
+        &flat(&claims(&papers, Format::Table, DETAILED)),
+        [
+            "no-asymptote",
+            "the curve does not reach an asymptote",
+            "ours: by more than a twentieth",
+            "calibrated",
+            "Fitted: ",
+        ],
     );
-    let csv = super::render_claims(&papers, Format::Csv, Style::default());
-    assert!(
-        csv.starts_with("paper,exhibit,id,kind,statement,quotation,place,quantity,rule,bounds\n"),
-        "{csv}"
+    for paper in Paper::iter() {
+        fits_screen(&claims(&[paper], Format::Table, Style::default()), 45);
+    }
+    let value = crate::conformity::read(claims(&papers, Format::Json, DETAILED));
+    let listed = value["papers"][0]["claims"].as_array().expect("claims");
+    let is_whole = |claim: &Value| claim["rule"].is_object() && claim["place"].is_string();
+    assert!(listed.len() > 30 && listed.iter().all(is_whole));
+    begins(
+        &claims(&papers, Format::Csv, DETAILED),
+        "paper,exhibit,id,kind,statement,quotation,place,quantity,rule,bounds\n",
     );
 }
 
 /// A page says once what the names of several numbers have in common, and no interval twice.
 #[test]
 fn a_page_of_markdown_does_not_repeat_itself() {
-    let term = |name: &str| Term {
-        name: name.to_owned(),
+    let term = |name: &&str| Term {
+        name: (*name).to_owned(),
         value: 0.5,
         low: 0.4,
         high: 0.6,
     };
-    let row = |names: &[&str]| {
+    let ends_with = |names: &[&str], end: &str| {
         let mut exhibits = exhibits();
         let mut claim = some_claim();
         claim.entry.statement = "Small: it rises".to_owned();
-        claim.terms = names.iter().map(|name| term(name)).collect();
+        claim.terms = names.iter().map(term).collect();
         (claim.verdict, claim.alone) = (Verdict::Undecided, Verdict::Undecided);
         claim.missing = Some("the interval, 0.400 to 0.600, allows both verdicts".to_owned());
         exhibits[0].claims = vec![claim];
-        let page = render_markdown(&Reproduction::new(Paper::Blog, &exhibits, &[], "a machine"));
-        let row = page.lines().find(|line| line.starts_with("| Small"));
-        row.expect("a row").to_owned()
+        let page = render_markdown(&reproduction(&exhibits, &[]));
+        let mut rows = page.lines().filter(|line| line.starts_with("| Small"));
+        assert!(
+            rows.all(|row| row.ends_with(end)) && page.contains(end),
+            "{page}"
+        );
     };
-    let one = row(&["Small, b over a"]);
-    assert!(
-        one.ends_with("| b over a: 0.500 (0.400 to 0.600) | inconclusive |"),
-        "{one}"
+    ends_with(
+        &["Small, b over a"],
+        "| b over a: 0.500 (0.400 to 0.600) | inconclusive |",
     );
-    let two = row(&["x: b over a", "y: b over a"]);
-    let end = "| b over a: x: 0.500 (0.400 to 0.600); y: 0.500 (0.400 to 0.600) | inconclusive: 0.400 to 0.600 |";
-    assert!(two.ends_with(end), "{two}");
+    ends_with(
+        &["x: b over a", "y: b over a"],
+        "| b over a: x: 0.500 (0.400 to 0.600); y: 0.500 (0.400 to 0.600) | inconclusive: 0.400 to 0.600 |",
+    );
 }
 
 #[test]
 fn a_page_of_markdown_has_each_claim_beside_its_figure() {
     let exhibits = exhibits();
-    let (paper, commands) = (Paper::Blog, Vec::new());
-    let page = render_markdown(&Reproduction::new(paper, &exhibits, &commands, "a machine"));
-    let rows = page
-        .lines()
-        .filter(|line| line.starts_with("| it rises (p. 1) |"));
-    assert_eq!(rows.count(), exhibits[0].claims.len());
-    assert!(page.contains("| not reproduced: the wind |"), "{page}");
-    assert!(
-        page.contains(" Not so here: it rises (Figure 1)."),
-        "{page}"
+    let page = render_markdown(&reproduction(&exhibits, &[]));
+    let rows = page.matches("\n| it rises (p. 1) |").count();
+    assert_eq!(rows, exhibits[0].claims.len());
+    has_all(
+        &page,
+        [
+            "| not reproduced: the wind |",
+            " Not so here: it rises (Figure 1).",
+            "\n## Figure 1: Cost by size\n",
+        ],
     );
-    assert!(page.contains("\n## Figure 1: Cost by size\n"), "{page}");
 }

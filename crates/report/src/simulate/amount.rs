@@ -122,60 +122,43 @@ mod tests {
 
     #[test]
     fn what_may_be_nothing_has_a_bound() {
-        let cost = |interval| Cost {
-            estimate: Some(5000.0),
-            interval,
-            ..Cost::default()
-        };
-        assert_eq!(
-            cycles(&cost(Some((4000.0, 6000.0)))),
-            "5,000 cycles (4,000 to 6,000)"
-        );
-        assert_eq!(
-            cycles(&cost(Some((-1.0, 9000.0)))),
-            "less than 9,000 cycles"
-        );
-        assert_eq!(cycles(&cost(None)), "5,000 cycles (no interval)");
+        for (estimate, interval, text, bound) in [
+            (
+                5000.0,
+                Some((4000.0, 6000.0)),
+                "5,000 cycles (4,000 to 6,000)",
+                "5,000",
+            ),
+            (
+                5000.0,
+                Some((-1.0, 9000.0)),
+                "less than 9,000 cycles",
+                "< 9,000",
+            ),
+            // What is exactly nothing is 0.
+            (0.0, Some((0.0, 0.0)), "0 cycles", "0"),
+            (0.0, None, "0 cycles (no interval)", "0"),
+            // A likely gain is no upper limit of a cost: "less than 1,650" would suggest a cost.
+            (
+                -6800.0,
+                Some((-15_250.0, 1650.0)),
+                "about 0 cycles (-15,200 to 1,650)",
+                "covers 0",
+            ),
+        ] {
+            let cost = Cost {
+                estimate: Some(estimate),
+                interval,
+                ..Cost::default()
+            };
+            assert_eq!((&cycles(&cost)[..], &with_bound(&cost)[..]), (text, bound));
+        }
     }
 
     #[test]
     fn only_cores_of_today_overlap() {
         assert!(time_note([None, Some([0.27, 0.5])]).is_some());
         assert!(time_note([None, Some([20.0, 40.0])]).is_none());
-    }
-
-    #[test]
-    fn what_is_exactly_nothing_is_0() {
-        let nothing = Cost {
-            estimate: Some(0.0),
-            interval: Some((0.0, 0.0)),
-            ..Cost::default()
-        };
-        assert_eq!(
-            (cycles(&nothing).as_str(), with_bound(&nothing).as_str()),
-            ("0 cycles", "0")
-        );
-        let alone = Cost {
-            interval: None,
-            ..nothing
-        };
-        assert_eq!(
-            (cycles(&alone).as_str(), with_bound(&alone).as_str()),
-            ("0 cycles (no interval)", "0")
-        );
-    }
-
-    /// Shows that a likely gain is not shown as an upper limit of a cost: the centre is -6,800, for
-    /// which "less than 1,650" would suggest a cost.
-    #[test]
-    fn what_is_rather_a_gain_is_not_shown_as_a_cost_below_a_bound() {
-        let cost = Cost {
-            estimate: Some(-6800.0),
-            interval: Some((-15_250.0, 1650.0)),
-            ..Cost::default()
-        };
-        assert_eq!(cycles(&cost), "about 0 cycles (-15,200 to 1,650)");
-        assert_eq!(with_bound(&cost), "covers 0");
     }
 
     #[test]

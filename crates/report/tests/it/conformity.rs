@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::schemas;
 
@@ -25,12 +25,7 @@ pub(crate) fn conforms(value: &Value) {
     let root = known()
         .get(name)
         .unwrap_or_else(|| panic!("no schema {name}"));
-    let mut faults = Vec::new();
-    Checked {
-        root,
-        faults: &mut faults,
-    }
-    .all(value, root, &[], name);
+    let faults = Root(root).faults(value, root, &[], name);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -44,178 +39,124 @@ fn known() -> &'static BTreeMap<&'static str, Value> {
     })
 }
 
-struct Checked<'a> {
-    root: &'a Value,
-    faults: &'a mut Vec<String>,
-}
+/// A schema into which its parts may refer.
+struct Root<'a>(&'a Value);
 
-impl<'a> Checked<'a> {
-    /// Checks a value against a schema. `above` are schemas that also apply to the value: their
-    /// fields are known, too.
-    fn all(&mut self, value: &Value, schema: &'a Value, above: &[&'a Value], place: &str) {
+impl<'a> Root<'a> {
+    /// Returns in what a value does not conform to a schema. `above` are schemas that also apply to
+    /// the value: their fields are known, too.
+    fn faults(&self, value: &Value, schema: &'a Value, above: &[&'a Value], place: &str) -> Faults {
         let Some(rules) = schema.as_object() else {
-            return self.fault(schema == &Value::Bool(false), place, "nothing");
+            return fault(schema == &Value::Bool(false), || {
+                format!("{place}: need nothing")
+            });
         };
         let around = [above, &[schema]].concat();
+        let mut faults = Vec::new();
         for (rule, need) in rules {
-            self.one(value, rule, need, &around, place);
+            faults.extend(self.faults_of_rule(value, (rule.as_str(), need), &around, place));
         }
         if rules.contains_key("properties") && !rules.contains_key("additionalProperties") {
-            self.fields_are_known(value, &around, place);
+            for (name, _) in fields(value) {
+                let is_known = self.is_known(name, &around);
+                faults.extend(fault(!is_known, || format!("{place}: no field {name}")));
+            }
         }
+        faults
     }
 
-    fn one(
-        &mut self,
+    fn faults_of_rule(
+        &self,
         value: &Value,
-        rule: &str,
-        need: &'a Value,
+        (rule, need): (&str, &'a Value),
         around: &[&'a Value],
         place: &str,
-    ) {
-        match rule {
-            "$schema" | "$defs" | "title" | "description" | "format" | "default" => {}
-            "$ref" => self.all(value, resolved(need, self.root), around, place),
-            "const" => self.fault(value != need, place, &format!("{need}, found {value}")),
-            "enum" => self.fault(
-                !list(need).contains(value),
-                place,
-                &format!("one of {need}, found {value}"),
-            ),
-            "type" => self.fault(
-                !is_of(value, need),
-                place,
-                &format!("{need}, found {value}"),
-            ),
-            "minimum" => self.fault(
-                value.is_number() && value.as_f64() < need.as_f64(),
-                place,
-                &format!("{need} or more, found {value}"),
-            ),
-            "maximum" => self.fault(
-                value.is_number() && value.as_f64() > need.as_f64(),
-                place,
-                &format!("{need} or less, found {value}"),
-            ),
-            "minItems" => self.fault(
-                value.is_array() && (list(value).len() as u64) < number(need),
-                place,
-                &format!("{need} items or more"),
-            ),
-            "maxItems" => self.fault(
-                list(value).len() as u64 > number(need),
-                place,
-                &format!("{need} items or less"),
-            ),
+    ) -> Faults {
+        let inside =
+            |part, need, name: &str| self.faults(part, need, &[], &format!("{place}.{name}"));
+        let each = || {
+            list(need)
+                .iter()
+                .map(|need| self.faults(value, need, around, place))
+        };
+        let size = value
+            .as_array()
+            .map_or(value.as_f64(), |items| Some(items.len() as f64));
+        let is_met = match rule {
+            "$schema" | "$defs" | "title" | "description" | "format" | "default" => true,
+            "const" => value == need,
+            "enum" => list(need).contains(value),
+            "type" => is_of(value, need),
+            "minimum" | "minItems" => size.is_none() || size >= need.as_f64(),
+            "maximum" | "maxItems" => size <= need.as_f64(),
             "required" => list(need)
                 .iter()
-                .filter_map(Value::as_str)
-                .for_each(|name| {
-                    self.fault(value.get(name).is_none(), place, name);
-                }),
+                .all(|name| name.as_str().is_some_and(|name| value.get(name).is_some())),
+            "$ref" => return self.faults(value, self.resolved(need), around, place),
             "properties" => {
-                for (name, field) in fields(need) {
-                    value
-                        .get(name)
-                        .into_iter()
-                        .for_each(|part| self.all(part, field, &[], &format!("{place}.{name}")));
-                }
+                return fields(need)
+                    .filter_map(|(name, need)| Some(inside(value.get(name)?, need, name)))
+                    .flatten()
+                    .collect();
             }
             "additionalProperties" => {
-                let others = value
-                    .as_object()
-                    .into_iter()
-                    .flatten()
-                    .filter(|(name, _)| !is_known(name, around, self.root));
-                others
-                    .for_each(|(name, part)| self.all(part, need, &[], &format!("{place}.{name}")));
+                return fields(value)
+                    .filter(|(name, _)| !self.is_known(name, around))
+                    .flat_map(|(name, part)| inside(part, need, name))
+                    .collect();
             }
-            "items" => list(value)
-                .iter()
-                .for_each(|item| self.all(item, need, &[], &format!("{place}[]"))),
-            "prefixItems" => list(value).iter().zip(list(need)).for_each(|(item, need)| {
-                self.all(item, need, &[], &format!("{place}[]"));
-            }),
-            "allOf" => list(need)
-                .iter()
-                .for_each(|need| self.all(value, need, around, place)),
-            "anyOf" | "oneOf" => self.some(value, rule == "oneOf", list(need), around, place),
+            "items" => {
+                return list(value)
+                    .iter()
+                    .flat_map(|item| inside(item, need, "[]"))
+                    .collect();
+            }
+            "prefixItems" => {
+                return list(value)
+                    .iter()
+                    .zip(list(need))
+                    .flat_map(|(item, need)| inside(item, need, "[]"))
+                    .collect();
+            }
+            "allOf" => return each().flatten().collect(),
+            "anyOf" => each().any(|faults| faults.is_empty()),
+            "oneOf" => each().filter(Vec::is_empty).count() == 1,
             other => panic!("{place}: a rule that is not known here: {other}"),
-        }
+        };
+        fault(!is_met, || {
+            let forms: Faults = if rule.ends_with("Of") {
+                each().flatten().collect()
+            } else {
+                Vec::new()
+            };
+            format!("{place}: need {rule} {need}, found {value} {forms:?}")
+        })
     }
 
-    fn some(
-        &mut self,
-        value: &Value,
-        is_one: bool,
-        needs: &'a [Value],
-        around: &[&'a Value],
-        place: &str,
-    ) {
-        let mut why = Vec::new();
-        let fitting = needs.iter().filter(|need| {
-            let mut faults = Vec::new();
-            Checked {
-                root: self.root,
-                faults: &mut faults,
-            }
-            .all(value, need, around, place);
-            why.append(&mut faults.clone());
-            faults.is_empty()
-        });
-        let fitting = fitting.count();
-        self.fault(
-            fitting == 0 || (is_one && fitting > 1),
-            place,
-            &format!("{fitting} forms fit: {}", why.join("; ")),
-        );
+    fn resolved(&self, reference: &Value) -> &'a Value {
+        let place = reference.as_str().and_then(|text| text.strip_prefix('#'));
+        let place = place.expect("a reference into the same schema");
+        self.0.pointer(place).expect("references lead somewhere")
     }
 
-    fn fields_are_known(&mut self, value: &Value, around: &[&'a Value], place: &str) {
-        for name in value
-            .as_object()
+    fn is_known(&self, name: &str, around: &[&Value]) -> bool {
+        around.iter().any(|schema| self.has_field(schema, name))
+    }
+
+    fn has_field(&self, schema: &Value, name: &str) -> bool {
+        let referred = schema.get("$ref").map(|reference| self.resolved(reference));
+        let mut others = ["anyOf", "oneOf", "allOf"]
             .into_iter()
-            .flatten()
-            .map(|(name, _)| name)
-        {
-            self.fault(
-                !is_known(name, around, self.root),
-                place,
-                &format!("no field {name}"),
-            );
-        }
-    }
-
-    fn fault(&mut self, is_one: bool, place: &str, need: &str) {
-        if is_one {
-            self.faults.push(format!("{place}: need {need}"));
-        }
+            .flat_map(|rule| list(&schema[rule]))
+            .chain(referred);
+        schema["properties"].get(name).is_some() || others.any(|other| self.has_field(other, name))
     }
 }
 
-fn resolved<'a>(reference: &Value, root: &'a Value) -> &'a Value {
-    let place = reference
-        .as_str()
-        .and_then(|text| text.strip_prefix('#'))
-        .expect("a reference into the same schema");
-    root.pointer(place).expect("references lead somewhere")
-}
+type Faults = Vec<String>;
 
-fn is_known(name: &str, around: &[&Value], root: &Value) -> bool {
-    around.iter().any(|schema| has_field(schema, name, root))
-}
-
-fn has_field(schema: &Value, name: &str, root: &Value) -> bool {
-    let others = ["anyOf", "oneOf", "allOf"]
-        .into_iter()
-        .flat_map(|rule| list(&schema[rule]));
-    let referred = schema
-        .get("$ref")
-        .map(|reference| resolved(reference, root));
-    schema["properties"].get(name).is_some()
-        || others
-            .chain(referred)
-            .any(|other| has_field(other, name, root))
+fn fault(is_one: bool, text: impl FnOnce() -> String) -> Faults {
+    is_one.then(text).into_iter().collect()
 }
 
 fn is_of(value: &Value, types: &Value) -> bool {
@@ -241,12 +182,8 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn fields(value: &Value) -> &Map<String, Value> {
-    value.as_object().expect("an object")
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().expect("a count")
+fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
 }
 
 #[test]
@@ -255,33 +192,22 @@ fn a_report_that_is_not_as_its_schema_says_is_found() {
         { "name": "a", "found": "b", "wanted": "c", "severity": "caveat", "fix": "", "lasting_fix": "" },
     ] });
     conforms(&sound);
-    let faults = |change: fn(&mut Value)| {
+    for (place, wrong) in [
+        ("/verdict", r#""well""#),
+        ("/checks/0/fix", "null"),
+        (
+            "/checks/0",
+            r#"{"name": "a", "found": "b", "wanted": "c", "severity": "caveat", "fix": ""}"#,
+        ),
+        (
+            "/checks/0",
+            r#"{"name": "a", "found": "b", "wanted": "c", "severity": "caveat", "fix": "", "lasting_fix": "", "more": 1}"#,
+        ),
+        ("/schema", r#""switchcost.doctor/0""#),
+    ] {
         let mut value = sound.clone();
-        change(&mut value);
-        std::panic::catch_unwind(|| conforms(&value)).is_err()
-    };
-    assert!(
-        faults(|value| value["verdict"] = "well".into()),
-        "a text that is not in the list"
-    );
-    assert!(
-        faults(|value| value["checks"][0]["fix"] = Value::Null),
-        "null"
-    );
-    assert!(
-        faults(|value| value["checks"][0]["more"] = 1.into()),
-        "an unknown field"
-    );
-    assert!(
-        faults(|value| drop(
-            value
-                .as_object_mut()
-                .and_then(|fields| fields.remove("checks"))
-        )),
-        "one that is missing"
-    );
-    assert!(
-        faults(|value| value["schema"] = "switchcost.doctor/0".into()),
-        "another version"
-    );
+        *value.pointer_mut(place).expect(place) = serde_json::from_str(wrong).expect("JSON");
+        let found = std::panic::catch_unwind(|| conforms(&value));
+        assert!(found.is_err(), "{place}: {wrong}");
+    }
 }

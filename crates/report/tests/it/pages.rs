@@ -1,6 +1,8 @@
 //! Tests pages of every kind, made of records with hostile words: each figure is a picture that
 //! stands alone, and no word is markup.
 
+use std::sync::OnceLock;
+
 use switchcost_analysis::compare::{Request, compare_simulations};
 use switchcost_analysis::{Findings, FlagName, Point, observation};
 use switchcost_record::{Arm, MeasureRecord};
@@ -15,10 +17,10 @@ use crate::observe::fixture::observed;
 use crate::report::fixture::{about, counters, measured, pairs, sized, suspect, walked, whole};
 use crate::report::{compared, recorded};
 use crate::simulate::fixture as simulated;
+use crate::text::has;
 
-const HARM: &str = "</script><script>window.harmed=1</script><img src=x onerror=\"window.harmed=2\"><b>bold</b>\
-                    <a href=\"javascript:window.harmed=3\">link</a>&lt;i&gt;$x^2$";
-const MARKUP: &str = "<b>bold</b><a href=\"//x\">link</a>&lt;";
+const HARM: &str = "\u{1b}[2J\u{202e}</script><script>window.harmed=1</script><img src=x onerror=\"window.harmed=2\"><b>bold</b><a href=\"javascript:window.harmed=3\">link</a>&lt;i&gt;$x^2$";
+const MARKUP: &str = "=<b>bold</b><a href=\"//x\">link</a>&lt;";
 
 /// Returns a measurement that has all figures: a grid of sizes, strides and accesses, rings, pairs,
 /// counters, samples.
@@ -52,6 +54,10 @@ fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Point>) {
         .iter()
         .map(|finding| finding.case.clone())
         .collect();
+    record.header.plan.preset = HARM.to_owned();
+    record.header.command = vec![HARM.to_owned()];
+    let host = &mut record.header.host;
+    (host.hostname, host.kernel) = (HARM.to_owned(), HARM.to_owned());
     let cases = record.header.plan.cases.len();
     (
         record,
@@ -60,7 +66,8 @@ fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Point>) {
     )
 }
 
-fn point(i: usize, cases: usize) -> Point {
+/// Makes a sample of one of these cases; some are left out.
+pub(crate) fn point(i: usize, cases: usize) -> Point {
     Point {
         case: (i % cases) as u32,
         arm: if i.is_multiple_of(2) {
@@ -89,23 +96,25 @@ fn measured_page(samples: usize, name: &str) -> Html {
 }
 
 fn simulated_page() -> Html {
-    let (mut head, mut findings) = simulated::whole();
+    let (mut head, intervals) = simulated::record();
     head.trace.source = HARM.to_owned();
-    for design in &mut findings.designs {
-        design
-            .code
-            .iter_mut()
-            .for_each(|code| code.program = HARM.to_owned());
-        design
-            .evictions
-            .iter_mut()
-            .for_each(|table| table.programs = vec![HARM.to_owned(), MARKUP.to_owned()]);
+    for process in &mut head.processes {
+        process.name = MARKUP.to_owned();
     }
-    render(&[Part::Simulated {
-        name: HARM,
+    head.causes[1].syscall = Some("@SUM(1)".to_owned());
+    for design in &mut head.designs {
+        design.design.name.insert(0, '+');
+        for code in design.detail.iter_mut().flat_map(|detail| &mut detail.code) {
+            (code.program, code.object) = (HARM.to_owned(), Some("-1+1".to_owned()));
+        }
+    }
+    let findings = simulated::findings(&head, &intervals);
+    let part = |name| Part::Simulated {
+        name,
         head: &head,
         findings: &findings,
-    }])
+    };
+    render(&[part(HARM), part(MARKUP)])
 }
 
 fn observed_page() -> Html {
@@ -131,70 +140,67 @@ fn harmful_claim() -> Claim {
         found: harm(),
         verdict: Verdict::Holds,
     };
-    let found = MARKUP.to_owned();
     let other = Other {
         file: harm(),
         machine: harm(),
         terms: Vec::new(),
         verdict: Verdict::Differs,
     };
-    let (verdict, alone) = (Verdict::Differs, Verdict::Differs);
-    let (reasons, why_not) = (vec![reason], Some(harm()));
     Claim {
         entry,
         terms: Vec::new(),
-        found,
-        verdict,
-        alone,
+        found: MARKUP.to_owned(),
+        verdict: Verdict::Differs,
+        alone: Verdict::Differs,
         others: vec![other],
         missing: None,
-        reasons,
-        why_not,
+        reasons: vec![reason],
+        why_not: Some(harm()),
     }
 }
 
 /// Returns a page with one figure that has axes of each kind and hostile words.
 fn reproduced_page() -> Html {
-    let series = |name: &str, style, y: [f64; 3]| Series {
-        name: name.to_owned(),
+    let series = |style, y: [f64; 3]| Series {
+        name: HARM.to_owned(),
         style,
         x: vec![1024.0, 2048.0, 65536.0],
         y: y.to_vec(),
         intervals: if style == Style::Found {
-            y.iter().map(|y| (y * 0.9, y * 1.1)).collect()
+            y.map(|y| (y * 0.9, y * 1.1)).to_vec()
         } else {
             Vec::new()
         },
     };
-    let chart = |x_axis, y_axis| Chart {
-        x_title: MARKUP.to_owned(),
-        x_axis,
-        x_names: Vec::new(),
-        y_title: HARM.to_owned(),
-        y_axis,
-        series: vec![
-            series(HARM, Style::Found, [0.1, 0.2, 0.4]),
-            series("published", Style::Published, [0.2, 0.3, 0.5]),
-        ],
-        marks: vec![(2048.0, MARKUP.to_owned())],
-    };
-    let exhibit = |name: &str, x_axis, y_axis| Exhibit {
+    let exhibit = |(name, x_axis, y_axis): (&str, Axis, Axis)| Exhibit {
         name: name.to_owned(),
-        title: HARM.to_owned(),
+        title: MARKUP.to_owned(),
         claims: vec![harmful_claim()],
         table: Table {
             columns: vec![HARM.to_owned()],
-            rows: vec![vec![Cell::Text(HARM.to_owned())]],
+            rows: vec![vec![Cell::Text(MARKUP.to_owned())]],
         },
-        chart: Some(chart(x_axis, y_axis)),
+        chart: Some(Chart {
+            x_title: MARKUP.to_owned(),
+            x_axis,
+            x_names: Vec::new(),
+            y_title: HARM.to_owned(),
+            y_axis,
+            series: vec![
+                series(Style::Found, [0.1, 0.2, 0.4]),
+                series(Style::Published, [0.2, 0.3, 0.5]),
+            ],
+            marks: vec![(2048.0, MARKUP.to_owned())],
+        }),
         notes: vec![HARM.to_owned()],
         steps: Vec::new(),
     };
     let exhibits = [
-        exhibit("Figure 1", Axis::Size, Axis::Time),
-        exhibit("Figure 2", Axis::Linear, Axis::Share),
-        exhibit("Figure 3", Axis::Size, Axis::Linear),
-    ];
+        ("Figure 1", Axis::Size, Axis::Time),
+        ("Figure 2", Axis::Linear, Axis::Share),
+        ("Figure 3", Axis::Size, Axis::Linear),
+    ]
+    .map(exhibit);
     let commands = [Command {
         step: "a".to_owned(),
         line: HARM.to_owned(),
@@ -205,10 +211,10 @@ fn reproduced_page() -> Html {
 }
 
 fn compared_pages() -> [Html; 2] {
-    let names = [[HARM.to_owned()], ["new.jsonl".to_owned()]];
+    let (base, new) = ([HARM.to_owned()], ["new.jsonl".to_owned()]);
     let request = Request {
-        base: &names[0],
-        new: &names[1],
+        base: &base,
+        new: &new,
         ..Request::default()
     };
     let measured = render_comparison(&compared::comparison(HARM, MARKUP, request));
@@ -220,7 +226,7 @@ fn compared_pages() -> [Html; 2] {
     [measured, simulated]
 }
 
-fn pages() -> Vec<(&'static str, Html)> {
+fn make_pages() -> Vec<(&'static str, Html)> {
     let [measured, simulated] = compared_pages();
     vec![
         ("measured", measured_page(200, HARM)),
@@ -230,6 +236,11 @@ fn pages() -> Vec<(&'static str, Html)> {
         ("compared-simulations", simulated),
         ("reproduced", reproduced_page()),
     ]
+}
+
+fn pages() -> &'static [(&'static str, Html)] {
+    static PAGES: OnceLock<Vec<(&str, Html)>> = OnceLock::new();
+    PAGES.get_or_init(make_pages)
 }
 
 /// Keeps a page in the target folder, below `tmp/pages`, for inspection.
@@ -243,48 +254,89 @@ fn keep(kind: &str, html: &Html) {
 /// description.
 fn assert_is_drawn(id: &str, svg: &str) {
     let document = roxmltree::Document::parse(svg).unwrap_or_else(|error| panic!("{id}: {error}"));
-    let drawn = |name: &str| {
-        document
-            .descendants()
-            .filter(|node| node.has_tag_name(name))
+    let drawn = |names: &[&str]| {
+        let nodes = document.descendants();
+        nodes
+            .filter(|node| names.contains(&node.tag_name().name()))
             .count()
     };
     assert!(
-        drawn("path") + drawn("rect") + drawn("circle") > 1,
+        drawn(&["path", "rect", "circle"]) > 1,
         "{id} is not drawn: {svg}"
     );
-    assert!(drawn("title") > 0, "a pointer finds nothing in {id}");
-    for node in document.descendants().filter(roxmltree::Node::is_element) {
-        for attribute in node.attributes() {
-            assert!(
-                !attribute.value().contains("NaN") && !attribute.value().contains("inf"),
-                "{id}: {attribute:?}"
-            );
+    assert!(drawn(&["title"]) > 0, "a pointer finds nothing in {id}");
+    for attribute in document.descendants().flat_map(|node| node.attributes()) {
+        for number in ["NaN", "inf"] {
+            assert!(!attribute.value().contains(number), "{id}: {attribute:?}");
         }
     }
 }
 
 #[test]
-fn every_figure_is_a_picture_that_stands_alone() {
-    for (kind, html) in pages() {
-        keep(kind, &html);
+fn every_figure_is_a_picture_that_stands_alone_and_is_the_same_each_time() {
+    for ((kind, html), (_, again)) in pages().iter().zip(make_pages()) {
+        keep(kind, html);
         assert!(html.figures.len() >= 2, "{kind}");
-        html.figures
-            .iter()
-            .for_each(|(id, svg)| assert_is_drawn(id, svg));
+        for (id, svg) in &html.figures {
+            assert_is_drawn(id, svg);
+            let figure = format!("<div id=\"{id}\" class=\"drawing\">{svg}</div>");
+            assert_eq!(html.page.matches(&figure).count(), 1, "{kind}: {id}");
+        }
+        assert!(
+            html.page == again.page && html.tables == again.tables,
+            "{kind}"
+        );
     }
 }
 
 #[test]
-fn no_word_of_a_record_is_markup_and_all_are_shown() {
+fn no_word_of_a_record_is_markup_and_nothing_is_fetched() {
     for (kind, html) in pages() {
-        for markup in ["<script", "<img", "<b>", "javascript:window.harmed=3\">"] {
+        for markup in [
+            "<script",
+            "<img",
+            "<b>",
+            "javascript:window.harmed=3\">",
+            "\u{1b}",
+            "\u{202e}",
+            "src=\"",
+            "<link",
+            "@import",
+            "url(",
+        ] {
             assert!(!html.page.contains(markup), "{kind}: {markup}");
         }
-        if kind != "compared-simulations" {
-            assert!(html.page.contains("&lt;b&gt;bold&lt;/b&gt;"), "{kind}");
+        if *kind != "compared-simulations" {
+            has(&html.page, "&lt;b&gt;bold&lt;/b&gt;");
+        }
+        has(&html.page, "default-src 'none'");
+        for (at, _) in html.page.match_indices("href=\"#method-") {
+            let name = html.page[at + 7..].split('"').next().unwrap_or_default();
+            has(&html.page, &format!("id=\"{name}\""));
         }
     }
+}
+
+/// A process may give itself any name, and the tables of the page are opened with spreadsheets.
+#[test]
+fn no_name_reaches_a_spreadsheet_as_a_formula() {
+    let mut guarded = 0;
+    for (kind, html) in pages() {
+        for (name, table) in &html.tables {
+            let mut reader = csv::ReaderBuilder::new();
+            let mut reader = reader.has_headers(false).from_reader(table.as_bytes());
+            for row in reader.records() {
+                for field in &row.expect("CSV") {
+                    let is_formula = field.starts_with(['=', '@', '\t', '\r'])
+                        || field == "-1+1"
+                        || field.starts_with("+mogul");
+                    assert!(!is_formula, "{kind}, {name}: {field}");
+                    guarded += usize::from(field.starts_with('\''));
+                }
+            }
+        }
+    }
+    assert!(guarded > 20, "{guarded} names");
 }
 
 #[test]
@@ -300,8 +352,10 @@ fn a_measurement_has_all_kinds_of_figures_and_many_samples_make_no_long_page() {
         "pairs-",
         "samples",
     ] {
-        let is_it = |(id, _): &(String, String)| id.contains(kind);
-        assert!(html.figures.iter().any(is_it), "no {kind}");
+        assert!(
+            html.figure_ids().iter().any(|id| id.contains(kind)),
+            "no {kind}"
+        );
     }
     assert!(
         html.page.len() < 1_500_000,

@@ -43,39 +43,22 @@ fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
 
 /// Makes a comparison whose environment differs in one fact, with these values.
 pub(crate) fn comparison(base: &str, new: &str, request: Request<'_>) -> Comparison {
+    use Between::{Process, Thread};
+    let hand_off = |mechanism, between, ns, ratio| {
+        pair(case(mechanism, between), Quantity::HandOff, ns, ratio)
+    };
     let mut pairs = vec![
-        pair(
-            case(Mechanism::Pipe, Between::Process),
-            Quantity::HandOff,
-            1_740.0,
-            1.2,
-        ),
-        pair(
-            case(Mechanism::Futex, Between::Thread),
-            Quantity::HandOff,
-            1_400.0,
-            0.8,
-        ),
-        Pair {
-            new: None,
-            outcome: Outcome::NotComparable {
-                why: "the new record has no such case".to_owned(),
-            },
-            ..pair(
-                case(Mechanism::Tcp, Between::Process),
-                Quantity::HandOff,
-                6_000.0,
-                1.0,
-            )
-        },
+        hand_off(Mechanism::Pipe, Process, 1_740.0, 1.2),
+        hand_off(Mechanism::Futex, Thread, 1_400.0, 0.8),
+        hand_off(Mechanism::Tcp, Process, 6_000.0, 1.0),
     ];
+    pairs[2].new = None;
+    pairs[2].outcome = Outcome::NotComparable {
+        why: "the new record has no such case".to_owned(),
+    };
     pairs.extend([4, 16, 64, 256].map(|kib| {
-        pair(
-            sized(2, kib),
-            Quantity::Total,
-            2_000.0 + 40.0 * kib as f64,
-            1.0,
-        )
+        let ns = 2_000.0 + 40.0 * kib as f64;
+        pair(sized(2, kib), Quantity::Total, ns, 1.0)
     }));
     Comparison {
         environment: vec![Difference {

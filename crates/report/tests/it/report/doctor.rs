@@ -1,71 +1,29 @@
-use switchcost_record::{Check, Fitness, Severity};
+use switchcost_record::{Fitness, Severity};
 use switchcost_report::{Format, Style, doctor};
 
-fn check(name: &str, severity: Severity, found: &str, wanted: &str, fix: [&str; 2]) -> Check {
-    Check {
-        name: name.to_owned(),
-        found: found.to_owned(),
-        wanted: wanted.to_owned(),
-        severity,
-        fix: fix[0].to_owned(),
-        lasting_fix: fix[1].to_owned(),
-    }
-}
+use crate::text::{DETAILED, begins, has, is_harmless};
 
-fn fitness(verdict: Severity, checks: Vec<Check>) -> Fitness {
-    Fitness {
-        schema: "switchcost.doctor/1".to_owned(),
-        verdict,
-        checks,
-    }
+fn fitness(text: &str) -> Fitness {
+    serde_json::from_str(text).expect("a check-up")
 }
 
 fn usual() -> Fitness {
-    let checks = vec![
-        check(
-            "clock",
-            Severity::Fit,
-            "tsc, invariant",
-            "an invariant TSC",
-            ["", ""],
-        ),
-        check(
-            "real-time priority",
-            Severity::Caveat,
-            "no cap_sys_nice, and RLIMIT_RTPRIO is 0",
-            "SCHED_FIFO allowed",
-            [
-                "sudo prlimit --rtprio=98 --pid $$",
-                "echo '@users - rtprio 98' | sudo tee /etc/security/limits.d/rt.conf",
-            ],
-        ),
-        check(
-            "hypervisor",
-            Severity::Caveat,
-            "kvm: other guests may take the CPU at any time",
-            "none",
-            ["", ""],
-        ),
-        check(
-            "huge pages",
-            Severity::Fit,
-            "madvise",
-            "always or madvise",
-            ["never shown", "never shown"],
-        ),
-    ];
-    fitness(Severity::Caveat, checks)
+    fitness(
+        r#"{"schema": "switchcost.doctor/1", "verdict": "caveat", "checks": [
+            {"name": "clock", "severity": "fit", "found": "tsc, invariant", "wanted": "an invariant TSC", "fix": "", "lasting_fix": ""},
+            {"name": "real-time priority", "severity": "caveat", "found": "no cap_sys_nice, and RLIMIT_RTPRIO is 0", "wanted": "SCHED_FIFO allowed",
+             "fix": "sudo prlimit --rtprio=98 --pid $$",
+             "lasting_fix": "echo '@users - rtprio 98' | sudo tee /etc/security/limits.d/rt.conf"},
+            {"name": "hypervisor", "severity": "caveat", "found": "kvm: other guests may take the CPU at any time", "wanted": "none",
+             "fix": "", "lasting_fix": ""},
+            {"name": "huge pages", "severity": "fit", "found": "madvise", "wanted": "always or madvise",
+             "fix": "never shown", "lasting_fix": "never shown"}
+        ]}"#,
+    )
 }
 
 fn render(fitness: &Fitness, format: Format) -> String {
-    doctor::render(
-        fitness,
-        format,
-        Style {
-            is_detailed: true,
-            ..Style::default()
-        },
-    )
+    doctor::render(fitness, format, DETAILED)
 }
 
 #[test]
@@ -75,27 +33,23 @@ fn a_check_up() {
 
 #[test]
 fn the_verdict_comes_first() {
-    let first = |fitness: &Fitness| {
-        render(fitness, Format::Table)
-            .lines()
-            .next()
-            .map(str::to_owned)
-            .unwrap_or_default()
-    };
     let mut fitness = usual();
-    assert_eq!(
-        first(&fitness),
-        "Usable with caveats: 2 of 4 checks found a possible disturbance."
+    begins(
+        &render(&fitness, Format::Table),
+        "Usable with caveats: 2 of 4 checks found a possible disturbance.\n",
     );
     fitness.verdict = Severity::Unfit;
     fitness.checks[2].severity = Severity::Unfit;
-    assert_eq!(
-        first(&fitness),
-        "Not fit to measure: 1 of 4 checks failed, and 1 found a possible disturbance."
+    begins(
+        &render(&fitness, Format::Table),
+        "Not fit to measure: 1 of 4 checks failed, and 1 found a possible disturbance.\n",
     );
     fitness.checks.drain(1..3);
     fitness.verdict = Severity::Fit;
-    assert_eq!(first(&fitness), "Fit to measure: 2 of 2 checks passed.");
+    begins(
+        &render(&fitness, Format::Table),
+        "Fit to measure: 2 of 2 checks passed.\n",
+    );
 }
 
 #[test]
@@ -117,45 +71,29 @@ fn json_is_the_check_up_itself() {
 #[test]
 fn csv_has_one_row_a_check() {
     let text = render(&usual(), Format::Csv);
-    let mut lines = text.lines();
-    assert_eq!(
-        lines.next(),
-        Some("name,severity,found,wanted,fix,lasting_fix")
+    begins(
+        &text,
+        "name,severity,found,wanted,fix,lasting_fix\nclock,fit,\"tsc, invariant\",an invariant TSC,,\n",
     );
-    assert_eq!(
-        lines.next(),
-        Some("clock,fit,\"tsc, invariant\",an invariant TSC,,")
-    );
-    assert_eq!(lines.count(), 3);
+    assert_eq!(text.lines().count(), 5);
 }
 
 #[test]
 fn hostile_text_is_stripped_and_colour_is_opt_in() {
-    let hostile = check(
-        "a\u{1b}[2J",
-        Severity::Unfit,
-        "b\nc",
-        "d\u{9b}",
-        ["e\u{7}", "f\r\ng"],
+    let hostile = fitness(
+        r#"{"schema": "switchcost.doctor/1", "verdict": "unfit", "checks": [
+            {"name": "a\u001b[2J", "severity": "unfit", "found": "b\nc", "wanted": "d\u009b", "fix": "e\u0007", "lasting_fix": "f\r\ng"}
+        ]}"#,
     );
-    let fitness = fitness(Severity::Unfit, vec![hostile]);
-    let text = render(&fitness, Format::Table);
-    assert!(
-        text.chars().all(|c| !c.is_control() || c == '\n'),
-        "{text:?}"
-    );
-    assert!(text.contains("permanently  f  g\n"), "{text}");
-    let coloured = doctor::render(
-        &usual(),
-        Format::Table,
-        Style {
-            is_coloured: true,
-            width: None,
-            is_detailed: true,
-        },
-    );
-    assert!(
-        coloured.contains("\u{1b}[33mUsable with caveats"),
-        "{coloured:?}"
+    let text = render(&hostile, Format::Table);
+    is_harmless(&text);
+    has(&text, "permanently  f  g\n");
+    let style = Style {
+        is_coloured: true,
+        ..DETAILED
+    };
+    has(
+        &doctor::render(&usual(), Format::Table, style),
+        "\u{1b}[33mUsable with caveats",
     );
 }

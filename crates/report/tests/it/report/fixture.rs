@@ -315,16 +315,10 @@ pub(crate) fn reloads() -> Vec<CaseFinding> {
 /// Makes findings of two tasks that share a cache, time-shared and concurrently: with 512 KiB each,
 /// with 16 MiB, and a control of 4 KiB that takes `control_ns` longer than 600 ns.
 pub(crate) fn shared_cache() -> Findings {
-    let at_once = |kib: u64| {
-        let placement = Placement {
-            cpus: vec![CpuId(1), CpuId(0)],
-            relation: Relation::SharedCache,
-        };
-        Case {
-            mechanism: Mechanism::Concurrent,
-            placement,
-            ..sized(2, kib)
-        }
+    let at_once = |kib| Case {
+        mechanism: Mechanism::Concurrent,
+        working_set: sized(2, kib).working_set,
+        ..on([1, 0], Relation::SharedCache)
     };
     let mut found = findings(Vec::new());
     for (kib, alone, in_turn, once) in [

@@ -6,6 +6,7 @@ use switchcost_report::{Format, Style, measure};
 
 use super::fixture::*;
 use super::recorded::record;
+use crate::text::{begins, fits_screen, flat, has, has_all, has_in_order, lacks};
 
 fn screen(findings: &Findings) -> String {
     measure::render(&record(), findings, Format::Table, Style::default())
@@ -26,13 +27,13 @@ fn a_run_without_a_number_is_told_in_a_few_lines() {
         let case = case(mechanism, Between::Process);
         not_measured(case, "only 3 usable repetitions of the 5 needed")
     };
-    let all: Vec<_> = Mechanism::real().map(missing).collect();
-    let text = screen(&findings(all.clone()));
-    assert!(text.starts_with("Nothing was measured."), "{text}");
-    assert!(text.lines().count() < 15 && !text.contains('─'), "{text}");
-    let one = measured(case(Mechanism::Pipe, Between::Process), 2_000.0);
-    let text = screen(&findings([vec![one], all[1..].to_vec()].concat()));
-    assert!(text.contains('─'), "{text}");
+    let mut all = findings(Mechanism::real().map(missing).collect());
+    let text = screen(&all);
+    begins(&text, "Nothing was measured.");
+    lacks(&text, "─");
+    assert!(text.lines().count() < 15, "{text}");
+    all.results[0] = measured(case(Mechanism::Pipe, Between::Process), 2_000.0);
+    has(&screen(&all), "─");
 }
 
 #[test]
@@ -48,11 +49,9 @@ fn where_nothing_was_measured_nothing_is_said_of_the_machine() {
             why: "only 1 usable repetition of the 5 needed".to_owned(),
         };
     });
-    let text = screen(&findings).replace('\n', " ");
-    assert!(
-        text.contains("0 of 14 costs were measured") && !text.contains("No interference"),
-        "{text}"
-    );
+    let text = flat(&screen(&findings));
+    has(&text, "0 of 14 costs were measured");
+    lacks(&text, "No interference");
 }
 
 #[test]
@@ -78,16 +77,9 @@ fn it_is_no_longer_and_no_wider_than_a_screen() {
     ] {
         let text = screen(&findings);
         // Four more lines, one of them empty, name the further output.
-        assert!(
-            text.lines().count() <= 41,
-            "{}\n{text}",
-            text.lines().count()
-        );
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 100),
-            "{text}"
-        );
-        assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+        fits_screen(&text, 41);
+        lacks(&text, "NaN");
+        lacks(&text, "inf ");
     }
 }
 
@@ -108,20 +100,18 @@ fn first_questions_are_answered_in_sentences() {
     if let Some(ordinary) = findings.results.last_mut() {
         ordinary.switches_per_handoff = Some(1.13);
     }
-    let text = screen(&findings).replace('\n', " ");
-    for sentence in [
-        "and a hand-off of 1.13 switches costs ",
-        "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence",
-        "Under SCHED_OTHER, the default for ordinary programs, it costs 2.13 us",
-        "switch path itself misses the cache",
-        "At 10,000 switches per second, this is 1.74",
-        "of 14 costs were measured",
-    ] {
-        assert!(text.contains(sentence), "{sentence}: {text}");
-    }
-    assert!(
-        text.contains("processes") && text.contains("threads"),
-        "{text}"
+    has_all(
+        &flat(&screen(&findings)),
+        [
+            "and a hand-off of 1.13 switches costs ",
+            "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence",
+            "Under SCHED_OTHER, the default for ordinary programs, it costs 2.13 us",
+            "switch path itself misses the cache",
+            "At 10,000 switches per second, this is 1.74",
+            "of 14 costs were measured",
+            "processes",
+            "threads",
+        ],
     );
 }
 
@@ -133,14 +123,12 @@ fn what_is_wrong_comes_first_among_the_notes() {
         "found loopback down; bring it up: ip link set lo up",
     );
     findings.results.insert(0, missing);
-    let text = screen(&findings);
-    let at = |what: &str| {
-        text.find(what)
-            .unwrap_or_else(|| panic!("no {what:?} in {text}"))
-    };
-    assert!(
-        at("a signal ended the run") < at("not measured: "),
-        "{text}"
+    has_in_order(
+        &screen(&findings),
+        [
+            "a signal ended the run",
+            "not measured: ",
+            "bring it up: ip link set lo up",
+        ],
     );
-    assert!(text.contains("bring it up: ip link set lo up"), "{text}");
 }

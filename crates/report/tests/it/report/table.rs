@@ -1,23 +1,18 @@
 use switchcost_analysis::{CaseFinding, Findings, FlagName, LosesMore};
-use switchcost_record::{Between, MeasureRecord, Mechanism, SelfTestOutcome};
+use switchcost_record::{Between, Fact, MeasureRecord, Mechanism, Policy, SelfTestOutcome};
 use switchcost_report::{Format, Style, measure};
 
 use super::fixture::*;
 use super::recorded::{record, refused};
+use crate::text::{DETAILED, begins, flat, has, is_harmless, lacks};
 
 const COLOURED: Style = Style {
     is_coloured: true,
-    width: None,
-    is_detailed: true,
-};
-
-const COLOURLESS: Style = Style {
-    is_coloured: false,
-    ..COLOURED
+    ..DETAILED
 };
 
 fn table(findings: &Findings) -> String {
-    measure::render(&record(), findings, Format::Table, COLOURLESS)
+    measure::render(&record(), findings, Format::Table, DETAILED)
 }
 
 /// Returns the text from the line that begins with `heading` to the next empty line.
@@ -30,14 +25,11 @@ fn section(text: &str, heading: &str) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
+/// Returns the first paragraph.
 fn answer(results: Vec<CaseFinding>) -> String {
     let text = table(&findings(results));
-    let paragraph: Vec<_> = text
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .map(str::trim)
-        .collect();
-    paragraph.join(" ")
+    let (answer, _) = text.split_once("\n\n").unwrap_or((&text, ""));
+    flat(answer)
 }
 
 /// Returns the text without `ESC [ ... m`.
@@ -60,9 +52,8 @@ fn a_whole_report() {
 #[test]
 fn a_whole_report_on_a_narrow_terminal() {
     let style = Style {
-        is_coloured: false,
         width: Some(80),
-        is_detailed: true,
+        ..DETAILED
     };
     let text = measure::render(&record(), &whole(), Format::Table, style);
     let widest = text
@@ -82,15 +73,9 @@ fn a_clock_that_is_read_within_a_tick_of_its_own_is_not_read_in_no_time() {
     record.header.clock.source = "cntvct".to_owned();
     record.header.clock.ticks_per_second = switchcost_units::TickRate(62_500_000);
     record.header.clock.read_cost = switchcost_units::Ticks(0);
-    let style = Style {
-        is_coloured: false,
-        width: None,
-        is_detailed: true,
-    };
-    let text = measure::render(&record, &whole(), Format::Table, style);
-    assert!(
-        text.contains("clock cntvct at 62.5 MHz (read in less than 16.0 ns)"),
-        "{text}"
+    has(
+        &measure::render(&record, &whole(), Format::Table, DETAILED),
+        "clock cntvct at 62.5 MHz (read in less than 16.0 ns)",
     );
 }
 
@@ -98,8 +83,9 @@ fn a_clock_that_is_read_within_a_tick_of_its_own_is_not_read_in_no_time() {
 fn only_a_coloured_report_escapes() {
     assert!(!table(&whole()).contains('\u{1b}'));
     let coloured = measure::render(&record(), &whole(), Format::Table, COLOURED);
-    assert!(coloured.contains("\u{1b}[1mNotes\u{1b}[0m"), "{coloured}");
-    assert!(coloured.contains("\u{1b}[1mmechanism"), "{coloured}");
+    has(&coloured, "\u{1b}[1mNotes\u{1b}[0m");
+    has(&coloured, "\u{1b}[1mmechanism");
+
     // The table library itself also heeds NO_COLOR, for its colours, but not for bold type.
     let yellow = "\u{1b}[38;5;11m";
     assert!(
@@ -124,23 +110,13 @@ fn no_negative_cost_and_no_nan_is_shown() {
     findings.curves[0].points[0].total_ns = f64::NAN;
     findings.latencies_ns[0].load_ns = f64::NEG_INFINITY;
     let text = table(&findings);
-    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    lacks(&text, "NaN");
+    lacks(&text, "inf");
     let rows: Vec<_> = text.lines().filter(|line| line.contains(" -")).collect();
     let is_honest = |row: &&str| {
         row.contains("not distinguishable") || row.contains("below 0 (") || !row.contains(" -0.")
     };
     assert!(rows.iter().all(is_honest), "{rows:#?}");
-}
-
-#[test]
-fn the_answer_names_the_classic_switch_and_its_largest_indirect_cost() {
-    let results = whole().results;
-    assert_eq!(
-        answer(results),
-        "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence), and 4.27 ns between \
-         fibers of one thread. With 1 MiB of data each (stride 8 B, rmw) it costs 22.7 us, which is 21.0 us (20.4 to 21.7) more \
-         (both suspect, see below). At 10,000 switches per second, this is 1.74 % of one CPU, or 22.7 % with 1 MiB of data each."
-    );
 }
 
 #[test]
@@ -181,15 +157,11 @@ fn what_is_suspect_of_the_data_alone_is_not_said_of_the_switch() {
     );
     let large = walked(sized(2, 64), 1_740.0, about(400.0));
     let text = answer(vec![small.clone(), large]);
-    assert!(
-        text.contains("costs 1.74 us (") && !text.contains("suspect"),
-        "{text}"
-    );
+    has(&text, "costs 1.74 us (");
+    lacks(&text, "suspect");
     let text = answer(vec![small]);
-    assert!(
-        text.contains("more (both suspect, see below).") && !text.contains("itself"),
-        "{text}"
-    );
+    has(&text, "more (both suspect, see below).");
+    lacks(&text, "itself");
 }
 
 #[test]
@@ -236,36 +208,6 @@ fn pairs_of_cpus_make_a_matrix() {
 }
 
 #[test]
-fn a_wide_matrix_is_cut_into_blocks() {
-    let style = Style {
-        is_coloured: false,
-        width: Some(60),
-        is_detailed: true,
-    };
-    let mut results = Vec::new();
-    for cpu in 1..9 {
-        results.push(CaseFinding {
-            direct_ns: None,
-            ..measured(
-                on([0, cpu], switchcost_record::Relation::SharedCache),
-                3_950.0,
-            )
-        });
-    }
-    let text = measure::render(&record(), &findings(results), Format::Table, style);
-    let headers: Vec<_> = text
-        .lines()
-        .filter(|line| line.trim_start().starts_with("CPU 1 ") || line.ends_with("CPU 8"))
-        .collect();
-    assert_eq!(headers.len(), 2, "{text}");
-    assert!(
-        text.lines()
-            .all(|line| line.starts_with("control refused") || line.chars().count() <= 60),
-        "{text}"
-    );
-}
-
-#[test]
 fn one_pair_stands_among_the_mechanisms() {
     let text = table(&findings(pairs().split_off(6)));
     assert_eq!(section(&text, "Cost of a hand-off by CPUs"), None);
@@ -276,17 +218,15 @@ fn one_pair_stands_among_the_mechanisms() {
 fn preemptions_have_no_hardware_counters_on_a_machine_that_has_them() {
     let preempted = case(Mechanism::Preempt, Between::Process);
     let results = findings(vec![measured(preempted, 2_050.0)]);
-    let text = |record: &MeasureRecord| {
-        let text = measure::render(record, &results, Format::Table, COLOURLESS);
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
     let mut record = record();
+    let text =
+        |record: &MeasureRecord| flat(&measure::render(record, &results, Format::Table, DETAILED));
     let sentence = "no hardware counters for preempt, since they would count";
-    assert!(!text(&record).contains(sentence));
+    lacks(&text(&record), sentence);
     for test in &mut record.self_tests {
         test.outcome = SelfTestOutcome::Admitted;
     }
-    assert!(text(&record).contains(sentence), "{}", text(&record));
+    has(&text(&record), sentence);
 }
 
 #[test]
@@ -300,10 +240,8 @@ fn counters_stand_in_a_table() {
 
 #[test]
 fn conditions_that_vary_become_columns() {
-    let other = switchcost_record::Case {
-        policy: switchcost_record::Policy::Other,
-        ..sized(8, 64)
-    };
+    let mut other = sized(8, 64);
+    other.policy = Policy::Other;
     let results = vec![
         walked(sized(2, 64), 1_740.0, about(655.0)),
         walked(other, 1_800.0, about(700.0)),
@@ -315,51 +253,33 @@ fn conditions_that_vary_become_columns() {
 
 #[test]
 fn hostile_text_does_not_reach_the_terminal() {
-    let hostile = "\u{1b}]0;owned\u{7}\u{9b}2J\r\nsecond line\u{202e}";
+    let hostile = || "\u{1b}]0;owned\u{7}\u{9b}2J\r\nsecond line\u{202e}".to_owned();
     let mut record = record();
-    record.header.host.kernel = hostile.to_owned();
-    record.header.host.cpu_model = switchcost_record::Fact::Known(hostile.to_owned());
-    record.header.host.hypervisor = switchcost_record::Fact::Known(hostile.to_owned());
-    record.header.started_at = hostile.to_owned();
-    record.header.plan.preset = hostile.to_owned();
-    record.header.clock.source = hostile.to_owned();
-    record.header.controls.push(refused(hostile, hostile));
-    record.self_tests[1].instrument = hostile.to_owned();
+    let header = &mut record.header;
+    header.host.kernel = hostile();
+    header.host.cpu_model = Fact::Known(hostile());
+    header.host.hypervisor = Fact::Known(hostile());
+    header.started_at = hostile();
+    header.plan.preset = hostile();
+    header.clock.source = hostile();
+    header.controls.push(refused(&hostile(), &hostile()));
+    record.self_tests[1].instrument = hostile();
     let mut findings = whole();
-    findings.results.push(suspect(
-        measured(case(Mechanism::Tcp, Between::Process), 9_000.0),
-        FlagName::Disturbed,
-        hostile,
-    ));
-    findings.results.push(not_measured(
-        case(Mechanism::Signal, Between::Process),
-        hostile,
-    ));
-    findings.curves[0].title = hostile.to_owned();
-    findings.curves[0].regions[0].name = hostile.to_owned();
-    findings.curves[0].knees[0].cause = Some(hostile.to_owned());
+    findings.results.extend([
+        suspect(
+            measured(case(Mechanism::Tcp, Between::Process), 9_000.0),
+            FlagName::Disturbed,
+            &hostile(),
+        ),
+        not_measured(case(Mechanism::Signal, Between::Process), &hostile()),
+    ]);
+    let curve = &mut findings.curves[0];
+    (curve.title, curve.regions[0].name, curve.knees[0].cause) =
+        (hostile(), hostile(), Some(hostile()));
     for format in [Format::Table, Format::Json, Format::Csv] {
-        let text = measure::render(
-            &record,
-            &findings,
-            format,
-            Style {
-                is_detailed: true,
-                ..Style::default()
-            },
-        );
-        let unsafe_characters: Vec<_> = text
-            .chars()
-            .filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}')
-            .collect();
-        assert!(
-            unsafe_characters.is_empty(),
-            "{format}: {unsafe_characters:?}"
-        );
-        assert!(
-            !text.lines().any(|line| line.starts_with("second line")),
-            "{format}: a forged line"
-        );
+        let text = measure::render(&record, &findings, format, DETAILED);
+        is_harmless(&text);
+        lacks(&text, "\nsecond line");
     }
 }
 
@@ -368,9 +288,9 @@ fn reloads_have_a_table_of_their_own() {
     let text = table(&findings(reloads()));
     insta::assert_snapshot!(section(&text, "Reload after a switch").expect("a section"));
     assert_eq!(section(&text, "Switches with a working set"), None);
-    assert!(
-        text.starts_with("A switch away and back costs a task with 1 MiB of data 22.7 us"),
-        "{text}"
+    begins(
+        &text,
+        "A switch away and back costs a task with 1 MiB of data 22.7 us",
     );
 }
 
@@ -381,14 +301,13 @@ fn which_way_of_sharing_loses_more_comes_first() {
                  concurrently on two CPUs loses more than time-sharing one with 16 MiB of data each. With 512 KiB (stride 8 B, rmw) a \
                  traversal takes 80.0 us alone, 45.0 us more after a switch, and 300 ns more next to the other task: a difference of \
                  44.7 us (";
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(one_line.starts_with(first), "{text}");
+    begins(&flat(&text), first);
     insta::assert_snapshot!(
         section(&text, "A time-shared and a concurrently used cache").expect("a section")
     );
     // Concurrent walks are no switches, and are in no table of switches.
     let switches = section(&text, "Switches with a working set").expect("those in turn");
-    assert!(!switches.contains("concurrent"), "{switches}");
+    lacks(&switches, "concurrent");
 }
 
 #[test]
@@ -400,10 +319,8 @@ fn what_is_not_compared_says_why_first() {
         one.loses_more = LosesMore::Undecided;
     }
     let text = table(&found);
-    assert!(
-        text.starts_with(
-            "Time-sharing and concurrent use were not compared: the CPUs share their core."
-        ),
-        "{text}"
+    begins(
+        &text,
+        "Time-sharing and concurrent use were not compared: the CPUs share their core.",
     );
 }

@@ -1,75 +1,67 @@
-use switchcost_analysis::simulation::{Cost, Group, GroupFinding, over_orders, over_trials};
-use switchcost_design::result::PrivateBy;
+use switchcost_analysis::simulation::{
+    Cost, Findings, Group, GroupFinding, over_orders, over_trials,
+};
+use switchcost_design::result::{LastLevelCounts, PrivateBy, Simulation};
 use switchcost_record::LEFT_OUT;
+use switchcost_report::html::{Part, render};
 use switchcost_report::{Format, Style, simulate};
 
 use super::fixture::{findings, record, whole};
+use crate::text::{DETAILED, begins, fits_screen, flat, has, has_all, is_harmless, lacks};
 
-const DETAILED: Style = Style {
-    is_coloured: false,
-    width: None,
-    is_detailed: true,
-};
+fn table(head: &Simulation, findings: &Findings, style: Style) -> String {
+    simulate::render(head, findings, Format::Table, style)
+}
 
-fn table() -> String {
-    let (head, findings) = whole();
-    simulate::render(&head, &findings, Format::Table, DETAILED)
+/// Returns the words of the detailed report.
+fn words(head: &Simulation, findings: &Findings) -> String {
+    flat(&table(head, findings, DETAILED))
+}
+
+/// Returns the words of the screen.
+fn screen(head: &Simulation, findings: &Findings) -> String {
+    flat(&table(head, findings, Style::default()))
 }
 
 #[test]
 fn a_whole_report() {
-    insta::assert_snapshot!(table());
-}
-
-#[test]
-fn nothing_hostile_reaches_the_terminal() {
-    let text = table();
-    assert!(text.contains("cat[2J,\"x\""), "{text}");
-    assert!(
-        !text
-            .chars()
-            .any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')),
-        "{text}"
-    );
+    let (head, findings) = whole();
+    let text = table(&head, &findings, DETAILED);
+    insta::assert_snapshot!(text);
+    has(&text, "cat[2J,\"x\"");
+    is_harmless(&text);
 }
 
 #[test]
 fn a_narrow_terminal_is_wide_enough() {
     let (head, findings) = whole();
     let style = Style {
-        is_coloured: false,
         width: Some(80),
-        is_detailed: true,
+        ..DETAILED
     };
-    let text = simulate::render(&head, &findings, Format::Table, style);
+    let text = table(&head, &findings, style);
     let widest = text.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{widest:?}\n{text}");
 }
 
 #[test]
 fn a_trace_without_switches_answers_that() {
-    let (mut head, _) = record();
-    head.trace.voluntary_switches = 0;
-    head.trace.involuntary_switches = 0;
-    head.processes
-        .iter_mut()
-        .for_each(|process| process.segments = 0);
-    let findings = findings(&head, &[]);
-    let text = simulate::render(&head, &findings, Format::Table, DETAILED);
-    assert!(
-        text.starts_with("The cost of a switch is unknown, because the trace has no switch.\n"),
-        "{text}"
+    let mut head = record().0;
+    (
+        head.trace.voluntary_switches,
+        head.trace.involuntary_switches,
+    ) = (0, 0);
+    for process in &mut head.processes {
+        process.segments = 0;
+    }
+    begins(
+        &table(&head, &findings(&head, &[]), DETAILED),
+        "The cost of a switch is unknown, because the trace has no switch.\n",
     );
     head.designs.clear();
-    let text = simulate::render(
-        &head,
-        &super::fixture::findings(&head, &[]),
-        Format::Table,
-        DETAILED,
-    );
-    assert!(
-        text.starts_with("Nothing was simulated: the record holds no design.\n"),
-        "{text}"
+    begins(
+        &table(&head, &findings(&head, &[]), DETAILED),
+        "Nothing was simulated: the record holds no design.\n",
     );
 }
 
@@ -96,33 +88,36 @@ fn answer(net: Cost, lost: Cost, gained: Cost) -> String {
         estimate: Some(0.0),
         ..cost(0.0, 0.0)
     };
-    simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ")
+    words(&head, &findings)
 }
 
 #[test]
 fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
-    let (lost, gained) = (cost(3000.0, 5000.0), cost(5000.0, 7000.0));
-    let of = |net| answer(net, lost.clone(), gained.clone());
-    let text = of(cost(-3000.0, -1000.0));
-    assert!(
-        text.starts_with(
-            "A switch saves 2,000 cycles (1,000 to 3,000) in cache misses on mogul-1a, "
+    for (low, high, answer_begins) in [
+        (
+            -3000.0,
+            -1000.0,
+            "A switch saves 2,000 cycles (1,000 to 3,000) in cache misses on mogul-1a, ",
         ),
-        "{text}"
-    );
-    let parties = " For each switch, reloading lines that other tasks evicted costs 4,000 cycles (3,000 to 5,000), and lines that \
-                   others loaded save 6,000.";
-    assert!(text.contains(parties), "{text}");
-    let text = of(cost(-3000.0, 500.0));
-    let either = "A switch costs about 0 cycles (-3,000 to 500) in additional cache misses on mogul-1a. For each";
-    assert!(text.starts_with(either), "{text}");
-    let text = of(cost(-500.0, 3000.0));
-    assert!(
-        text.starts_with(
-            "A switch costs less than 3,000 cycles in additional cache misses on mogul-1a. For each"
+        (
+            -3000.0,
+            500.0,
+            "A switch costs about 0 cycles (-3,000 to 500) in additional cache misses on mogul-1a. For each",
         ),
-        "{text}"
-    );
+        (
+            -500.0,
+            3000.0,
+            "A switch costs less than 3,000 cycles in additional cache misses on mogul-1a. For each",
+        ),
+    ] {
+        let text = answer(cost(low, high), cost(3000.0, 5000.0), cost(5000.0, 7000.0));
+        begins(&text, answer_begins);
+        has(
+            &text,
+            " For each switch, reloading lines that other tasks evicted costs 4,000 cycles (3,000 to 5,000), and lines that \
+             others loaded save 6,000.",
+        );
+    }
 }
 
 /// Tests with the numbers of a trace in which most time slices end before the lost lines are
@@ -132,38 +127,14 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
     let (head, mut findings) = whole();
     // The cost has 40 ns per cycle.
     findings.designs[0].long_turns.estimate = Some(15_000.0);
-    let mut first_line = |mean: f64| {
+    for (mean, is_said) in [(4_780.0, true), (18_900.0, false)] {
         findings.designs[0].excess_cycles_per_switch = Some(mean);
-        let table =
-            simulate::render(&head, &findings, Format::Table, Style::default()).replace('\n', " ");
-        table.split(" All ").next().expect("an answer").to_owned()
-    };
-    assert!(first_line(4_780.0).contains("averaged over all time slices, it is 4,780 cycles."));
-    assert!(
-        !first_line(18_900.0).contains("averaged over"),
-        "{}",
-        first_line(18_900.0)
-    );
-}
-
-#[test]
-fn a_cost_of_exactly_nothing_is_0() {
-    let nothing = || cost(0.0, 0.0);
-    let text = answer(nothing(), nothing(), nothing());
-    let says = "A switch costs 0 cycles in additional cache misses on mogul-1a. For each switch, reloading lines that other tasks \
-                evicted costs 0 cycles.";
-    assert!(text.starts_with(says), "{text}");
-    assert!(
-        !text.contains("less than 0") && !text.contains("< 0"),
-        "{text}"
-    );
-}
-
-#[test]
-fn what_happens_once_is_distinguished_from_what_each_switch_costs() {
-    let text = table().replace("\n  ", " ");
-    let says = "once: saved in total, not per switch, on data that others had loaded first";
-    assert!(text.contains(says), "{text}");
+        let text = screen(&head, &findings);
+        let (answer, _) = text.split_once(" All ").expect("an answer");
+        let said = "averaged over all time slices, it is 4,780 cycles.";
+        assert_eq!(answer.contains(said), is_said, "{answer}");
+        assert_eq!(answer.contains("averaged over"), is_said, "{answer}");
+    }
 }
 
 #[test]
@@ -173,34 +144,29 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
     design.groups[0].segments = 23;
     design.average_cost_cycles.interval = None;
     for style in [Style::default(), DETAILED] {
-        let says = "The cost has no confidence interval, because the trace has only 23 of the 40 time slices that are needed. Trace for \
-                    longer, or simulate shorter time slices (with which a switch costs less):   switchcost simulate two.trace \
-                    --quantum \
-                    150000 ";
-        let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
-        assert!(text.starts_with(says), "{text}");
+        begins(
+            &flat(&table(&head, &findings, style)),
+            "The cost has no confidence interval, because the trace has only 23 of the 40 time slices that are needed. Trace for \
+             longer, or simulate shorter time slices (with which a switch costs less): switchcost simulate two.trace --quantum \
+             150000 ",
+        );
     }
     // A command that users copy contains the trace's name, whatever it is, and is never wrapped.
-    for (source, named) in [
+    for (source, command) in [
         (
             "my trace of two  programs, with a name that is too long for a line of the screen.sct",
-            None,
+            "'my trace of two  programs, with a name that is too long for a line of the screen.sct' --quantum 150000",
         ),
-        ("-\u{1b}.sct", Some("$'./-\\033.sct'")),
-        (LEFT_OUT, Some("TRACE")),
+        ("-\u{1b}.sct", "$'./-\\033.sct' --quantum 150000"),
+        (LEFT_OUT, "TRACE --quantum 150000"),
+        ("live", "live --quantum 150000 -- COMMAND"),
     ] {
         head.trace.source = source.to_owned();
-        let text = simulate::render(&head, &findings, Format::Table, Style::default());
-        let named = named.map_or_else(|| format!("'{source}'"), str::to_owned);
-        let line = format!("  switchcost simulate {named} --quantum 150000");
-        assert!(text.lines().any(|shown| shown == line), "{text}");
+        has(
+            &table(&head, &findings, Style::default()),
+            &format!("\n  switchcost simulate {command}\n"),
+        );
     }
-    head.trace.source = "live".to_owned();
-    let text = simulate::render(&head, &findings, Format::Table, Style::default());
-    assert!(
-        text.contains("\n  switchcost simulate live --quantum 150000 -- COMMAND\n"),
-        "{text}"
-    );
 }
 
 #[test]
@@ -208,25 +174,24 @@ fn threads_of_one_process_are_said_to_count_as_one() {
     let (mut head, mut findings) = whole();
     head.processes[1].segments = 0;
     findings.threads = 3;
-    let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
-    let says = "Switches cost nothing here, because the 4 threads of the trace's only process share its caches.";
-    assert!(
-        text.starts_with(says) && text.contains("--private-by task"),
-        "{text}"
+    let text = words(&head, &findings);
+    begins(
+        &text,
+        "Switches cost nothing here, because the 4 threads of the trace's only process share its caches.",
     );
+    has(&text, "--private-by task");
     findings.threads = 0;
-    let text = simulate::render(&head, &findings, Format::Table, DETAILED);
-    assert!(
-        text.starts_with("Switches cost nothing here, because the trace has a single process."),
-        "{text}"
+    begins(
+        &words(&head, &findings),
+        "Switches cost nothing here, because the trace has a single process.",
     );
     (head.private_by, findings.private_by) = (PrivateBy::Task, PrivateBy::Task);
-    let text = simulate::render(&head, &findings, Format::Table, DETAILED);
-    assert!(
-        text.starts_with("Switches cost nothing here, because the trace has a single task.")
-            && text.contains("2 tasks, "),
-        "{text}"
+    let text = words(&head, &findings);
+    begins(
+        &text,
+        "Switches cost nothing here, because the trace has a single task.",
     );
+    has(&text, "2 tasks, ");
 }
 
 #[test]
@@ -236,36 +201,40 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
     assert!(level.was_full);
     (level.most_held, level.was_full) = (level.lines / 4, false);
     level.mpki.as_mut().expect("instructions").shared = 87.6;
-    for style in [Style::default(), DETAILED] {
-        let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
-        assert!(
-            text.contains(
-                "The trace is too short to fill L1D of at least one design, so a switch evicts fewer lines there than in a longer run."
-            ),
-            "{text}"
+    for text in [screen(&head, &findings), words(&head, &findings)] {
+        has(
+            &text,
+            "The trace is too short to fill L1D of at least one design, so a switch evicts fewer lines there than in a longer run.",
         );
-        assert!(!text.contains("475"), "{text}");
-        assert!(!style.is_detailed || text.contains("87.6"), "{text}");
+        lacks(&text, "475");
     }
+    has(&words(&head, &findings), "87.6");
+    // How many instructions fill a level is said where its growth shows it.
+    findings.designs.truncate(1);
+    findings.designs[0].levels[1].full_at_instructions = Some(2.5e9);
+    has(
+        &screen(&head, &findings),
+        "in a longer run. At this rate, about 2,500,000,000 instructions would be enough.",
+    );
+    let level = &mut findings.designs[0].levels[1];
+    (level.full_at_instructions, level.is_never_full) = (None, true);
+    let text = screen(&head, &findings);
+    begins(&text, "A switch");
+    has(&text, "These programs do not fill L1D (25 % full), so");
 }
 
 #[test]
 fn a_cause_whose_switches_gain_is_named_with_the_reason() {
     let (head, mut findings) = whole();
-    let says = "A cost below 0 is a gain (here after involuntary): a process finds lines";
-    let render = |findings: &_| {
-        simulate::render(&head, findings, Format::Table, DETAILED).replace("\n    ", " ")
-    };
-    assert!(!render(&findings).contains("is a gain"));
+    lacks(&words(&head, &findings), "is a gain");
     let is_involuntary = |group: &&mut GroupFinding| group.group == Group::Class("involuntary");
-    let group = findings.designs[0]
-        .groups
-        .iter_mut()
-        .find(is_involuntary)
-        .expect("a class");
+    let mut groups = findings.designs[0].groups.iter_mut();
+    let group = groups.find(is_involuntary).expect("a class");
     group.cost_cycles = group.cost_cycles.times(-1.0);
-    let text = render(&findings);
-    assert!(text.contains(&format!("mogul-1a: {says}")), "{text}");
+    has(
+        &words(&head, &findings),
+        "mogul-1a: A cost below 0 is a gain (here after involuntary): a process finds lines",
+    );
 }
 
 #[test]
@@ -291,45 +260,43 @@ fn several_trials() {
 #[test]
 fn one_screen() {
     let (head, findings) = whole();
-    insta::assert_snapshot!(simulate::render(
-        &head,
-        &findings,
-        Format::Table,
-        Style::default()
-    ));
+    insta::assert_snapshot!(table(&head, &findings, Style::default()));
 }
 
 #[test]
 fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
     let (mut head, mut findings) = whole();
-    findings.designs[0].code = vec![findings.designs[0].code[0].clone(); 30];
-    for code in &mut findings.designs[0].code {
+    let design = &mut findings.designs[0];
+    design.code = vec![design.code[0].clone(); 30];
+    for code in &mut design.code {
         code.place = "a_function_with_a_name::that<is, longer>::than::any_screen_is_wide".repeat(3);
     }
     // The numbers of levels, causes and programs are those of a present machine and a busy trace.
-    let design = &mut findings.designs[0];
-    let levels =
-        (0..4)
-            .flat_map(|_| design.levels.clone())
-            .enumerate()
-            .map(|(number, mut level)| {
-                level.most_held = level.lines / 2;
-                level.level = format!("L{number}TLB");
-                level
-            });
-    design.levels.extend(levels.collect::<Vec<_>>());
-    let causes = (0..6).map(|number| {
-        let mut cause = design.groups.last().expect("a cause").clone();
-        cause.group = Group::Cause(format!("voluntary syscall number_{number}"));
-        cause.segments += number;
-        cause
-    });
-    design.groups.extend(causes.collect::<Vec<_>>());
-    let table = &mut design.evictions[0];
-    table.programs = vec!["program".to_owned(); 7];
-    table.lines = vec![vec![123_456; 7]; 7];
+    let [first, second] = [0, 1].map(|at| design.levels[at].clone());
+    for number in 0..8 {
+        let mut level = if number % 2 == 0 {
+            first.clone()
+        } else {
+            second.clone()
+        };
+        level.most_held = level.lines / 2;
+        level.level = format!("L{number}TLB");
+        design.levels.push(level);
+    }
+    let cause = design.groups.last().expect("a cause").clone();
+    for number in 0..6 {
+        design.groups.push(GroupFinding {
+            group: Group::Cause(format!("voluntary syscall number_{number}")),
+            segments: cause.segments + number,
+            ..cause.clone()
+        });
+    }
+    let evictions = &mut design.evictions[0];
+    evictions.programs = vec!["program".to_owned(); 7];
+    evictions.lines = vec![vec![123_456; 7]; 7];
+    let design = design.clone();
     for number in 0..20 {
-        let mut design = findings.designs[0].clone();
+        let mut design = design.clone();
         design.name = format!("design-{number}");
         findings.designs.push(design);
         head.designs.push(head.designs[0].clone());
@@ -337,239 +304,134 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
     for designs in [1, 2, 3, 20] {
         let mut some = findings.clone();
         some.designs.truncate(designs);
-        let text = simulate::render(&head, &some, Format::Table, Style::default());
-        assert!(
-            text.lines().count() <= 30,
-            "{}\n{text}",
-            text.lines().count()
-        );
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 100),
-            "{text}"
-        );
-    }
-    // The notes above are longer: levels that were never filled, and longer names.
-    findings.threads = 2;
-    for design in &mut findings.designs {
-        design.name = format!("a-longer-name-of-{}", design.name);
-        design
-            .levels
-            .iter_mut()
-            .for_each(|level| level.was_full = false);
-    }
-    for designs in [1, 2, 3, 20] {
-        let mut some = findings.clone();
-        some.designs.truncate(designs);
-        let text = simulate::render(&head, &some, Format::Table, Style::default());
-        assert!(
-            text.lines().count() <= 30,
-            "{}\n{text}",
-            text.lines().count()
-        );
+        fits_screen(&table(&head, &some, Style::default()), 30);
+        // The notes are longer: levels that were never filled, and longer names.
+        some.threads = 2;
+        for design in &mut some.designs {
+            design.name = format!("a-longer-name-of-{}", design.name);
+            for level in &mut design.levels {
+                level.was_full = false;
+            }
+        }
+        let text = table(&head, &some, Style::default());
+        assert!(text.lines().count() <= 30, "{text}");
     }
 }
 
-/// Makes variants of one design, each with misses of its own.
-fn varied(
-    names: &[&str],
-) -> (
-    switchcost_design::result::Simulation,
-    switchcost_analysis::simulation::Findings,
-) {
+/// Makes variants `base[...]` of one design, each with misses of its own.
+fn varied<T: std::fmt::Display>(fields: impl IntoIterator<Item = T>) -> (Simulation, Findings) {
     let (head, mut findings) = whole();
     let design = findings.designs[0].clone();
-    let variant = |(number, name): (usize, &&str)| {
+    findings.designs.clear();
+    for (number, fields) in (1..).zip(fields) {
         let mut variant = design.clone();
-        variant.name = (*name).to_owned();
-        variant.levels[1]
-            .mpki
-            .as_mut()
-            .expect("instructions")
-            .shared = 10.0 * (number + 1) as f64;
-        variant
-    };
-    findings.designs = names.iter().enumerate().map(variant).collect();
+        variant.name = format!("base[L1D.size={fields}]");
+        let misses = variant.levels[1].mpki.as_mut();
+        misses.expect("instructions").shared = 10.0 * f64::from(number);
+        findings.designs.push(variant);
+    }
     (head, findings)
 }
 
 #[test]
 fn a_sweep_has_a_row_a_value_or_a_matrix_of_two_fields() {
-    let sizes = ["8KiB", "16KiB", "32KiB", "64KiB"].map(|size| format!("base[L1D.size={size}]"));
-    let (head, findings) = varied(&sizes.each_ref().map(String::as_str));
-    let text = simulate::render(&head, &findings, Format::Table, Style::default());
-    assert!(
-        text.contains("base by L1D.size: ") && !text.contains("By cause"),
-        "{text}"
-    );
     let has_row = |text: &str, cells: &[&str]| {
-        text.lines()
-            .any(|line| line.split_whitespace().eq(cells.iter().copied()))
+        let is_it = |line: &str| line.split_whitespace().eq(cells.iter().copied());
+        assert!(text.lines().any(is_it), "no {cells:?} in {text}");
     };
-    assert!(
-        has_row(&text, &["32KiB", "1.27", "30.0", "19,100"]),
-        "{text}"
-    );
-    let both = [
+    let (head, findings) = varied(["8KiB", "16KiB", "32KiB", "64KiB"]);
+    let text = table(&head, &findings, Style::default());
+    has(&text, "base by L1D.size: ");
+    lacks(&text, "By cause");
+    has_row(&text, &["32KiB", "1.27", "30.0", "19,100"]);
+    let (head, findings) = varied([
         "8KiB,L1D.ways=1",
         "8KiB,L1D.ways=2",
         "16KiB,L1D.ways=1",
         "16KiB,L1D.ways=2",
-    ];
-    let both = both.map(|values| format!("base[L1D.size={values}]"));
-    let (head, findings) = varied(&both.each_ref().map(String::as_str));
+    ]);
     for style in [Style::default(), DETAILED] {
-        let text = simulate::render(&head, &findings, Format::Table, style);
-        assert!(
-            text.contains("L1D MPKI of base: L1D.size by L1D.ways"),
-            "{text}"
+        let text = table(&head, &findings, style);
+        has_all(
+            &text,
+            ["L1D MPKI of base: L1D.size by L1D.ways", "CPI of base"],
         );
-        assert!(
-            has_row(&text, &["16KiB", "30.0", "40.0"]) && text.contains("CPI of base"),
-            "{text}"
-        );
+        has_row(&text, &["16KiB", "30.0", "40.0"]);
     }
-    let part = switchcost_report::html::Part::Simulated {
-        name: "r",
-        head: &head,
-        findings: &findings,
-    };
-    let html = switchcost_report::html::render(&[part]);
-    assert!(
-        html.figure_ids().contains(&"figure-r1-sweep-1-1-l1d-mpki"),
-        "{:?}",
-        html.figure_ids()
-    );
+    let html = render(&[part(&head, &findings)]);
+    let ids = html.figure_ids();
+    assert!(ids.contains(&"figure-r1-sweep-1-1-l1d-mpki"), "{ids:?}");
 }
 
 #[test]
 fn a_sweep_of_many_values_is_no_longer_than_a_screen() {
-    let names: Vec<String> = (0..400)
-        .map(|n| {
-            format!(
-                "base[L1D.miss_cycles={},L1I.miss_cycles={}]",
-                n / 20,
-                n % 20
-            )
-        })
-        .collect();
-    let (head, findings) = varied(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let text = simulate::render(&head, &findings, Format::Table, Style::default());
-    assert!(
-        text.lines().count() <= 30,
-        "{}\n{text}",
-        text.lines().count()
-    );
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 100),
-        "{text}"
-    );
+    let fields = (0..400).map(|n| format!("{}KiB,L1I.miss_cycles={}", 1 + n / 20, n % 20));
+    let (head, findings) = varied(fields);
+    fits_screen(&table(&head, &findings, Style::default()), 30);
 }
 
-#[test]
-fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
-    let (head, mut findings) = whole();
-    findings.designs.truncate(1);
-    let level = &mut findings.designs[0].levels[1];
-    (level.most_held, level.was_full, level.full_at_instructions) =
-        (level.lines / 4, false, Some(2.5e9));
-    let of = |findings: &_| {
-        simulate::render(&head, findings, Format::Table, Style::default()).replace('\n', " ")
-    };
-    let text = of(&findings);
-    let says = "in a longer run. At this rate, about 2,500,000,000 instructions would be enough.";
-    assert!(text.contains(says), "{text}");
-    let level = &mut findings.designs[0].levels[1];
-    (level.full_at_instructions, level.is_never_full) = (None, true);
-    assert!(
-        of(&findings).starts_with("A switch")
-            && of(&findings).contains("These programs do not fill L1D (25 % full), so"),
-        "{}",
-        of(&findings)
-    );
+fn part<'a>(head: &'a Simulation, findings: &'a Findings) -> Part<'a> {
+    Part::Simulated {
+        name: "r",
+        head,
+        findings,
+    }
 }
 
 /// Makes the record under two quanta of one order, and under another order.
-fn in_orders() -> Vec<(
-    switchcost_design::result::Simulation,
-    switchcost_analysis::simulation::Findings,
-)> {
-    let one = |order: &str, quantum, cycles: u64| {
+fn in_orders() -> [(Simulation, Findings); 3] {
+    [
+        ("round-robin", 400_000, 100_000),
+        ("round-robin", 100_000, 900_000),
+        ("batch:2\u{1b}", 400_000, 0),
+    ]
+    .map(|(order, quantum, cycles)| {
         let (mut head, mut findings) = whole();
-        (head.trace.order, head.trace.quantum_instructions) = (order.to_owned(), quantum);
+        (head.trace.order, head.trace.quantum_instructions) = (order.to_owned(), Some(quantum));
         for design in &mut findings.designs {
             design.hierarchies.shared.cycles += cycles;
         }
         head.trace.involuntary_switches += cycles / 1000;
         (head, findings)
-    };
-    vec![
-        one("round-robin", Some(400_000), 100_000),
-        one("round-robin", Some(100_000), 900_000),
-        one("batch:2\u{1b}", Some(400_000), 0),
-    ]
+    })
 }
 
 #[test]
 fn orders_stand_beside_each_other() {
     let records = in_orders();
-    let pairs: Vec<_> = records
-        .iter()
-        .map(|(head, findings)| (head, findings))
-        .collect();
+    let pairs = records.each_ref().map(|(head, findings)| (head, findings));
     let orders = over_orders(&pairs);
     let render = |format| simulate::render_orders("two.trace", &orders, format, Style::default());
     insta::assert_snapshot!(render(Format::Table));
     insta::assert_snapshot!(render(Format::Csv));
+    is_harmless(&render(Format::Json));
     let json = crate::conformity::read(render(Format::Json));
-    assert_eq!(
-        (&json["schema"], &json["source"]),
-        (&"switchcost.simulate-orders/1".into(), &"two.trace".into())
-    );
+    assert_eq!(json["schema"], "switchcost.simulate-orders/1");
+    assert_eq!(json["source"], "two.trace");
     assert_eq!(json["orders"].as_array().map(Vec::len), Some(6));
-    assert!(!render(Format::Json).contains('\u{1b}'));
 }
 
 #[test]
 fn the_page_of_several_orders_has_their_curves() {
     let records = in_orders();
-    let parts: Vec<_> = records
-        .iter()
-        .map(
-            |(head, findings)| switchcost_report::html::Part::Simulated {
-                name: "r",
-                head,
-                findings,
-            },
-        )
-        .collect();
-    let html = switchcost_report::html::render(&parts);
+    let parts = records
+        .each_ref()
+        .map(|(head, findings)| part(head, findings));
+    let html = render(&parts);
+    let ids = html.figure_ids();
     for name in ["figure-all-cost-by-quantum", "figure-all-share-by-quantum"] {
-        assert!(
-            html.figure_ids().contains(&name),
-            "{name} of {:?}",
-            html.figure_ids()
-        );
+        assert!(ids.contains(&name), "{name} of {ids:?}");
     }
-    assert!(
-        html.page
-            .contains("round-robin, quantum 100,000 instructions (r)"),
-        "each is called by its quantum"
-    );
+    // Each is called by its quantum.
+    has(&html.page, "round-robin, quantum 100,000 instructions (r)");
     // A report with the same order twice has no choice of orders.
-    let alike = switchcost_report::html::render(&[parts[0], parts[0]]);
-    assert!(
-        !alike
-            .figure_ids()
-            .iter()
-            .any(|figure| figure.contains("quantum")),
-        "{:?}",
-        alike.figure_ids()
-    );
+    let alike = render(&[parts[0], parts[0]]);
+    lacks(&alike.figure_ids().join(" "), "quantum");
 }
 
 #[test]
 fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
-    let counts = |shared| switchcost_design::result::LastLevelCounts {
+    let counts = |shared, held| LastLevelCounts {
         design: "two\u{1b}".to_owned(),
         level: "L2".to_owned(),
         lookups: 12_345_678,
@@ -577,40 +439,23 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
         shared,
         miss_cycles: 200,
         lines: 1_000,
-        held: 1_000,
+        held,
     };
-    let pairs = [simulate::AtOnce {
-        in_turn: counts(1900),
-        at_once: counts(5100),
-    }];
-    let render = |format| {
+    let render = |in_turn, at_once, format| {
+        let pairs = [simulate::AtOnce { in_turn, at_once }];
         simulate::render_at_once("two.sct", [400_000, 100], &pairs, format, Style::default())
     };
-    insta::assert_snapshot!(render(Format::Table));
-    insta::assert_snapshot!(render(Format::Csv));
-    let json = crate::conformity::read(render(Format::Json));
-    assert_eq!(
-        (&json["schema"], &json["at_once_instructions"]),
-        (&"switchcost.simulate-at-once/1".into(), &100.into())
-    );
+    let full = |format| render(counts(1900, 1_000), counts(5100, 1_000), format);
+    insta::assert_snapshot!(full(Format::Table));
+    insta::assert_snapshot!(full(Format::Csv));
+    let json = crate::conformity::read(full(Format::Json));
+    assert_eq!(json["schema"], "switchcost.simulate-at-once/1");
+    assert_eq!(json["at_once_instructions"], 100);
     assert_eq!(json["designs"][0]["at_once"]["shared"], 5100);
     // A level that was never full shares nothing.
-    let short = switchcost_design::result::LastLevelCounts {
-        held: 280,
-        ..counts(1000)
-    };
-    let pairs = [simulate::AtOnce {
-        in_turn: short.clone(),
-        at_once: short,
-    }];
-    let text = simulate::render_at_once(
-        "two.sct",
-        [400_000, 100],
-        &pairs,
-        Format::Table,
-        Style::default(),
-    )
-    .replace('\n', " ");
-    let says = "The trace is too short to fill the L2 of two (28 % full), so the cost of sharing it is unknown. Trace for longer.";
-    assert!(text.starts_with(says), "{text}");
+    let short = render(counts(1000, 280), counts(1000, 280), Format::Table);
+    begins(
+        &flat(&short),
+        "The trace is too short to fill the L2 of two (28 % full), so the cost of sharing it is unknown. Trace for longer.",
+    );
 }
