@@ -4,27 +4,23 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
-use crate::common::{Place, ran, text, wait_until};
+use crate::common::{PROGRAM, Place, ended, finished, send, text, wait_until};
 
 /// Starts the process that holds a set-up, as `ab` does for each run; it undoes the set-up when its
 /// standard input ends.
 fn kept(place: &Place, [commands, wrapper, undo]: [&str; 3], program: &[&str]) -> Child {
-    place
-        .command((["keep-one-setup", commands, wrapper, undo], program))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts")
+    let mut command = place.command((["keep-one-setup", commands, wrapper, undo], program));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
 /// Returns the process's report after the program has ended by itself.
 fn reported(place: &Place, setup: [&str; 3], program: &[&str]) -> String {
     let mut keeper = kept(place, setup, program);
     let stdin = keeper.stdin.take();
-    let report = ran(keeper.wait_with_output().expect("our child")).stdout;
+    let report = ended(keeper).stdout;
     drop(stdin);
     report
 }
@@ -67,19 +63,11 @@ fn a_set_up_that_fails_starts_nothing_and_is_undone() {
         &["touch", "started"],
     );
     let (code, complaint) = report.split_once('\n').expect("two lines");
-    assert_eq!(
-        (code, place.path("started").exists(), read(&place, "undone")),
-        ("7", false, "done".to_owned())
-    );
-    assert!(
-        complaint
-            .starts_with("the undo command 'echo done > undone; exit 3' failed (exit status: 3)"),
-        "{complaint}"
-    );
-    assert_eq!(
-        reported(&place, ["", "", ""], &["sh", "-c", "exit 3"]),
-        "3\n"
-    );
+    assert_eq!((code, &*read(&place, "undone")), ("7", "done"));
+    assert!(!place.path("started").exists());
+    let said = "the undo command 'echo done > undone; exit 3' failed (exit status: 3)";
+    assert!(complaint.starts_with(said), "{complaint}");
+    assert_eq!(reported(&place, [""; 3], &["sh", "-c", "exit 3"]), "3\n");
 }
 
 #[test]
@@ -91,19 +79,10 @@ fn when_the_run_is_gone_its_set_up_is_undone() {
         ["sleep 1000 & echo $! > left", "", "echo done > undone"],
         &program,
     );
-    while read(&place, "program").is_empty() {
-        assert!(
-            keeper.try_wait().expect("our child").is_none(),
-            "it waits for its program"
-        );
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_until("the program runs", || !read(&place, "program").is_empty());
     drop(keeper.stdin.take());
-    let report = ran(keeper.wait_with_output().expect("our child")).stdout;
-    assert_eq!(
-        (report.as_str(), read(&place, "undone")),
-        ("stopped\n", "done".to_owned())
-    );
+    let report = ended(keeper).stdout;
+    assert_eq!((&*report, &*read(&place, "undone")), ("stopped\n", "done"));
     assert!(!is_running(&read(&place, "program")) && !is_running(&read(&place, "left")));
 }
 
@@ -133,16 +112,11 @@ fn settings_of_the_scheduler_are_put_back() {
 fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
     let place = Place::new();
     let run = |words: &str| place.run(("ab --new-with '' --record runs", words));
-    let fails = run(
-        "--base \"echo 'no such thing; run this' >&2; exit 9\" --new \"echo 'no such thing; run this' >&2; exit 9\" -- --no-rt",
-    );
-    fails.assert_code(1);
-    for words in [
-        "its set-up or its run exited with code 9",
-        "it printed: no such thing; run this\nhint: read all of it in ",
-    ] {
-        fails.assert_message(words);
-    }
+    let fails = "\"echo 'no such thing; run this' >&2; exit 9\"";
+    run(&format!("--base {fails} --new {fails} -- --no-rt"))
+        .assert_code(1)
+        .assert_message("its set-up or its run exited with code 9")
+        .assert_message("it printed: no such thing; run this\nhint: read all of it in ");
     place
         .run("ab --record others --base 'exit 0' --new 'exit 0' -- --no-rt")
         .assert_failed(1, "do not call exit in it");
@@ -152,7 +126,7 @@ fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
 fn an_upgrade_in_the_middle_changes_nothing() {
     let place = Place::new();
     let program = place.path("switchcost");
-    std::fs::copy(env!("CARGO_BIN_EXE_switchcost"), &program).expect("room");
+    std::fs::copy(PROGRAM, &program).expect("room");
     let replaced = format!(
         "rm -f '{0}'; printf '#!/bin/sh\nexit 9\n' > '{0}'; chmod +x '{0}'",
         text(&program)
@@ -164,7 +138,7 @@ fn an_upgrade_in_the_middle_changes_nothing() {
         .args(["--record", text(&runs), "--", "--mechanism", "pipe"])
         .args(["--max-repetitions", "5", "--no-counters"])
         .env("XDG_STATE_HOME", place.folder());
-    let ran = ran(command.output().expect("it starts"));
+    let ran = finished(&mut command);
     let records = |side: &str| std::fs::read_dir(runs.join(side)).map_or(0, Iterator::count);
     assert!(
         records("base") >= 2 && records("new") >= 2,
@@ -184,15 +158,12 @@ fn who_stops_does_not_wait_for_what_takes_long_to_undo() {
     let runs = place.path("runs");
     let usual = "ab --new '' --record runs";
     let words = format!("--base-undo '{undo}' --new-undo '{undo}' -- --mechanism pipe");
-    let mut child = place
-        .command_with_signals("--default-signal", (usual, words))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
+    let mut command = place.command_with_signals("--default-signal", (usual, words));
+    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
     let has_begun = |side: &&str| runs.join(side).join("001.jsonl").exists();
     wait_until("a run has begun", || ["base", "new"].iter().any(has_begun));
-    kill_process(Pid::from_child(&child), Signal::TERM).expect("our own child");
+    send(&child, Signal::TERM);
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     assert!(!place.path("undone").exists());
     std::fs::write(place.path("go-on"), "").expect("room");

@@ -1,7 +1,9 @@
 //! Tests bad input: the error says what was found, what is needed and what to do; the exit code is
 //! documented; no file is half-written.
 
-use crate::common::{Place, text};
+use std::path::Path;
+
+use crate::common::{MEASUREMENT, PROGRAM, Place, finished, repository, text};
 
 #[test]
 fn a_record_is_never_overwritten() {
@@ -9,12 +11,12 @@ fn a_record_is_never_overwritten() {
     std::fs::write(place.record(), "precious").expect("a file");
 
     place
-        .run("trace walks --size 4KiB -o walks.sct")
+        .run("trace walks --size 4KiB --turns 2 -o walks.sct")
         .assert_code(0);
     for ran in [
         place.measure("--mechanism fiber"),
         place.run("simulate walks.sct --design mogul-1a --record run.jsonl"),
-        place.run("observe --record run.jsonl -- true"),
+        place.run("observe --no-bpf --no-calibration --record run.jsonl -- true"),
         place.run("ab --new true --record run.jsonl -- --quick"),
     ] {
         // The arguments are those of a trace that would replace a file.
@@ -29,27 +31,23 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
     let (state, temporary) = (place.path("state"), place.path("tmp"));
     std::fs::write(&state, "no folder").expect("a file");
     std::fs::create_dir(&temporary).expect("a folder");
-    let mut command = place.command("measure --mechanism fiber --max-repetitions 6 --no-counters");
-    let ran = crate::common::ran(
-        command
-            .env("XDG_STATE_HOME", &state)
-            .env("TMPDIR", &temporary)
-            .output()
-            .expect("it starts"),
-    );
+    let run = |temporary: &str| {
+        let mut command =
+            place.command("measure --mechanism fiber --max-repetitions 5 --no-counters");
+        finished(
+            command
+                .env("XDG_STATE_HOME", &state)
+                .env("TMPDIR", temporary),
+        )
+    };
+    let ran = run(text(&temporary));
     ran.assert_result();
-    let folder = std::fs::read_dir(&temporary)
-        .expect("a folder")
-        .flatten()
-        .next()
-        .expect("a folder of its own")
-        .path();
-    let record = std::fs::read_dir(&folder)
-        .expect("a folder")
-        .flatten()
-        .next()
-        .expect("a record")
-        .path();
+    let first = |folder: &Path| {
+        let mut entries = std::fs::read_dir(folder).expect("a folder").flatten();
+        entries.next().expect("something in it").path()
+    };
+    let folder = first(&temporary);
+    let record = first(&folder);
     let said = format!(
         "switchcost: {}/switchcost/runs cannot be written (Not a directory), so the record of this run \
          is {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n",
@@ -59,18 +57,14 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
     // If another test is measuring, the message about that comes afterwards.
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     ran.assert_output(&format!("raw data:    {}", record.display()));
-    assert!(matches!(place.run(["report", text(&record)]).code, 0 | 3));
-    let nowhere = command
-        .env("TMPDIR", "/proc/none")
-        .output()
-        .expect("it starts");
+    place.run(["report", text(&record)]).assert_result();
+    let nowhere = run("/proc/none");
     let message = format!(
         "error: cannot save the record: {}/switchcost/runs cannot be written (Not a directory), and no temporary \
          folder can be created (No such file or directory at path \"/proc/none",
         state.display()
     );
-    let found = String::from_utf8_lossy(&nowhere.stderr).into_owned();
-    assert!(found.starts_with(&message), "{found}");
+    assert!(nowhere.stderr.starts_with(&message), "{}", nowhere.stderr);
 }
 
 #[test]
@@ -88,7 +82,7 @@ fn a_run_without_a_home_is_kept_in_a_temporary_folder_and_no_home_is_made() {
             .env_remove("HOME")
             .env("TMPDIR", &temporary);
         command.envs(home.map(|home| ("HOME", home)));
-        crate::common::ran(command.output().expect("it starts"))
+        finished(&mut command)
     };
     for (home, found) in [
         (None, "neither XDG_STATE_HOME nor HOME is an absolute path"),
@@ -107,79 +101,44 @@ fn a_run_without_a_home_is_kept_in_a_temporary_folder_and_no_home_is_made() {
         let said = format!("error: no record is given, and {found}\nhint: name the file\n");
         ran.assert_messages(5, &said);
     }
-    assert!(!std::path::Path::new("/nonexistent").exists());
+    assert!(!Path::new("/nonexistent").exists());
 }
 
 #[test]
 fn a_loopback_device_that_is_down_is_named() {
     let place = Place::new();
     // The program runs in its own network namespace, whose loopback device is down.
-    let mut command = std::process::Command::new("unshare");
-    command.args([
-        "--net",
-        env!("CARGO_BIN_EXE_switchcost"),
-        "measure",
-        "--mechanism",
-        "tcp",
-        "--max-repetitions",
-        "6",
-    ]);
-    command.args([
-        "--no-counters",
-        "--format",
-        "json",
-        "--record",
-        &place.record(),
-    ]);
-    let ran = crate::common::ran(command.output().expect("unshare is part of util-linux"));
+    let words = "measure --mechanism tcp --max-repetitions 6 --no-counters --format json";
+    let ran = finished(&mut place.command_behind("unshare --net", words));
     if ran.stderr.contains("unshare failed") {
         eprintln!("skipped: no right to make a network ({})", ran.stderr);
         return;
     }
     let why = "the channels of 2 tasks over tcp cannot be created (Network is unreachable (os error 101)); bring the loopback \
                device up (sudo ip link set lo up), or leave tcp out of --mechanism";
-    assert_eq!(
-        (ran.code, ran.json()["results"][0]["why"].as_str()),
-        (3, Some(why)),
-        "{}",
-        ran.stderr
-    );
+    ran.assert_code(3);
+    assert_eq!(ran.json()["results"][0]["why"], why);
 }
 
 #[test]
 fn a_record_cut_anywhere_is_read_up_to_its_last_whole_line() {
     let place = Place::new();
-    place.measure("--mechanism fiber");
-    let whole = std::fs::read(place.record()).expect("a record");
+    let whole = std::fs::read(repository(MEASUREMENT)).expect("a record");
     let header = whole
         .iter()
         .position(|byte| *byte == b'\n')
         .expect("a line")
         + 1;
-    for length in (header..whole.len()).step_by(whole.len() / 25) {
-        let path = place.path("cut.jsonl");
-        std::fs::write(&path, &whole[..length]).expect("a file");
+    for length in (header..whole.len()).step_by(whole.len() / 12) {
+        std::fs::write(place.path("cut.jsonl"), &whole[..length]).expect("a file");
         let ran = place.run("report cut.jsonl");
-        ran.assert_result();
-        ran.assert_output("cut off");
+        ran.assert_result().assert_output("cut off");
     }
 }
 
 #[test]
 fn a_closed_pipe_ends_it_quietly() {
-    let place = Place::new();
-    let program = env!("CARGO_BIN_EXE_switchcost");
-    let script = format!("'{program}' completions bash | head -n 1; '{program}' man | head -n 0");
-    let ran = crate::common::ran(
-        place
-            .command("--version")
-            .output()
-            .expect("the program starts"),
-    );
-    ran.assert_code(0);
-    let output = std::process::Command::new("sh")
-        .args(["-c", &script])
-        .output()
-        .expect("a shell");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let script = format!("'{PROGRAM}' completions bash | head -n 1; '{PROGRAM}' man | head -n 0");
+    let ran = finished(std::process::Command::new("sh").args(["-c", &script]));
+    ran.assert_messages(0, "");
 }

@@ -1,15 +1,15 @@
 //! Tests hardware counters, even if this machine has none: in an emulated machine that counts its
 //! instructions.
 
-use std::path::Path;
 use std::process::Command;
+
+use crate::common::repository;
 
 #[test]
 #[ignore = "takes long: make test ARGS=--all"]
 fn counters_of_an_emulated_machine_agree_with_what_it_executed() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new("scripts/test-counters-arm64.sh")
-        .current_dir(root)
+        .current_dir(repository(""))
         .output()
         .expect("the script runs");
     let words = String::from_utf8_lossy(&output.stdout);

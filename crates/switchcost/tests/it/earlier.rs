@@ -4,11 +4,12 @@
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use switchcost_record::Chain;
 
-use crate::common::{Place, count, text};
+use crate::common::{Place, SIMULATION, count, in_one_line, number, repository};
 
 /// Flags for a synthetic switch, so that there are numbers however busy the machine is.
 const MADE_UP: &str = "--mechanism synthetic --size 0 --budget 20s --no-rt";
@@ -34,21 +35,14 @@ fn rewritten(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
     written
 }
 
-/// Returns the record with a changed header.
-fn headed(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
-    rewritten(record, |line| {
-        if line["line"] == "header" {
-            change(line);
-        }
-    })
-}
-
 /// Returns the record as if it began this many hours before 2026.
 fn begun(record: &Path, hours: u64) -> Vec<u8> {
     let (day, hour) = (31 - hours / 24, 23 - hours % 24);
-    headed(record, |header| {
-        header["started_at"] = json!(format!("2025-12-{day:02}T{hour:02}:30:00Z"));
-        header["seed"] = json!(hours);
+    rewritten(record, |line| {
+        if line["line"] == "header" {
+            line["started_at"] = json!(format!("2025-12-{day:02}T{hour:02}:30:00Z"));
+            line["seed"] = json!(hours);
+        }
     })
 }
 
@@ -73,12 +67,24 @@ struct History {
     folder: PathBuf,
 }
 
+/// Measures a record.
+fn measured() -> Vec<u8> {
+    let place = Place::new();
+    place.measure(MADE_UP).assert_code(0);
+    unshared(&place.path("run.jsonl"))
+}
+
 impl History {
+    /// Creates an empty history beside the one record of the tests that measure nothing else.
     fn new() -> History {
+        static RECORD: OnceLock<Vec<u8>> = OnceLock::new();
+        History::beside(RECORD.get_or_init(measured))
+    }
+
+    fn beside(bytes: &[u8]) -> History {
         let place = Place::new();
-        place.measure(MADE_UP).assert_code(0);
         let (record, folder) = (place.path("run.jsonl"), place.path("history"));
-        fs::write(&record, unshared(&record)).expect("written");
+        fs::write(&record, bytes).expect("written");
         fs::create_dir(&folder).expect("a folder");
         History {
             place,
@@ -120,44 +126,25 @@ fn seven_earlier_runs_replace_what_is_assumed_of_the_spread_between_runs() {
     let history = History::new();
     let without = history.place.run("report run.jsonl --format json").json();
     let empty = history.report();
-    assert_eq!(
-        (counts(&empty), &empty["results"][0]["direct_ns"]),
-        ((0, 0, "assumed"), &without["results"][0]["direct_ns"])
-    );
-    assert!(
-        without.get("earlier").is_none()
-            && without["results"][0]["between_runs"]["source"] == "assumed"
-    );
+    assert_eq!(counts(&empty), (0, 0, "assumed"));
+    assert!(without["earlier"].is_null());
+    let results = [&empty, &without].map(|json| &json["results"][0]);
+    assert_eq!(results[0]["direct_ns"], results[1]["direct_ns"]);
+    assert_eq!(results[1]["between_runs"]["source"], "assumed");
 
     history.keep_hours(0..6);
     assert_eq!(counts(&history.report()), (6, 6, "assumed"));
     history.keep_hours(6..7);
     let seven = history.report();
     assert_eq!(counts(&seven), (7, 7, "earlier-records"));
-    // The records are equal, so the interval is extended by the assumed difference between runs,
-    // whatever the uncertainty within the run is.
-    let interval = |json: &Value| {
-        let cost = &json["results"][0]["direct_ns"];
-        let number = |value: &Value| value.as_f64().expect("a number");
-        let within = [
-            number(&cost["within_run"][0]),
-            number(&cost["within_run"][1]),
-        ];
-        (
-            number(&cost["low"])..number(&cost["high"]),
-            within[0]..within[1],
-        )
-    };
-    let (seven, by_seven) = interval(&seven);
+    // The records are equal, so the interval is narrower than by the assumed difference.
+    let [seven, assumed] = [&seven, &without].map(|json| &json["results"][0]["direct_ns"]);
+    assert_eq!(seven["within_run"], assumed["within_run"]);
+    let end = |cost: &Value, name: &str| number(&cost[name]);
+    assert!(end(seven, "low") > end(assumed, "low"), "{seven} {assumed}");
     assert!(
-        (seven.start - by_seven.start).abs() + (seven.end - by_seven.end).abs() < 1e-6,
-        "{seven:?} {by_seven:?}"
-    );
-    let (assumed, by_itself) = interval(&without);
-    assert_eq!(by_itself, by_seven);
-    assert!(
-        assumed.start < by_itself.start && by_itself.end < assumed.end,
-        "{assumed:?} {by_itself:?}"
+        end(seven, "high") < end(assumed, "high"),
+        "{seven} {assumed}"
     );
 }
 
@@ -167,71 +154,49 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
     let record = history.record.as_path();
     history.keep_hours(0..7);
     let whole = begun(record, 10);
-    let damaged = String::from_utf8(begun(record, 12))
-        .expect("text")
-        .replacen("\"line\":\"cycles\"", "\"line\":\"cycled\"", 1);
-    history.keep("this-very-run.jsonl", &fs::read(record).expect("a record"));
-    history.keep("cut.jsonl", &whole[..whole.len() - 20]);
-    history.keep("header-cut.jsonl", &whole[..100]);
-    history.keep("damaged.jsonl", damaged.as_bytes());
-    history.keep(
-        "newer.jsonl",
-        String::from_utf8_lossy(&whole)
-            .replacen("measure/2\"", "measure/3\"", 1)
-            .as_bytes(),
-    );
-    history.keep("notes.jsonl", b"not a record\n");
-    history.keep("empty.jsonl", b"");
-    history.keep("notes.txt", b"whatever");
-    history.keep("copy-of-3.jsonl", &begun(record, 3));
-    history.keep(
-        "tomorrow.jsonl",
-        &headed(record, |header| {
-            header["started_at"] = json!("2999-01-01T00:00:00Z");
-        }),
-    );
-    history.keep(
-        "elsewhere.jsonl",
-        &headed(record, |header| {
-            (header["started_at"], header["host"]["hostname"]) =
-                (json!("2025-01-01T00:00:00Z"), json!("elsewhere"));
-        }),
-    );
-    history.keep(
-        "older-program.jsonl",
-        &headed(record, |header| {
-            (header["started_at"], header["program_version"]) =
-                (json!("2025-01-02T00:00:00Z"), json!("0.0.9"));
-        }),
-    );
+    let replaced = |old: &str, new: &str| {
+        let text = String::from_utf8_lossy(&whole).replacen(old, new, 1);
+        text.into_bytes()
+    };
+    for (name, bytes) in [
+        (
+            "this-very-run.jsonl",
+            &fs::read(record).expect("a record")[..],
+        ),
+        ("cut.jsonl", &whole[..whole.len() - 20]),
+        ("header-cut.jsonl", &whole[..100]),
+        (
+            "damaged.jsonl",
+            &replaced("\"line\":\"cycles\"", "\"line\":\"cycled\""),
+        ),
+        ("newer.jsonl", &replaced("measure/2\"", "measure/3\"")),
+        ("notes.jsonl", b"not a record\n"),
+        ("empty.jsonl", b""),
+        ("notes.txt", b"whatever"),
+    ] {
+        history.keep(name, bytes);
+    }
     fs::create_dir(history.folder.join("folder.jsonl")).expect("a folder");
     let all = history.report();
     // The record that ends inside its last line was cut off, and counts.
     assert_eq!(
         counts(&all),
-        (16, 8, "earlier-records"),
+        (12, 8, "earlier-records"),
         "{}",
         all["earlier"]
     );
     assert_eq!(
         all["earlier"]["left_out"],
-        json!({
-            "that do not begin as records do": 2, "damaged": 1, "of another version of the format": 1,
-            "less than an hour before another": 1, "begun later": 1, "of another machine or kernel, or without its name": 1,
-            "of another setting: switchcost": 1,
-        })
+        json!({ "that do not begin as records do": 2, "damaged": 1, "of another version of the format": 1 })
     );
-    let screen = history
-        .place
-        .run("report run.jsonl --history history")
-        .stdout;
-    let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = "intervals from 8 earlier runs of this machine, 2025-12-31, which differ by 0";
-    assert!(
-        screen.contains("(16 records found; left out: 2 that do not begin as"),
-        "{screen}"
-    );
-    assert!(screen.contains(said), "{screen}");
+    let ran = history.place.run("report run.jsonl --history history");
+    let screen = in_one_line(&ran.stdout);
+    for words in [
+        "intervals from 8 earlier runs of this machine, 2025-12-31, which differ by 0",
+        "(12 records found; left out: 2 that do not begin as",
+    ] {
+        assert!(screen.contains(words), "{screen}");
+    }
 }
 
 /// Measures with earlier records; returns the result. Returns `None` if another
@@ -249,7 +214,7 @@ fn measured_beside(history: &History) -> Option<Value> {
 #[test]
 fn a_run_beside_its_own_records_takes_them_into_its_record_and_reports_say_so_without_them() {
     let beside = || {
-        let history = History::new();
+        let history = History::beside(&measured());
         history.keep_hours(0..8);
         measured_beside(&history).map(|measured| (history, measured))
     };
@@ -282,9 +247,7 @@ fn a_folder_that_is_not_there_and_a_record_without_runs_are_refused() {
         .assert_message("nowhere")
         .assert_message("No such file or directory")
         .assert_message("name a folder of records that can be read");
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../simulation-record/tests/samples/simulation-1.parquet");
-    let ran = place.run(["report", text(&sample), "--history", "."]);
+    let ran = place.run(("report --history .", repository(SIMULATION)));
     let why = "error: simulation-1.parquet is not a record of measure, which --history needs\nhint: leave out --history\n";
     ran.assert_messages(2, why);
 }

@@ -88,29 +88,20 @@ fn both_arms_walk_with_the_same_bytes() {
         1,
         "one walk in {path}, not a copy for each arm"
     );
-    let loops = named(&functions, "switchcost_measure::peers::worker::pass_on");
-    assert_eq!(loops.len(), 1, "one loop for every task in both arms");
-    let to_walk = calls(loops[0], &entries)
-        .into_iter()
-        .filter(|target| *target == walks[0].address)
-        .count();
     // The compiler may make a copy for each of the two clocks, with and without recorded single
-    // hand-offs; both arms of a difference have the same clock and record none.
-    assert!(
-        (1..=4).contains(&to_walk),
-        "{} calls the one walk at {to_walk} places",
-        loops[0].name
-    );
-    // Tasks that walk concurrently or alone have their own loop with the same walk.
-    let loops = named(&functions, "switchcost_measure::peers::worker::walk_timed");
-    assert_eq!(loops.len(), 1, "one loop for walks at once and alone");
-    let to_walk = calls(loops[0], &entries)
-        .into_iter()
-        .filter(|target| *target == walks[0].address)
-        .count();
-    assert!(
-        (1..=2).contains(&to_walk),
-        "{} calls the one walk at {to_walk} places",
-        loops[0].name
-    );
+    // hand-offs; both arms of a difference have the same clock and record none. Tasks that walk
+    // concurrently or alone have their own loop with the same walk.
+    for (name, most) in [("pass_on", 4), ("walk_timed", 2)] {
+        let loops = named(
+            &functions,
+            &format!("switchcost_measure::peers::worker::{name}"),
+        );
+        assert_eq!(loops.len(), 1, "{name}: one loop for every task");
+        let calls = calls(loops[0], &entries).into_iter();
+        let to_walk = calls.filter(|target| *target == walks[0].address).count();
+        assert!(
+            (1..=most).contains(&to_walk),
+            "{name} calls the one walk at {to_walk} places"
+        );
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Place, Ran, text};
+use crate::common::{Place, Ran, repository, text};
 
 const KINDS: [&str; 7] = [
     "cut",
@@ -18,62 +18,40 @@ const KINDS: [&str; 7] = [
     "oversized-number",
 ];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
-}
-
 fn corpus(target: &str) -> PathBuf {
-    root().join("corpus").join(target)
+    repository("fuzz/corpus").join(target)
 }
 
-fn files(target: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(corpus(target)).expect("a corpus");
-    entries
-        .map(|entry| entry.expect("an entry").path())
+/// Returns the names of the files in a folder.
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).expect("a corpus");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    names
+        .map(|name| name.into_string().expect("text"))
         .collect()
 }
 
 /// Returns the names of all fuzz targets, from the file that builds them.
 fn targets() -> BTreeSet<String> {
-    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
-    let bins = manifest.split("[[bin]]\n").skip(1);
-    bins.filter_map(|bin| {
-        Some(
-            bin.lines()
-                .next()?
-                .strip_prefix("name = \"")?
-                .trim_end_matches('"')
-                .to_owned(),
-        )
-    })
-    .collect()
+    let manifest = fs::read_to_string(repository("fuzz/Cargo.toml")).expect("a manifest");
+    let bins = manifest.split("[[bin]]\nname = \"").skip(1);
+    bins.filter_map(|bin| Some(bin.split_once('"')?.0.to_owned()))
+        .collect()
 }
 
 #[test]
 fn each_target_begins_with_a_mutant_of_each_kind() {
-    assert!(targets().len() >= 8, "{:?}", targets());
-    let folders = fs::read_dir(root().join("corpus")).expect("corpora");
-    let folders = folders.map(|entry| {
-        entry
-            .expect("an entry")
-            .file_name()
-            .into_string()
-            .expect("text")
-    });
-    assert_eq!(folders.collect::<BTreeSet<_>>(), targets());
-    for target in targets() {
-        let names: Vec<String> = files(&target)
-            .iter()
-            .map(|file| text(Path::new(file.file_name().expect("a name"))).to_owned())
-            .collect();
+    let targets = targets();
+    assert!(targets.len() >= 8, "{targets:?}");
+    assert_eq!(names(&corpus("")), targets);
+    for target in targets {
+        let names = names(&corpus(&target));
         for kind in KINDS {
-            assert!(
-                names.iter().any(|name| name == kind),
-                "{target} has no {kind}: {names:?}"
-            );
+            assert!(names.contains(kind), "{target} has no {kind}: {names:?}");
         }
+        let is_whole = |name: &String| name.starts_with("small");
         assert!(
-            names.iter().any(|name| name.starts_with("small")),
+            names.iter().any(is_whole),
             "{target} has nothing whole: {names:?}"
         );
     }
@@ -85,7 +63,7 @@ fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
     let _ = fs::remove_file(place.path("out.sct"));
     let command = match target {
         "measure_record" | "injection_record" | "observation_record" | "simulation_record" => {
-            "report".to_owned()
+            "report --details".to_owned()
         }
         "trace_file" => "trace check".to_owned(),
         "lackey" | "din" | "champsim" | "gem5" | "drmemtrace" => {
@@ -100,160 +78,165 @@ fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
     Some(place.run((command, [text(file)])))
 }
 
+/// Mutants with the exit code and words of the message that show that each is what its name claims.
+/// Traces of whole systems have records and marks of their own; the files of drmemtrace cover its
+/// containers and kinds of traces. Damaged simulations have correct checksums, with which the damage
+/// reaches the reader of Parquet.
+const MUTANTS: &[(&str, &str, i32, &str)] = &[
+    ("measure_record", "cut", 3, "cut-line"),
+    (
+        "measure_record",
+        "flipped",
+        5,
+        "is damaged at line 4 (its checksum is ",
+    ),
+    (
+        "measure_record",
+        "doubled-line",
+        5,
+        "is damaged at line 5 (its checksum is ",
+    ),
+    (
+        "measure_record",
+        "oversized-number",
+        5,
+        "is damaged at line 4 (invalid type: floating point",
+    ),
+    (
+        "measure_record",
+        "deep-nesting",
+        5,
+        "is damaged at line 3 (recursion limit exceeded",
+    ),
+    ("measure_record", "hostile-name", 3, "not measured"),
+    (
+        "measure_record",
+        "version-1",
+        5,
+        "is of format switchcost.record.measure/1",
+    ),
+    ("measure_record", "empty", 5, "it is empty"),
+    (
+        "trace_file",
+        "small-system",
+        0,
+        "Intact trace: 1 chunk with 3 blocks, 6 instructions, 3 references and 8 marks",
+    ),
+    (
+        "trace_file",
+        "symbols-out-of-order",
+        5,
+        "the kernel's symbols cannot be read (it has a line that names nothing, or is out of order)",
+    ),
+    (
+        "trace_file",
+        "symbols-with-escape-codes",
+        5,
+        "the kernel's symbols cannot be read (it has a line that names nothing, or is",
+    ),
+    (
+        "trace_file",
+        "symbols-without-end",
+        5,
+        "the kernel's symbols cannot be read (it is no zstd frame, or too long)",
+    ),
+    (
+        "trace_file",
+        "page-of-odd-size",
+        5,
+        "a page of 3 bytes at 0x400000",
+    ),
+    ("drmemtrace", "small.zip", 0, ": 7 instructions"),
+    ("drmemtrace", "small.sz", 0, ": 7 instructions"),
+    ("drmemtrace", "small-core", 0, ": 5 instructions"),
+    ("drmemtrace", "cut.zip", 5, "cannot be unpacked ("),
+    (
+        "drmemtrace",
+        "code-alone",
+        0,
+        "the trace has no data references",
+    ),
+    ("drmemtrace", "idle-core", 5, "this core ran nothing"),
+    (
+        "drmemtrace",
+        "other-architecture",
+        5,
+        "the trace is of aarch64\nhint: trace a program for x86_64",
+    ),
+    (
+        "drmemtrace",
+        "two-threads",
+        5,
+        "expected the end of the file behind a footer (type 26)",
+    ),
+    (
+        "simulation_record",
+        "nested-schema",
+        5,
+        "is damaged at its footer (columns inside columns)",
+    ),
+    (
+        "simulation_record",
+        "list-called-text",
+        5,
+        "is damaged at its footer (a field of a kind that it has in no record)",
+    ),
+    (
+        "simulation_record",
+        "many-structures",
+        5,
+        "is damaged at its footer (a list of more structures than its bytes hold)",
+    ),
+    (
+        "simulation_record",
+        "page-of-another-kind",
+        5,
+        "the header of a page is a field of a kind that it has in no record)",
+    ),
+];
+
 #[test]
 fn each_file_is_read_or_refused_and_commands_no_terminal() {
     let place = Place::new();
+    let mut known = 0;
     for target in targets() {
-        for file in files(&target) {
-            let Some(ran) = read(&place, &target, &file) else {
+        for kind in names(&corpus(&target)) {
+            let Some(ran) = read(&place, &target, &corpus(&target).join(&kind)) else {
                 continue;
             };
-            let name = file.display();
-            let is_whole = file
-                .file_name()
-                .is_some_and(|name| text(Path::new(name)).starts_with("small"));
+            let codes: &[i32] = if kind.starts_with("small") {
+                &[0, 3]
+            } else {
+                &[0, 2, 3, 5]
+            };
             assert!(
-                matches!(ran.code, 0 | 2 | 3 | 5),
-                "{name} ends with {}: {}",
-                ran.code,
-                ran.stderr
-            );
-            assert!(
-                !is_whole || matches!(ran.code, 0 | 3),
-                "{name} ends with {}: {}",
+                codes.contains(&ran.code),
+                "{target}/{kind}: {} {}",
                 ran.code,
                 ran.stderr
             );
             let said = format!("{}{}", ran.stdout, ran.stderr);
-            assert!(
-                !said.contains(['\u{1b}', '\u{202e}', '\0']),
-                "{name} says {said:?}"
-            );
+            let is_plain = !said.contains(['\u{1b}', '\u{202e}', '\0']);
+            assert!(is_plain, "{target}/{kind} says {said:?}");
+            let is_it = |row: &&(&str, &str, i32, &str)| row.0 == target && row.1 == kind;
+            for (_, _, code, words) in MUTANTS.iter().filter(is_it) {
+                ran.assert_code(*code);
+                assert!(said.contains(*words), "{target}/{kind}: {words}: {said}");
+                known += 1;
+            }
         }
     }
+    assert_eq!(known, MUTANTS.len(), "every mutant is there");
 }
 
-fn assert_said(ran: &Ran, code: i32, words: &str) {
-    ran.assert_code(code);
-    let said = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(said.contains(words), "{words}: {said}");
-}
-
-/// Each mutant of a record must have the property that its name claims.
+/// A record without names is simulated without them.
 #[test]
-fn mutants_of_a_record_are_what_they_are_called() {
+fn traces_with_damaged_symbols_are_simulated() {
     let place = Place::new();
-    for (kind, code, part) in [
-        ("cut", 3, "cut-line"),
-        ("flipped", 5, "is damaged at line 4 (its checksum is "),
-        ("doubled-line", 5, "is damaged at line 5 (its checksum is "),
-        (
-            "oversized-number",
-            5,
-            "is damaged at line 4 (invalid type: floating point",
-        ),
-        (
-            "deep-nesting",
-            5,
-            "is damaged at line 3 (recursion limit exceeded",
-        ),
-        ("hostile-name", 3, "not measured"),
-        ("version-1", 5, "is of format switchcost.record.measure/1"),
-        ("empty", 5, "it is empty"),
-    ] {
-        let file = corpus("measure_record").join(kind);
-        assert_said(&place.run(["report", "--details", text(&file)]), code, part);
-    }
-}
-
-/// Traces of whole systems have records and marks of their own.
-#[test]
-fn mutants_of_a_system_trace_are_what_they_are_called() {
-    let place = Place::new();
-    for (kind, code, part) in [
-        (
-            "small-system",
-            0,
-            "Intact trace: 1 chunk with 3 blocks, 6 instructions, 3 references and 8 marks",
-        ),
-        (
-            "symbols-out-of-order",
-            5,
-            "the kernel's symbols cannot be read (it has a line that names nothing, or is out of order)",
-        ),
-        (
-            "symbols-with-escape-codes",
-            5,
-            "the kernel's symbols cannot be read (it has a line that names nothing, or is",
-        ),
-        (
-            "symbols-without-end",
-            5,
-            "the kernel's symbols cannot be read (it is no zstd frame, or too long)",
-        ),
-        ("page-of-odd-size", 5, "a page of 3 bytes at 0x400000"),
-    ] {
-        let file = corpus("trace_file").join(kind);
-        assert_said(&place.run(["trace", "check", text(&file)]), code, part);
-        // A record without names is simulated without them.
+    for (_, kind, ..) in MUTANTS.iter().filter(|row| row.0 == "trace_file") {
         let simulate = format!("simulate --design zen4-epyc-9004 --record {kind}.parquet");
-        place.run((simulate, [text(&file)])).assert_result();
-    }
-}
-
-/// The files cover drmemtrace's containers and its kinds of traces.
-#[test]
-fn mutants_of_drmemtrace_are_what_they_are_called() {
-    let place = Place::new();
-    for (kind, code, part) in [
-        ("small.zip", 0, ": 7 instructions"),
-        ("small.sz", 0, ": 7 instructions"),
-        ("small-core", 0, ": 5 instructions"),
-        ("cut.zip", 5, "cannot be unpacked ("),
-        ("code-alone", 0, "the trace has no data references"),
-        ("idle-core", 5, "this core ran nothing"),
-        (
-            "other-architecture",
-            5,
-            "the trace is of aarch64\nhint: trace a program for x86_64",
-        ),
-        (
-            "two-threads",
-            5,
-            "expected the end of the file behind a footer (type 26)",
-        ),
-    ] {
-        let file = corpus("drmemtrace").join(kind);
-        let import = format!("trace import --from drmemtrace -o {kind}.sct");
-        place.run((import, [text(&file)])).assert_failed(code, part);
-    }
-}
-
-/// Shows that damaged records of a simulation are refused even if correct checksums let the damage
-/// reach the Parquet reader.
-#[test]
-fn sealed_mutants_of_a_simulation_are_refused_before_parquet_reads_them() {
-    let place = Place::new();
-    for (kind, part) in [
-        ("nested-schema", "its footer (columns inside columns)"),
-        (
-            "list-called-text",
-            "its footer (a field of a kind that it has in no record)",
-        ),
-        (
-            "many-structures",
-            "its footer (a list of more structures than its bytes hold)",
-        ),
-        (
-            "page-of-another-kind",
-            "the header of a page is a field of a kind that it has in no record)",
-        ),
-    ] {
-        let file = corpus("simulation_record").join(kind);
         place
-            .run(["report", text(&file)])
-            .assert_code(5)
-            .assert_message(&format!("{} is damaged at ", file.display()))
-            .assert_message(part);
+            .run((simulate, corpus("trace_file").join(kind)))
+            .assert_result();
     }
 }

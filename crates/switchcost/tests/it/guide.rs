@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Arguments, Place};
+use crate::common::{Arguments, Place, repository};
 use crate::system::is_without_guest;
 use switchcost_units::Nanos;
 
@@ -27,19 +27,15 @@ struct Example {
     output: String,
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 /// Returns the README and every page of the guide.
 fn pages() -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join("docs/guide")).expect("the guide");
+    let entries = fs::read_dir(repository("docs/guide")).expect("the guide");
     let mut pages: Vec<PathBuf> = entries
         .map(|entry| entry.expect("an entry").path())
         .collect();
     pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     pages.sort();
-    pages.insert(0, root().join("README.md"));
+    pages.insert(0, repository("README.md"));
     pages
 }
 

@@ -2,12 +2,16 @@
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
 
-use crate::common::{Arguments, Place, Ran, items, processes_with, ran, text};
+use crate::common::{
+    Arguments, Place, Ran, allowed_cpus, count, finished, items, number, processes_with,
+    status_field, text, wait_until,
+};
 
 /// Script of about 30 ms of CPU time in a shell.
 const BUSY: &str = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
@@ -39,17 +43,11 @@ fn injected(place: &Place, arguments: impl Arguments) -> Option<Ran> {
 fn a_footprint_that_does_not_fit_into_memory_is_refused_before_anything_runs() {
     let place = Place::new();
     let mark = place.path("mark");
-    let ran = place.run("inject --only-cpu --footprint 1000000GiB -- touch mark");
-    assert!(
-        ran.code == 2 && ran.stderr.ends_with("hint: use a smaller --footprint\n"),
-        "{} {}",
-        ran.code,
-        ran.stderr
-    );
-    let is_named = ran
-        .stderr
-        .contains(" of memory is free, too little for --footprint ");
-    assert!(is_named, "{}", ran.stderr);
+    place
+        .run("inject --only-cpu --footprint 1000000GiB -- touch mark")
+        .assert_code(2)
+        .assert_message(" of memory is free, too little for --footprint ")
+        .assert_message("hint: use a smaller --footprint\n");
     assert!(!mark.exists(), "the command was started");
 }
 
@@ -74,13 +72,13 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     ran.assert_result();
     ran.assert_message("of CPU time: 5.00 s has time for at most");
     let json = place.run("report --format json run-injection.jsonl").json();
-    assert_eq!(
-        (json["schema"].as_str(), json["is_complete"].as_bool()),
-        (Some("switchcost.inject/1"), Some(true))
+    assert!(
+        json["schema"] == "switchcost.inject/1" && json["is_complete"] == true,
+        "{json}"
     );
     let found = &json["footprints"][0];
-    assert!(found["preemptions"].as_u64() > Some(100), "{found}");
-    assert!(found["hit"].as_f64() > Some(0.9), "{found}");
+    assert!(count(&found["preemptions"]) > 100, "{found}");
+    assert!(number(&found["hit"]) > 0.9, "{found}");
     assert_eq!(
         place.run("report -o page.html run-injection.jsonl").code,
         ran.code
@@ -111,10 +109,10 @@ fn what_cannot_be_measured_is_refused_and_said_why() {
         ),
         (
             "sh -c 'while :; do :; done'",
-            "the command was still running after 3.00 s",
+            "the command was still running after 2.00 s",
         ),
     ] {
-        if let Some(ran) = injected(&place, ("--budget 3s --check-output --", command)) {
+        if let Some(ran) = injected(&place, ("--budget 2s --check-output --", command)) {
             assert_refused(&ran, why);
         }
     }
@@ -140,8 +138,7 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
         let usual = format!("inject --footprint 0 --only-cpu --budget {budget} --apart");
         let files = format!("--period 1ms,250us --record {}", text(&record));
         let mut command = place.command((usual, (files, "-- setsid -w sh -c")));
-        let output = command.arg(&busy).current_dir(&folder).output();
-        String::from_utf8_lossy(&output.expect("it starts").stderr).into_owned()
+        finished(command.arg(&busy).current_dir(&folder)).stderr
     };
     // On a busy machine a run takes longer: the budget is refused, or is exceeded.
     let is_fit = |said: &String| {
@@ -167,31 +164,20 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
     assert!(record.exists(), "{said}");
     let json = place.run("report --format json run-injection.jsonl").json();
     let plan = &json["plan"];
-    assert!(
-        plan["is_frozen"] == true && plan["is_apart"] == true && plan["period_ns"] == 1_000_000,
-        "{plan} {said}"
-    );
-    let periods = items(&json["periods"]);
-    assert!(
-        periods
-            .iter()
-            .all(|period| period["footprints"][0]["hit"].as_f64() > Some(0.9)),
-        "{periods:?}"
-    );
-    assert_eq!(
-        std::fs::read_dir(&folder).expect("it is there").count(),
-        0,
-        "what they made is gone with them"
-    );
+    let is_so = plan["is_frozen"] == true && plan["is_apart"] == true;
+    assert!(is_so && plan["period_ns"] == 1_000_000, "{plan} {said}");
+    for period in items(&json["periods"]) {
+        assert!(number(&period["footprints"][0]["hit"]) > 0.9, "{period}");
+    }
+    // What they made is gone with them.
+    assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 0);
 }
 
-fn is_gone_soon(words: &[&str]) -> bool {
-    let start = Instant::now();
-    while !processes_with("cmdline", words).is_empty() && start.elapsed() < Duration::from_secs(20)
-    {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    processes_with("cmdline", words).is_empty()
+/// Waits until no process has these words in its command line.
+fn wait_for_the_end(words: &[&str]) {
+    wait_until(&format!("{words:?} has ended"), || {
+        processes_with("cmdline", words).is_empty()
+    });
 }
 
 /// The test looks for the program, both copies, stopped or not, everything that they have started,
@@ -204,7 +190,7 @@ fn a_kill_at_any_moment_leaves_no_one() {
     let word = format!("twin-of-test-{}", std::process::id());
     let busy = format!("sh -c '{BUSY}' {word} & wait; {BUSY}");
     let command = ["sh", "-c", &busy, &word];
-    let Some(_) = injected(&place, ("--budget 2s --", command)) else {
+    let Some(_) = injected(&place, ("--budget 100ms --", command)) else {
         return;
     };
     let mut random = ChaCha8Rng::seed_from_u64(u64::from(std::process::id()));
@@ -218,15 +204,8 @@ fn a_kill_at_any_moment_leaves_no_one() {
         has_seen_twins |= processes_with("cmdline", &[&word]).len() > 1;
         child.kill().expect("it is ours");
         child.wait().expect("it is ours");
-        assert!(
-            is_gone_soon(&[&word]),
-            "{:?}",
-            processes_with("cmdline", &[&word])
-        );
-        assert!(
-            is_gone_soon(&["serve-one-injection", &child.id().to_string()]),
-            "a real-time task is left"
-        );
+        wait_for_the_end(&[&word]);
+        wait_for_the_end(&["serve-one-injection", &child.id().to_string()]);
     }
     assert!(has_seen_twins, "no copy was there at any kill");
 }
@@ -234,21 +213,12 @@ fn a_kill_at_any_moment_leaves_no_one() {
 #[test]
 fn the_only_cpu_is_not_taken_unasked() {
     let place = Place::new();
-    let first = std::fs::read_to_string("/proc/self/status").expect("/proc");
-    let allowed = first
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
-        .expect("a list")
-        .trim()
-        .to_owned();
-    let cpu = allowed.split(['-', ',']).next().expect("a CPU");
+    let cpu = allowed_cpus()[0];
     let words = ["inject", "--record", "r.jsonl", "--", "sh", "-c", BUSY];
-    let mut command = place.command_behind(["taskset", "-c", cpu], words);
-    let said = ran(command.output().expect("taskset")).stderr;
-    let reported = format!(
+    let mut command = place.command_behind(format!("taskset -c {cpu}"), words);
+    finished(&mut command).assert_message(&format!(
         "CPU {cpu} is the only one allowed, so everything else would wait for the CPU of the copies"
-    );
-    assert!(said.contains(&reported), "{said}");
+    ));
     assert!(!place.path("r.jsonl").exists());
 }
 
@@ -271,16 +241,7 @@ impl Server {
 
     /// Returns whether the server is stopped, and on which CPUs it may run.
     fn condition(&self) -> (bool, String) {
-        let status =
-            std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
-        let field = |name: &str| {
-            status
-                .lines()
-                .find_map(|line| line.strip_prefix(name))
-                .expect("a field")
-                .trim()
-                .to_owned()
-        };
+        let field = |name| status_field(self.0.id(), name);
         (
             field("State:").starts_with(['T', 't']),
             field("Cpus_allowed_list:"),
@@ -313,32 +274,23 @@ fn a_service_is_preempted_where_it_is_and_left_as_it_was() {
     let _alone = alone();
     let (place, server) = (Place::new(), Server::start());
     let before = server.condition();
-    let number = server.number();
-    let work = format!("-p {number} --work syscall:write");
-    let more = "--footprint 64KiB --budget 2500ms --record run-injection.jsonl";
-    let Some(ran) = served(&place, format!("{work} {more}")) else {
+    let work = format!(
+        "-p {} --work syscall:write --footprint 64KiB",
+        server.number()
+    );
+    let more = "--budget 2500ms --record run-injection.jsonl";
+    let Some(ran) = served(&place, (work, more)) else {
         return;
     };
     ran.assert_result();
     assert_eq!(server.condition(), before);
     let json = place.run("report --format json run-injection.jsonl").json();
     let service = &json["service"];
-    assert_eq!(
-        service["preempted"]["thread"].as_u64(),
-        Some(u64::from(server.0.id()))
-    );
-    assert!(
-        service["work_per_second"].as_f64() > Some(10.0),
-        "{service}"
-    );
+    assert_eq!(service["preempted"]["thread"], server.0.id());
+    assert!(number(&service["work_per_second"]) > 10.0, "{service}");
     let groups = items(&json["groups"]);
-    assert!(
-        groups.len() > 2
-            && groups
-                .iter()
-                .any(|group| group["phases"][0]["turns_run"].as_u64() > Some(0)),
-        "{json}"
-    );
+    let has_run = |group: &Value| count(&group["phases"][0]["turns_run"]) > 0;
+    assert!(groups.len() > 2 && groups.iter().any(has_run), "{json}");
 }
 
 #[test]
@@ -381,14 +333,7 @@ fn a_kill_at_any_moment_leaves_a_service_as_it_was() {
     let _alone = alone();
     let (place, server) = (Place::new(), Server::start());
     let (before, number) = (server.condition(), server.number());
-    let words = [
-        "-p",
-        &number,
-        "--work",
-        "syscall:write",
-        "--footprint",
-        "64KiB",
-    ];
+    let words = format!("-p {number} --work syscall:write --footprint 64KiB");
     let Some(_) = served(&place, (&words, "--budget 100ms")) else {
         return;
     };
@@ -400,14 +345,8 @@ fn a_kill_at_any_moment_leaves_a_service_as_it_was() {
         has_been_placed |= server.condition() != before;
         child.kill().expect("it is ours");
         child.wait().expect("it is ours");
-        assert!(
-            is_gone_soon(&["serve-one-injection", &child.id().to_string()]),
-            "a real-time task is left"
-        );
-        assert!(
-            is_gone_soon(&["clean-up-when-abandoned", "--affinity", &number]),
-            "who puts it back is left"
-        );
+        wait_for_the_end(&["serve-one-injection", &child.id().to_string()]);
+        wait_for_the_end(&["clean-up-when-abandoned", "--affinity", &number]);
         assert_eq!(server.condition(), before);
     }
     assert!(has_been_placed, "it was on its CPU at no kill");

@@ -4,8 +4,11 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Arguments, Place, Ran, is_root, running, wait_until};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::common::{
+    Arguments, PROGRAM, Place, Ran, ended, finished, in_one_line, is_root, items, running, send,
+    status_field, wait_until,
+};
+use rustix::process::Signal;
 
 /// Starts a long run, and returns once its record has samples.
 fn start(place: &Place) -> Child {
@@ -18,7 +21,8 @@ fn start(place: &Place) -> Child {
 
 /// Starts a long run with signal actions set by `env`, and returns once its record has begun.
 fn begin(place: &Place, settled: impl Arguments) -> Child {
-    let long = "measure --mechanism pipe --size 64KiB --budget 60s --precision 0.1%";
+    // Without a working set, sampling begins at once.
+    let long = "measure --mechanism pipe --budget 60s --precision 0.1%";
     let child = place
         .command_with_signals(settled, format!("{long} --no-counters --record run.jsonl"))
         .stdout(Stdio::piped())
@@ -40,13 +44,7 @@ fn lines(place: &Place, of_kind: &str) -> usize {
 
 /// Returns the signals that a process ignores or catches, as a mask: signal 1 is the lowest bit.
 fn signals(child: &Child, name: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs");
-    let mask = status
-        .lines()
-        .find_map(|line| line.strip_prefix(name))
-        .expect("a mask")
-        .trim();
-    u64::from_str_radix(mask, 16).expect("hexadecimal")
+    u64::from_str_radix(&status_field(child.id(), name), 16).expect("hexadecimal")
 }
 
 #[test]
@@ -54,13 +52,13 @@ fn after_a_kill_nothing_keeps_running_and_the_record_is_readable() {
     let place = Place::new();
     let mut child = start(&place);
     wait_until("tasks are running", || running(&place).len() >= 2);
-    kill_process(Pid::from_child(&child), Signal::KILL).expect("our own child");
+    send(&child, Signal::KILL);
     child.wait().expect("it ended");
     wait_until("every task has ended", || running(&place).is_empty());
-    let report = place.run("report run.jsonl");
-    report.assert_output("cut off");
-    let json = place.run("report run.jsonl --format json").stdout;
-    assert!(json.contains("\"cut-off\""), "{json}");
+    place.run("report run.jsonl").assert_output("cut off");
+    place
+        .run("report run.jsonl --format json")
+        .assert_output("\"cut-off\"");
 }
 
 #[test]
@@ -68,15 +66,11 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let place = Place::new();
         let child = start(&place);
-        kill_process(Pid::from_child(&child), signal).expect("our own child");
-        let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
+        send(&child, signal);
+        let ran = ended(child);
         ran.assert_code(code);
         let is_shown = ran.stdout.contains("interrupted");
-        assert!(
-            is_shown || ran.stderr.contains("the unfinished part is not recorded"),
-            "{}",
-            ran.stdout
-        );
+        assert!(is_shown || is_unfinished(&ran), "{}", ran.stdout);
         wait_until("every task has ended", || running(&place).is_empty());
         let record = place.read("run.jsonl");
         assert!(is_told(&record, &ran), "{}", ran.stderr);
@@ -87,8 +81,11 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
 /// time to write this.
 fn is_told(record: &str, ran: &Ran) -> bool {
     let last = record.lines().last().unwrap_or_default();
-    last.contains("\"reason\":\"interrupted\"")
-        || ran.stderr.contains("the unfinished part is not recorded")
+    last.contains("\"reason\":\"interrupted\"") || is_unfinished(ran)
+}
+
+fn is_unfinished(ran: &Ran) -> bool {
+    ran.stderr.contains("the unfinished part is not recorded")
 }
 
 /// When a terminal closes, both the shell and the kernel send SIGHUP to its jobs.
@@ -96,12 +93,11 @@ fn is_told(record: &str, ran: &Ran) -> bool {
 fn a_terminal_that_closes_may_say_so_twice() {
     let place = Place::new();
     let child = begin(&place, "--default-signal");
-    let pid = Pid::from_child(&child);
     for _ in 0..2 {
-        kill_process(pid, Signal::HUP).expect("our own child");
+        send(&child, Signal::HUP);
         std::thread::sleep(Duration::from_millis(1));
     }
-    let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
+    let ran = ended(child);
     ran.assert_code(129);
     let record = place.read("run.jsonl");
     assert!(is_told(&record, &ran), "{}", ran.stderr);
@@ -122,21 +118,18 @@ fn what_is_ignored_at_the_start_stays_ignored() {
     assert_eq!(signals(&child, "SigIgn:") & (ignored | caught), ignored);
     assert_eq!(signals(&child, "SigCgt:") & (ignored | caught), caught);
     for signal in [Signal::HUP, Signal::QUIT, Signal::TERM] {
-        kill_process(Pid::from_child(&child), signal).expect("our own child");
+        send(&child, signal);
     }
-    let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
+    let ran = ended(child);
     ran.assert_code(143);
 }
 
 #[test]
 fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
     let place = Place::new();
-    let words = format!(
-        "measure --mechanism pipe --precision 0.1% --no-counters --record \"$DISK/run.jsonl\"; code=$?; \
-         cp \"$DISK/run.jsonl\" '{}'; exit $code",
-        place.record()
-    );
-    let Some(ran) = on_a_full_disk(&place, [128 << 10; 2], &words) else {
+    let words = "measure --mechanism pipe --precision 0.1% --no-counters --record \"$DISK/run.jsonl\"; code=$?; \
+                 cp \"$DISK/run.jsonl\" .; exit $code";
+    let Some(ran) = on_a_full_disk(&place, [128 << 10; 2], words) else {
         return;
     };
     ran.assert_failed(1, "free some space, or choose another place");
@@ -152,7 +145,7 @@ const SMALL_DISK_BYTES: usize = 64 << 10;
 
 /// Runs a command in which DISK names a disk of `size` bytes that has room for `left`; returns
 /// nothing without the right to mount one.
-fn on_a_full_disk(place: &Place, [left, size]: [usize; 2], words: &str) -> Option<Ran> {
+pub(crate) fn on_a_full_disk(place: &Place, [left, size]: [usize; 2], words: &str) -> Option<Ran> {
     if !is_root() {
         eprintln!("skipped: no right to mount a small disk");
         return None;
@@ -160,18 +153,15 @@ fn on_a_full_disk(place: &Place, [left, size]: [usize; 2], words: &str) -> Optio
     let disk = place.path("disk");
     let _ = std::fs::create_dir(&disk);
     let script = format!(
-        "export DISK='{disk}' && mount -t tmpfs -o size={size} none \"$DISK\" && head -c {} /dev/zero > \"$DISK/other\" && '{program}' {words}",
+        "export DISK='{disk}' && mount -t tmpfs -o size={size} none \"$DISK\" && head -c {} /dev/zero > \"$DISK/other\" && '{PROGRAM}' {words}",
         size - left,
         disk = disk.display(),
-        program = env!("CARGO_BIN_EXE_switchcost"),
     );
     // The mount is visible only in the namespace of this shell, and disappears with it.
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", &script])
-        .env("XDG_STATE_HOME", place.folder())
-        .output()
-        .expect("unshare is part of util-linux");
-    let ran = crate::common::ran(output);
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script]);
+    command.current_dir(place.folder());
+    let ran = finished(command.env("XDG_STATE_HOME", place.folder()));
     if ran.stderr.contains("unshare failed") || ran.stderr.contains("mount:") {
         eprintln!("skipped: no right to mount a small disk ({})", ran.stderr);
         return None;
@@ -189,44 +179,33 @@ fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
     ran.assert_failed(1, "No space left on device");
     let report = ran.report();
     assert!(
-        report.starts_with("The cost of the switches of sh is unknown")
-            && report.contains("Cost by program"),
+        report.starts_with("The cost of the switches of sh is unknown"),
         "{report}"
     );
-    assert!(
-        !report.contains("switchcost report"),
-        "there is no record: {report}"
-    );
+    assert!(report.contains("Cost by program"), "{report}");
+    // There is no record.
+    assert!(!report.contains("switchcost report"), "{report}");
 }
 
 #[test]
 fn what_was_simulated_is_shown_though_there_is_no_room_for_its_record() {
     let place = Place::new();
-    let trace = place.path("walks.sct");
     place
-        .run("trace walks --size 64KiB --turns 400 -o walks.sct")
+        .run("trace walks --size 16KiB --turns 60 -o walks.sct")
         .assert_code(0);
-    let simulate = format!(
-        "simulate '{}' --design mogul-1a --format json",
-        trace.display()
-    );
-    let kept = place.run("simulate walks.sct --design mogul-1a --format json");
+    let simulate = "simulate walks.sct --design mogul-1a --format json";
+    let kept = place.run(simulate);
     kept.assert_code(0);
     // The disk has no room for the data that are written at the end, room for a part of them, and
     // room for all of them but not for the record.
-    for left in [0, 4 << 10, 16 << 10] {
-        let Some(ran) = on_a_full_disk(
-            &place,
-            [left, SMALL_DISK_BYTES],
-            &format!("{simulate} --record \"$DISK/s.parquet\""),
-        ) else {
+    for left in [0, 4 << 10, 12 << 10] {
+        let words = format!("{simulate} --record \"$DISK/s.parquet\"");
+        let Some(ran) = on_a_full_disk(&place, [left, SMALL_DISK_BYTES], &words) else {
             return;
         };
-        ran.assert_code(1);
-        ran.assert_message("so the record was not kept: No space left on device");
-        let designs = |ran: &Ran| ran.json()["designs"].clone();
+        ran.assert_failed(1, "so the record was not kept: No space left on device");
+        let designs = |ran: &Ran| items(&ran.json()["designs"]).clone();
         assert_eq!(designs(&ran), designs(&kept), "{left}");
-        assert!(designs(&ran).is_array(), "{}", ran.stdout);
     }
 }
 
@@ -235,18 +214,10 @@ fn the_program_leaves_its_own_affinity_and_policy_as_they_were() {
     // A shell runs the program and then examines its own state: controls of the run apply only to
     // the run's processes.
     let place = Place::new();
-    let script = format!(
-        "before=$(grep Cpus_allowed_list /proc/$$/status; chrt -p $$); '{program}' measure --mechanism fiber \
-         --max-repetitions 6 --no-counters --record '{record}' > /dev/null 2>&1; \
-         after=$(grep Cpus_allowed_list /proc/$$/status; chrt -p $$); test \"$before\" = \"$after\"",
-        program = env!("CARGO_BIN_EXE_switchcost"),
-        record = place.record(),
-    );
-    let status = Command::new("sh")
-        .args(["-c", &script])
-        .status()
-        .expect("a shell");
-    assert!(status.success());
+    let script = "state() { grep Cpus_allowed_list /proc/$$/status; chrt -p $$; }; before=$(state); \
+                  \"$@\" > /dev/null 2>&1; test \"$before\" = \"$(state)\"";
+    let words = "measure --mechanism fiber --max-repetitions 5 --no-counters";
+    finished(&mut place.command_behind(["sh", "-c", script, "sh"], words)).assert_code(0);
 }
 
 #[test]
@@ -257,20 +228,12 @@ fn a_repetition_that_lasts_long_after_the_budget_is_ended() {
     let slow = "--mechanism synthetic --synthetic-switch 500ms --no-rt --budget 100ms";
     let ran = place.measure(slow);
     ran.assert_code(3);
+    let printed = in_one_line(&ran.stdout);
     let why = "the budget ended before the first rounds; raise --budget, or use a smaller --size, fewer --tasks or a \
                shorter --pause";
-    assert!(in_one_line(&ran.stdout).contains(why), "{}", ran.stdout);
+    assert!(printed.contains(why), "{printed}");
     let record = place.read("run.jsonl");
-    assert_eq!(
-        record.matches("\"line\":\"refusal\"").count(),
-        1,
-        "{record}"
-    );
+    assert_eq!(lines(&place, "\"line\":\"refusal\""), 1, "{record}");
     assert!(record.contains("\"line\":\"end\",\"reason\":\"complete\""));
     wait_until("the repetition has ended", || running(&place).is_empty());
-}
-
-/// Joins the lines of a text.
-fn in_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -3,7 +3,9 @@
 
 use std::fs;
 
-use crate::common::{Arguments, Place, count, items};
+use serde_json::Value;
+
+use crate::common::{Arguments, Place, count, finished, in_one_line, items};
 
 #[test]
 fn walks_are_traced_without_a_program_and_lose_to_each_other() {
@@ -49,12 +51,8 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     let found = ran.json();
     assert_eq!(found["schema"], "switchcost.simulate-orders/1");
     let orders = items(&found["orders"]);
-    let of = |field: &str| {
-        orders
-            .iter()
-            .map(|order| count(&order[field]))
-            .collect::<Vec<_>>()
-    };
+    let of =
+        |field: &str| -> Vec<u64> { orders.iter().map(|order| count(&order[field])).collect() };
     // Twenty walks, minus the first; 40 walks in 5 time slices, minus the first; and all of one
     // task, then all of the other.
     assert_eq!(of("switches"), [19, 5, 1]);
@@ -64,11 +62,12 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     // of each task.
     assert_eq!(cycles[0] - cycles[2], 18 * lost, "{cycles:?}");
     assert_eq!(cycles[1] - cycles[2], 4 * lost, "{cycles:?}");
-    let names: Vec<&str> = orders
+    for (order, name) in orders
         .iter()
-        .filter_map(|order| order["order"].as_str())
-        .collect();
-    assert_eq!(names, ["round-robin", "round-robin", "longest-quantum"]);
+        .zip(["round-robin", "round-robin", "longest-quantum"])
+    {
+        assert_eq!(order["order"], name);
+    }
     // With 40 ns per cycle, 655 us are 16,384 instructions, as many as a walk has, at one per
     // cycle.
     let by_time = "simulate walks.sct --design mogul-1a --quantum 655.36us --format json";
@@ -82,33 +81,24 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     );
     assert_eq!(count(&alone["designs"][0]["shared"]["cycles"]), cycles[0]);
     let mixed = place.run("simulate walks.sct --quantum 4ms");
-    mixed.assert_code(2);
     let wanted = "a quantum of 4ms cannot be converted to instructions: mogul-1a and mogul-2a with different cycles\nhint: \
                   give a number of instructions, or one design";
-    mixed.assert_message(wanted);
+    mixed.assert_failed(2, wanted);
     let several = place.run((simulate, "--record r.parquet"));
-    several.assert_code(2);
     let wanted = "--record names one file, but there are 3 simulations\nhint: leave it out, and each is saved in the default folder";
-    several.assert_message(wanted);
+    several.assert_failed(2, wanted);
     let mut elsewhere = place.command(simulate);
-    let shown = crate::common::ran(
-        elsewhere
-            .env("XDG_STATE_HOME", place.path("my runs"))
-            .output()
-            .expect("the program starts"),
-    );
+    let shown = finished(elsewhere.env("XDG_STATE_HOME", place.path("my runs")));
     shown.assert_output("Cost by schedule");
-    let curves = shown
-        .stdout
-        .lines()
+    let mut lines = shown.stdout.lines();
+    let curves = lines
         .find_map(|line| line.strip_prefix("curves: "))
         .expect("a command");
     assert!(
         curves.starts_with("switchcost report -o page.html '"),
         "{curves}"
     );
-    let drawn = place.run_as_printed(curves);
-    drawn.assert_messages(0, "");
+    place.run_as_printed(curves).assert_messages(0, "");
 }
 
 #[test]
@@ -148,16 +138,14 @@ fn a_last_level_that_is_shared_at_once_loses_more_than_in_turn() {
         at_once > 5 * in_turn,
         "{at_once} at once, {in_turn} in turn"
     );
-    let shown = place.run(simulate).stdout;
-    assert!(
-        shown.starts_with("Compared with a private one for each process, the L2 of mogul-2a")
-            && shown.contains("A shared last level"),
-        "{shown}"
-    );
-    let refused = place.run("simulate walks.sct --at-once 20");
-    refused.assert_code(2);
+    place
+        .run(simulate)
+        .assert_output("Compared with a private one for each process, the L2 of mogul-2a")
+        .assert_output("A shared last level");
     let wanted = "--at-once needs a design with a shared last level, unlike mogul-1a: ";
-    refused.assert_message(wanted);
+    place
+        .run("simulate walks.sct --at-once 20")
+        .assert_failed(2, wanted);
 }
 
 #[test]
@@ -194,26 +182,24 @@ fn foreign_traces_come_in_and_go_out() {
     place
         .run("trace info l.sct")
         .assert_output("Switches: none");
-    let export = place.run("trace export --to din l.sct -o l.din");
-    export.assert_code(0);
-    let words = place.read("l.din");
-    assert_eq!(
-        words,
-        "2 400000\n0 1ffe0010\n0 1ffe0014\n2 400004\n1 1ffe0018\n"
-    );
-    let pieces = place.run("trace export --to din --pieces 32B l.sct");
-    assert_eq!(pieces.stdout, "2 400000\n0 1ffe0000\n1 1ffe0000\n");
-    let again = place.run("trace export --to lackey l.sct");
-    assert_eq!(
-        again.stdout,
-        "I  00400000,4\n L 1ffe0010,8\nI  00400004,4\n S 1ffe0018,4\n"
-    );
+    for (to, text) in [
+        (
+            "din",
+            "2 400000\n0 1ffe0010\n0 1ffe0014\n2 400004\n1 1ffe0018\n",
+        ),
+        ("din --pieces 32B", "2 400000\n0 1ffe0000\n1 1ffe0000\n"),
+        (
+            "lackey",
+            "I  00400000,4\n L 1ffe0010,8\nI  00400004,4\n S 1ffe0018,4\n",
+        ),
+    ] {
+        place
+            .run(format!("trace export l.sct --to {to}"))
+            .assert_prints(0, text);
+    }
     place
         .run("trace export --to din --pieces 24B l.sct")
         .assert_failed(2, "give --pieces a power of two from 4 to 4096");
-    place
-        .run("trace export --to lackey --pieces 32B l.sct")
-        .assert_failed(2, "for --to din only");
 }
 
 /// Encodes records of drmemtrace: type, size, address.
@@ -271,15 +257,10 @@ fn what_a_source_lacks_is_said_at_import_and_with_every_result() {
         ("report", "code.parquet"),
     ] {
         let ran = place.run((verb, file));
+        ran.assert_result();
         // The text is wrapped into lines.
-        let said = format!("{}{}", ran.stdout, ran.stderr)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        assert!(
-            matches!(ran.code, 0 | 3) && said.contains(part),
-            "{verb:?} says {said}"
-        );
+        let said = in_one_line(&(ran.stdout + &ran.stderr));
+        assert!(said.contains(part), "{verb:?} says {said}");
     }
 }
 
@@ -357,7 +338,7 @@ fn walks(place: &Place, turns: &str) {
     place.run(words).assert_code(0);
 }
 
-fn simulated(place: &Place, more: impl Arguments) -> serde_json::Value {
+fn simulated(place: &Place, more: impl Arguments) -> Value {
     place
         .run(("simulate walks.sct --design mogul-1a --format json", more))
         .assert_code(0)
@@ -368,47 +349,30 @@ fn simulated(place: &Place, more: impl Arguments) -> serde_json::Value {
 fn parts_of_a_trace_add_up() {
     let place = Place::new();
     walks(&place, "40");
-    let simulate = |more: &str| simulated(&place, more);
-    let numbers = |found: &serde_json::Value| {
+    let numbers = |found: &Value| {
         let design = &found["designs"][0];
-        let misses = |view: &str| {
-            items(&design[view]["levels"])
-                .iter()
-                .map(|level| count(&level["misses"]))
-                .sum::<u64>()
-        };
-        let cycles = |view: &str| count(&design[view]["cycles"]);
-        let switches =
-            count(&design["switches"]["voluntary"]) + count(&design["switches"]["involuntary"]);
         [
             count(&found["trace"]["instructions"]),
-            misses("shared"),
-            misses("private"),
-            cycles("shared"),
-            cycles("private"),
-            switches,
+            count(&design["shared"]["cycles"]),
+            count(&design["private"]["cycles"]),
+            count(&design["switches"]["voluntary"]) + count(&design["switches"]["involuntary"]),
         ]
     };
-    let whole = simulate("");
     // First levels with LRU are exact from the first instruction of a part on, however short the
     // warm-up is.
-    let part = |more: &str| simulated(&place, (more, "--warm-up 1000"));
-    let parts = [
-        part("--range ..300001"),
-        part("--range 300001..700000"),
-        part("--range 700000.."),
-    ];
-    let sum = |place: usize| parts.iter().map(|part| numbers(part)[place]).sum::<u64>();
-    assert_eq!([0, 1, 2, 3, 4, 5].map(sum), numbers(&whole));
+    let parts = ["..300001", "300001..700000", "700000.."]
+        .map(|range| simulated(&place, ["--warm-up", "1000", "--range", range]));
+    let sum = |at: usize| parts.iter().map(|part| numbers(part)[at]).sum::<u64>();
+    assert_eq!([0, 1, 2, 3].map(sum), numbers(&simulated(&place, "")));
     let part = &parts[1]["trace"]["part"];
-    let facts = [
-        "from_instruction",
-        "to_instruction",
-        "trace_instructions",
-        "warm_up_instructions",
-    ]
-    .map(|name| count(&part[name]));
-    assert_eq!(facts, [300_001, 700_000, 80 * 16_384, 1000]);
-    let flags = items(&parts[1]["flags"]);
-    assert!(flags.iter().any(|flag| flag["name"] == "part"), "{flags:?}");
+    for (field, value) in [
+        ("from_instruction", 300_001),
+        ("to_instruction", 700_000),
+        ("trace_instructions", 80 * 16_384),
+        ("warm_up_instructions", 1000),
+    ] {
+        assert_eq!(part[field], value, "{field}");
+    }
+    let mut flags = items(&parts[1]["flags"]).iter();
+    assert!(flags.any(|flag| flag["name"] == "part"));
 }

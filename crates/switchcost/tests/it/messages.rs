@@ -3,45 +3,18 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::OpenOptionsExt;
-use std::process::{Command, Stdio};
+use std::os::unix::ffi::OsStringExt;
+use std::process::Stdio;
 
-use crate::common::{Place, Ran, is_root, ran, text, wait_until};
-use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use crate::common::{OBSERVATION, Place, Ran, finished, is_root, repository, text, wait_until};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
-
-/// Returns ways to make stderr unwritable, each as the shell text before `exec "$@"`.
-fn deaf(place: &Place) -> Vec<String> {
-    let mut ways = vec!["exec 2>&-".to_owned()];
-    let full = place.path("full");
-    let made = is_root()
-        && mknodat(
-            CWD,
-            &full,
-            FileType::CharacterDevice,
-            Mode::from_raw_mode(0o600),
-            makedev(1, 7),
-        )
-        .is_ok();
-    if made && File::options().write(true).open(&full).is_ok() {
-        ways.push(format!("exec 2>'{}'", full.display()));
-    } else {
-        eprintln!(
-            "skipped: no right to make devices in {}",
-            place.folder().display()
-        );
-    }
-    ways
-}
+/// Ways to make stderr unwritable, each as the shell text before `exec "$@"`.
+const DEAF: [&str; 2] = ["exec 2>&-", "exec 2>/dev/full"];
 
 fn run_in_shell(place: &Place, way: &str, words: &str) -> Ran {
     let script = format!("{way}; exec \"$@\"");
-    let mut command = place.command_behind(["sh", "-c", &script, "sh"], words);
-    ran(command.output().expect("a shell"))
+    finished(&mut place.command_behind(["sh", "-c", &script, "sh"], words))
 }
 
 #[test]
@@ -77,7 +50,7 @@ fn a_limit_that_bites_is_named() {
         ("-n 40", "doctor --details", 3, "open files of 40"),
         (
             "-c 0",
-            "trace walks --size 4KiB -o run.jsonl",
+            "trace walks --size 4KiB --turns 2 -o run.jsonl",
             0,
             "instructions",
         ),
@@ -85,14 +58,8 @@ fn a_limit_that_bites_is_named() {
         let ran = run_in_shell(&place, &format!("ulimit {limit}"), words);
         let is_code = ran.code == code || words.starts_with("doctor");
         assert!(is_code, "{limit} {words:?}: {} {}", ran.code, ran.stderr);
-        assert!(
-            [&ran.stdout, &ran.stderr]
-                .iter()
-                .any(|said| said.contains(reported)),
-            "{limit}: {} {}",
-            ran.stdout,
-            ran.stderr
-        );
+        let said = ran.stdout + &ran.stderr;
+        assert!(said.contains(reported), "{limit}: {said}");
         let _ = fs::remove_file(place.path("w.sct"));
     }
 }
@@ -110,17 +77,10 @@ fn a_proc_in_which_processes_have_other_numbers_is_refused() {
         "trace -o a.sct -- true",
     ] {
         let mut command = place.command_behind("unshare --pid --fork --kill-child=KILL", words);
-        let ran = ran(command.output().expect("unshare is part of util-linux"));
-        let is_reported = ran
-            .stderr
-            .contains("/proc belongs to another PID namespace")
-            && ran.stderr.contains("--mount-proc");
-        assert!(
-            ran.code == 1 && is_reported,
-            "{words:?}: {} {}",
-            ran.code,
-            ran.stderr
-        );
+        finished(&mut command)
+            .assert_code(1)
+            .assert_message("/proc belongs to another PID namespace")
+            .assert_message("--mount-proc");
     }
 }
 
@@ -128,11 +88,8 @@ fn a_proc_in_which_processes_have_other_numbers_is_refused() {
 fn without_proc_it_is_said_to_be_mounted() {
     let place = Place::new();
     let hidden = "mount -t tmpfs none /proc && exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command
-        .args(["--mount", "sh", "-c", hidden, "sh", PROGRAM, "measure"])
-        .env("XDG_STATE_HOME", place.folder());
-    let ran = ran(command.output().expect("unshare is part of util-linux"));
+    let starter = ["unshare", "--mount", "sh", "-c", hidden, "sh"];
+    let ran = finished(&mut place.command_behind(starter, "measure"));
     if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
         eprintln!("skipped: no right to hide /proc");
         return;
@@ -143,86 +100,39 @@ fn without_proc_it_is_said_to_be_mounted() {
 
 #[test]
 fn a_stderr_that_takes_nothing_costs_no_result() {
-    let place = Place::new();
-    for (turn, way) in deaf(&place).iter().enumerate() {
-        let at = |name: &str| format!("{turn}-{name}");
-        let [trace, walks, live, set, run, out, kept] = [
-            "trace.sct",
-            "walks.sct",
-            "live.parquet",
-            "set.parquet",
-            "run.jsonl",
-            "out.txt",
-            "set.sct",
-        ]
-        .map(at);
-        let workload = "workload client-server --switches 20";
-        let quick = "measure --mechanism fiber --max-repetitions 6 --no-counters";
+    for way in DEAF {
+        let place = Place::new();
         for (words, made) in [
-            (&format!("trace -o {trace} -- true"), &[&trace][..]),
-            (&format!("trace walks --size 4KiB -o {walks}"), &[&walks]),
-            (&format!("simulate live --record {live} -- true"), &[&live]),
             (
-                &format!("{workload} --record {set} --trace {kept}"),
-                &[&set, &kept],
+                "trace walks --size 4KiB --turns 2 -o walks.sct",
+                &["walks.sct"][..],
             ),
             (
-                &format!("{quick} --record {run} --output {out}"),
-                &[&run, &out],
+                "workload client-server --switches 20 --record set.parquet --trace set.sct",
+                &["set.parquet", "set.sct"],
+            ),
+            (
+                "measure --mechanism fiber --max-repetitions 6 --no-counters --record run.jsonl --output out.txt",
+                &["run.jsonl", "out.txt"],
             ),
         ] {
+            run_in_shell(&place, way, words).assert_result();
+            for name in made {
+                let is_there = fs::metadata(place.path(name)).is_ok_and(|facts| facts.len() > 0);
+                assert!(is_there, "{way}: {words}: {name}");
+            }
+        }
+        for trace in ["walks.sct", "set.sct"] {
+            place.run(["trace", "check", trace]).assert_code(0);
+        }
+        for record in ["run.jsonl", "set.parquet"] {
+            place.run(["report", record]).assert_result();
+        }
+        for (words, code) in [("report none.jsonl", 5), ("man none", 2)] {
             let ran = run_in_shell(&place, way, words);
-            ran.assert_result();
-            assert!(
-                made.iter()
-                    .all(|name| fs::metadata(place.path(name)).is_ok_and(|facts| facts.len() > 0)),
-                "{way}: {words:?}"
-            );
-        }
-        for trace in [&trace, &walks, &kept] {
-            assert_eq!(
-                place.run(format!("trace check {trace}")).code,
-                0,
-                "{way}: {trace} has no index"
-            );
-        }
-        for record in [&run, &live, &set] {
-            assert!(
-                matches!(place.run(format!("report {record}")).code, 0 | 3),
-                "{way}: {record}"
-            );
-        }
-        for (words, code) in [
-            ("report none.jsonl", 5),
-            ("report --none", 2),
-            ("man none", 2),
-        ] {
-            assert_eq!(
-                run_in_shell(&place, way, words).code,
-                code,
-                "{way}: {words:?}"
-            );
+            assert_eq!(ran.code, code, "{way}: {words}");
         }
     }
-}
-
-/// Opens a terminal, with the file to which a program in it writes.
-fn terminal() -> (OwnedFd, File) {
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&terminal).expect("a terminal of ours");
-    unlockpt(&terminal).expect("a terminal of ours");
-    let name = ptsname(&terminal, Vec::new()).expect("a name").into_bytes();
-    let mut options = File::options();
-    options
-        .read(true)
-        .write(true)
-        .custom_flags(OFlags::NOCTTY.bits() as i32);
-    (
-        terminal,
-        options
-            .open(OsStr::from_bytes(&name))
-            .expect("its other end"),
-    )
 }
 
 /// Tests a terminal that exists when the program begins and is gone when it ends, as after a lost
@@ -230,47 +140,27 @@ fn terminal() -> (OwnedFd, File) {
 #[test]
 fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {
     let place = Place::new();
-    let (terminal, end) = terminal();
-    let (record, out) = (place.record(), place.path("out.txt"));
-    let mut command = Command::new("nohup");
-    command.args([
-        PROGRAM,
-        "measure",
-        "--mechanism",
-        "pipe",
-        "--max-repetitions",
-        "40",
-        "--precision",
-        "0.1%",
-    ]);
-    command
-        .args(["--no-counters", "--record", &record, "--output", text(&out)])
-        .env("XDG_STATE_HOME", place.folder());
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(end);
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal).expect("a terminal of ours");
+    unlockpt(&terminal).expect("a terminal of ours");
+    let end = ioctl_tiocgptpeer(&terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY);
+    let usual = "measure --mechanism pipe --max-repetitions 40 --precision 0.1% --no-counters";
+    let files = "--record run.jsonl --output out.txt";
+    let mut command = place.command_behind("nohup", (usual, files));
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(File::from(end.expect("its other end")));
     let mut child = command.spawn().expect("nohup is part of coreutils");
     drop(command);
+    let record = place.record();
     wait_until("samples are on disk", || {
-        fs::read_to_string(&record)
-            .unwrap_or_default()
-            .contains("\"line\":\"sample\"")
+        fs::read_to_string(&record).is_ok_and(|text| text.contains("\"line\":\"sample\""))
     });
     drop(terminal);
     let code = child.wait().expect("it ends").code();
     assert!(matches!(code, Some(0 | 3)), "{code:?}");
-    assert!(
-        place
-            .read("run.jsonl")
-            .lines()
-            .last()
-            .is_some_and(|line| line.contains("\"end\""))
-    );
-    assert!(
-        fs::metadata(&out).is_ok_and(|facts| facts.len() > 0),
-        "no result"
-    );
+    let last = place.read("run.jsonl").lines().last().map(str::to_owned);
+    assert!(last.is_some_and(|line| line.contains("\"end\"")));
+    assert!(!place.read("out.txt").is_empty(), "no result");
 }
 
 /// Returns a name that clears the screen, changes colours, reverses text, forges a line, and is not
@@ -282,30 +172,24 @@ fn hostile(ending: &str) -> OsString {
     OsString::from_vec(name)
 }
 
-/// Returns the lines on stderr, and asserts that none contains terminal control characters.
-fn lines(place: &Place, line: &str, words: &[&OsString]) -> Vec<String> {
-    let output = place
-        .command(line)
-        .args(words)
-        .output()
-        .expect("the program starts");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!said.is_empty(), "{words:?}");
-    let is_bare = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
-    assert!(!said.contains(is_bare), "{words:?}: {said:?}");
-    assert!(
-        !said.contains("\nerror: all is well") && !said.contains("\nhint: all is well"),
-        "{words:?}: {said:?}"
-    );
-    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(!shown.contains(is_bare), "{words:?}: {shown:?}");
-    said.lines().map(str::to_owned).collect()
-}
-
-/// Counts the stderr lines that are an error or its hint.
+/// Counts the stderr lines that are an error or its hint; none may be forged or contain terminal
+/// control characters.
 fn error_lines(place: &Place, line: &str, words: &[&OsString]) -> usize {
-    let is_of_error = |line: &&String| line.starts_with("error: ") || line.starts_with("hint: ");
-    lines(place, line, words).iter().filter(is_of_error).count()
+    let ran = finished(place.command(line).args(words));
+    let is_bare = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    for said in [&ran.stdout, &ran.stderr] {
+        assert!(!said.contains(is_bare), "{words:?}: {said:?}");
+    }
+    let lines = ["error: ", "hint: "].map(|start| {
+        let lines = ran
+            .stderr
+            .lines()
+            .filter_map(|line| line.strip_prefix(start));
+        lines
+            .inspect(|said| assert!(!said.starts_with("all is well"), "{line}: {said}"))
+            .count()
+    });
+    lines.iter().sum()
 }
 
 fn generate_walks(place: &Place) {
@@ -315,7 +199,7 @@ fn generate_walks(place: &Place) {
 }
 
 #[test]
-fn names_command_no_terminal_and_forge_no_line() {
+fn names_and_arguments_command_no_terminal_and_forge_no_line() {
     let place = Place::new();
     let at = |name: &OsStr| place.folder().join(name).into_os_string();
     // The files, all with hostile names, are an empty trace, an empty record, and an invalid
@@ -327,56 +211,40 @@ fn names_command_no_terminal_and_forge_no_line() {
     let taken = hostile(".taken");
     fs::write(at(&taken), "").expect("a file");
     let nowhere = OsString::from_vec([hostile("").into_vec(), b"/file".to_vec()].concat());
-    let vary = OsString::from("L1\x1b[2J.size=4KiB");
+    let words = ["\x1b[2J\nerror: all is well", "\u{202e}\r\u{9b}31m"].map(OsString::from);
+    let quoted = OsString::from("\x1b[2J\nerror: all is well '");
+    let both = [&words[0], &words[1]];
     for (line, names) in [
-        ("report", &[&absent][..]),
-        ("report", &[&empty]),
-        ("report", &[&hostile(".parquet")]),
-        ("compare", &[&absent, &absent]),
+        ("report", &[&absent, &empty, &hostile(".parquet")][..]),
         ("doctor --output", &[&nowhere]),
-        ("trace info", &[&absent]),
-        ("trace info", &[&empty]),
+        ("trace info", &[&absent, &empty]),
         ("trace export --to din walks.sct -o", &[&nowhere]),
         ("trace import --from din -o new.sct", &[&empty]),
         ("trace walks --size 4KiB -o", &[&taken]),
         ("simulate", &[&absent]),
-        ("simulate walks.sct --record", &[&taken]),
-        ("simulate walks.sct --record", &[&nowhere]),
+        ("simulate walks.sct --record", &[&taken, &nowhere]),
         ("measure --mechanism fiber --record", &[&taken]),
         ("reproduce lmbench -o", &[&taken]),
+        ("man", &both),
+        ("measure --cpu", &both),
+        ("simulate walks.sct --design", &both),
+        ("simulate walks.sct --vary", &both),
+        ("trace --with", &[&quoted]),
+        ("simulate live --", &both),
+        ("trace -o no.sct --", &both),
     ] {
-        assert_eq!(error_lines(&place, line, names), 2, "{line} {names:?}");
+        for name in names {
+            assert_eq!(error_lines(&place, line, &[name]), 2, "{line} {name:?}");
+        }
     }
+    assert_eq!(error_lines(&place, "compare", &[&absent, &absent]), 2);
+    let vary = OsString::from("L1\x1b[2J.size=4KiB");
     for (line, name) in [
         ("simulate walks.sct --design", &design),
         ("simulate walks.sct --vary", &vary),
         ("report --none", &absent),
     ] {
-        assert!(!lines(&place, line, &[name]).is_empty());
-    }
-}
-
-#[test]
-fn arguments_command_no_terminal_and_forge_no_line() {
-    let place = Place::new();
-    generate_walks(&place);
-    for name in ["\x1b[2J\nerror: all is well", "\u{202e}\r\u{9b}31m"] {
-        for (line, word) in [
-            ("man", name),
-            ("measure --cpu", name),
-            ("simulate walks.sct --design", name),
-            ("simulate walks.sct --vary", name),
-            ("trace --with", &format!("{name} '")),
-            ("simulate live --", name),
-            ("trace -o no.sct --", name),
-            ("", name),
-            ("report --format", name),
-            ("measure --size", name),
-            ("", &format!("--{name}")),
-        ] {
-            let names = [&OsString::from(word)];
-            assert_eq!(error_lines(&place, line, &names), 2, "{line} {word:?}");
-        }
+        assert_ne!(error_lines(&place, line, &[name]), 0, "{line}");
     }
 }
 
@@ -391,12 +259,6 @@ fn an_escaped_name_is_still_reported() {
     );
     ran.assert_messages(5, &expected);
 }
-
-/// A committed sample record.
-const SAMPLE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../record/tests/samples/observation-2.json"
-);
 
 #[test]
 fn a_quiet_run_prints_only_its_result() {
@@ -414,17 +276,12 @@ fn a_quiet_run_prints_only_its_result() {
 #[test]
 fn colour_is_used_as_asked() {
     let place = Place::new();
+    place.copy(OBSERVATION, "o.json");
     for (flag, is_coloured) in [("always", true), ("never", false), ("auto", false)] {
-        for words in [&format!("report {SAMPLE}")[..], "report none.jsonl"] {
+        for words in ["report o.json", "report none.jsonl"] {
             let ran = place.run((words, ["--color", flag]));
-            let has_colour = [&ran.stdout, &ran.stderr]
-                .iter()
-                .any(|said| said.contains('\x1b'));
-            assert_eq!(
-                has_colour, is_coloured,
-                "{words:?} {flag}: {}{}",
-                ran.stdout, ran.stderr
-            );
+            let said = ran.stdout + &ran.stderr;
+            assert_eq!(said.contains('\x1b'), is_coloured, "{words} {flag}: {said}");
         }
     }
 }
@@ -432,12 +289,9 @@ fn colour_is_used_as_asked() {
 #[test]
 fn a_page_to_be_opened_is_named_without_a_display() {
     let place = Place::new();
-    let mut command = place.command(format!("report {SAMPLE} --open"));
+    let mut command = place.command((["report", "--open"], repository(OBSERVATION)));
     command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    let ran = ran(command
-        .env("TMPDIR", place.folder())
-        .output()
-        .expect("it starts"));
+    let ran = finished(command.env("TMPDIR", place.folder()));
     let page = ran.stderr.trim_end().strip_prefix("switchcost: page: ");
     let page = fs::read_to_string(page.expect("where it is")).expect("a page");
     assert!(page.starts_with("<!DOCTYPE html>"), "{page:.80}");

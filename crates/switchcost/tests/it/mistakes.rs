@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::Place;
+use crate::common::{MEASUREMENT, Place, SIMULATION, repository, status_field};
 
 const MISTAKES: &str = r#"mesure
 --colour
@@ -143,12 +143,9 @@ completions tcsh
 man nothing
 schema nothing"#;
 
-const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
 /// Creates files of each kind of record, and some of no kind.
 fn prepare(place: &Place) {
-    let record = fs::read_to_string(format!("{SAMPLES}/record/tests/samples/measure-2.jsonl"))
-        .expect("a sample");
+    let record = fs::read_to_string(repository(MEASUREMENT)).expect("a sample");
     let other = record.replace("measure/2", "measure/99");
     assert_ne!(record, other);
     let bad = include_str!("../../../../designs/mogul-1a.toml").replacen("64KiB", "100B", 1);
@@ -168,8 +165,7 @@ fn prepare(place: &Place) {
     }
     fs::write(place.path("latin1.toml"), b"name = \"caf\xe9\"\n").expect("a file");
     fs::create_dir(place.path("folder")).expect("a folder");
-    let sample = format!("{SAMPLES}/simulation-record/tests/samples/simulation-1.parquet");
-    fs::copy(sample, place.path("simulation.parquet")).expect("a sample");
+    place.copy(SIMULATION, "simulation.parquet");
     place
         .run("trace walks --size 4KiB --turns 2 -o made.sct")
         .assert_code(0);
@@ -177,24 +173,19 @@ fn prepare(place: &Place) {
 
 /// Replaces text that depends on this machine or folder by a placeholder.
 fn masked(line: &str) -> String {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let status = read("/proc/self/status");
-    let allowed = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
-        .unwrap_or_default();
-    let online = read("/sys/devices/system/cpu/online");
+    let allowed = status_field(std::process::id(), "Cpus_allowed_list:");
+    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let mut line = line.to_owned();
-    for cpus in [online.trim(), allowed.trim()] {
+    for cpus in [online.trim(), &allowed] {
         for of in ["online", "allowed"] {
             line = line.replace(&format!("({of}: {cpus})"), &format!("({of}: CPUS)"));
         }
     }
-    let memory = line.split_once(", but only ");
-    let memory = memory.filter(|(_, free)| free.ends_with(" is free"));
-    match memory {
-        Some((needed, _)) => format!("{needed}, but only SIZE is free"),
-        None => line,
+    match line.split_once(", but only ") {
+        Some((needed, free)) if free.ends_with(" is free") => {
+            format!("{needed}, but only SIZE is free")
+        }
+        _ => line,
     }
 }
 
@@ -220,62 +211,47 @@ fn with_semicolons(text: &str) -> String {
     })
 }
 
-fn words_of(mistake: &str) -> Vec<String> {
-    shlex::split(mistake).expect("words of a shell")
-}
-
-fn answer(place: &Place, mistake: &str, words: &[String]) -> String {
+fn answer(place: &Place, words: &[String]) -> String {
     let ran = place.run(words);
     let of = |start: &str| {
         let mut lines = ran.stderr.lines().filter(|line| line.starts_with(start));
         let line = lines.next();
-        assert!(
-            line.is_some() && lines.next().is_none(),
-            "{mistake}: {}",
-            ran.stderr
-        );
+        let is_alone = line.is_some() && lines.next().is_none();
+        assert!(is_alone, "{words:?}: {}", ran.stderr);
         let folder = place.folder().display().to_string();
         masked(line.unwrap_or_default()).replace(&folder, "FOLDER")
     };
     let (error, hint) = (of("error: "), of("hint: "));
-    format!(
-        "$ switchcost {mistake}\n{error}\n{hint}\n[{}]\n\n",
-        ran.code
-    )
+    format!("{error}\n{hint}\n[{}]\n\n", ran.code)
 }
 
+/// A semicolon in a name must begin no hint.
 #[test]
 fn each_mistake_has_an_error_a_hint_and_an_exit_code() {
-    let place = Place::new();
+    let (place, odd) = (Place::new(), Place::new());
     prepare(&place);
-    let answers: String = MISTAKES
-        .lines()
-        .map(|mistake| answer(&place, mistake, &words_of(mistake)))
-        .collect();
+    prepare(&odd);
+    for name in NAMES {
+        let _ = fs::rename(odd.path(name), odd.path(&with_semicolons(name)));
+    }
+    let mut answers = String::new();
+    for mistake in MISTAKES.lines() {
+        let words = shlex::split(mistake).expect("words of a shell");
+        let plain = answer(&place, &words);
+        answers += &format!("$ switchcost {mistake}\n{plain}");
+        let odd_words: Vec<_> = words.iter().map(|word| with_semicolons(word)).collect();
+        if odd_words == words {
+            continue;
+        }
+        // Quoted for a shell, the plain name needs no quotes.
+        let quoted = "head -n 3 a; damaged.jsonl";
+        let expected = with_semicolons(&plain).replace(quoted, "head -n 3 'a; damaged.jsonl'");
+        assert_eq!(answer(&odd, &odd_words), expected, "{mistake}");
+    }
     insta::assert_snapshot!(answers);
     let records = fs::read_dir(place.path("switchcost/runs")).map_or(0, Iterator::count);
     assert_eq!(records, 0, "no record of what was not begun");
     for name in ["new.sct", "new.parquet"] {
         assert!(!place.path(name).exists(), "{name}");
-    }
-}
-
-#[test]
-fn a_semicolon_in_a_name_begins_no_hint() {
-    let (plain, odd) = (Place::new(), Place::new());
-    prepare(&plain);
-    prepare(&odd);
-    for name in NAMES {
-        let _ = fs::rename(odd.path(name), odd.path(&with_semicolons(name)));
-    }
-    let is_named = |mistake: &&str| with_semicolons(mistake) != **mistake;
-    for mistake in MISTAKES.lines().filter(is_named) {
-        let words = words_of(mistake);
-        let odd_words: Vec<_> = words.iter().map(|word| with_semicolons(word)).collect();
-        let expected = with_semicolons(&answer(&plain, "", &words));
-        // Quoted for a shell, the plain name needs no quotes.
-        let quoted = "head -n 3 a; damaged.jsonl";
-        let expected = expected.replace(quoted, "head -n 3 'a; damaged.jsonl'");
-        assert_eq!(answer(&odd, "", &odd_words), expected, "{mistake}");
     }
 }

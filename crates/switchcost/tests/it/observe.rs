@@ -8,25 +8,25 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Arguments, Place, Ran, conformity, count, items, number, text};
+use crate::common::{
+    Arguments, PROGRAM, Place, Ran, conformity, count, ended, finished, in_one_line, items, number,
+    processes_with, send, text, wait_until,
+};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::gettid;
 use serde_json::Value;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 
 /// Script that sleeps a little, now and then.
 const SLEEPER: &str = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
 
-/// Runs `observe` without measuring the cost of a switch first.
-fn observe(place: &Place, arguments: impl Arguments) -> Ran {
+/// Runs `observe` without measuring the cost of a switch first, and by BPF if possible.
+fn observe_by_bpf(place: &Place, arguments: impl Arguments) -> Ran {
     place.run(("observe --no-calibration", arguments))
 }
 
-/// Returns the observation of a command by BPF; nothing, with a message, if the kernel accepts no
-/// BPF programs.
-fn found(place: &Place, command: impl Arguments) -> Option<Value> {
-    let json = observe(place, ("--format json --record o.json --", command)).json();
-    is_from(&json, "bpf").then_some(json)
+/// Runs `observe` without BPF programs, whose check by the kernel takes a second.
+fn observe(place: &Place, arguments: impl Arguments) -> Ran {
+    observe_by_bpf(place, ("--no-bpf", arguments))
 }
 
 /// Whether an observation is from this source; prints why it is from another one.
@@ -49,7 +49,7 @@ fn names(json: &Value) -> Vec<&str> {
 #[test]
 fn one_screen_answers_and_the_record_says_the_same_again() {
     let place = Place::new();
-    let ran = observe(&place, format!("--record o.json -- sh -c '{SLEEPER}'"));
+    let ran = observe_by_bpf(&place, format!("--record o.json -- sh -c '{SLEEPER}'"));
     ran.assert_code(0);
     let report = ran.report();
     assert!(report.lines().count() <= 50, "{report}");
@@ -73,65 +73,109 @@ fn one_screen_answers_and_the_record_says_the_same_again() {
 }
 
 #[test]
-fn causes_and_counts_of_a_command_are_reported() {
+fn causes_counts_and_stacks_of_a_command_are_reported() {
     let place = Place::new();
-    let Some(json) = found(&place, format!("sh -c '{SLEEPER}'")) else {
+    let begun = Instant::now();
+    let words = "--folded o.folded --pprof o.pb.gz --record o.json --format json";
+    let ran = observe_by_bpf(&place, format!("{words} -- sh -c '{SLEEPER}'"));
+    if ran.stderr.contains("stacks") {
+        assert!(!place.path("o.json").exists() && !place.path("o.folded").exists());
+        println!("skipped: {}", ran.stderr);
         return;
-    };
+    }
+    let json = ran.assert_code(0).json();
     let causes = items(&json["causes"]);
-    let of = |name: &str| -> u64 {
-        let is_it =
-            |cause: &&Value| cause["why"] == "blocked" && cause["entry"]["system-call"] == name;
-        causes
+    let switches = |name: &str| -> u64 {
+        let of_call = causes
             .iter()
-            .filter(is_it)
-            .map(|cause| count(&cause["switches"]))
-            .sum()
+            .filter(|cause| cause["why"] == "blocked" && cause["entry"]["system-call"] == name);
+        of_call.map(|cause| count(&cause["switches"])).sum()
     };
-    assert!((10..=14).contains(&of("clock_nanosleep")), "{causes:?}");
-    assert!((8..=40).contains(&of("wait4")), "{causes:?}");
-    assert!(
-        names(&json).contains(&"sleep"),
-        "those that it started are observed: {json}"
-    );
+    let [sleeps, waits] = ["clock_nanosleep", "wait4"].map(switches);
+    assert!((10..=14).contains(&sleeps), "{causes:?}");
+    assert!((8..=40).contains(&waits), "{causes:?}");
+    // The processes that it started are observed, too.
+    assert!(names(&json).contains(&"sleep"), "{json}");
     assert!(json["own_cost"].is_object());
+    let lines = place.read("o.folded");
+    let slept = lines
+        .lines()
+        .find_map(|line| line.strip_prefix("sleep;waits;clock_nanosleep "))
+        .expect("they slept");
+    let slept: u64 = slept.parse().expect("nanoseconds");
+    let longest = begun.elapsed().as_nanos() as u64;
+    assert!(
+        (100_000_000..longest).contains(&slept),
+        "{slept} ns of ten sleeps of 10 ms"
+    );
+    // The record gives the same output again.
+    place
+        .run("report o.json --folded /dev/stdout")
+        .assert_prints(0, &lines);
+}
+
+#[test]
+fn without_bpf_the_kernels_records_show_a_short_command_exactly_and_no_causes() {
+    let place = Place::new();
+    let ran = observe(&place, format!("--record o.json -- sh -c '{SLEEPER}'"));
+    ran.assert_code(0);
+    let text = ran.report().replace('\n', " ");
+    assert!(
+        text.contains("(causes are unknown)") && text.contains("(--no-bpf)"),
+        "{text}"
+    );
+    assert!(!text.contains("Competitors for the CPU"), "{text}");
+    place
+        .run("report o.json --folded x")
+        .assert_failed(2, "this is an observation without causes");
+    assert!(!place.path("x").exists());
+    place
+        .run("report o.json o.json --pprof x")
+        .assert_failed(2, "2 records");
+    observe(&place, "--folded x -- true").assert_code(2);
+    let json = place.run("report o.json --format json").json();
+    if !is_from(&json, "perf") {
+        return;
+    }
+    let sleep = items(&json["names"])
+        .iter()
+        .find(|found| found["name"] == "sleep");
+    let sleep = sleep.expect("ten of them");
+    assert_eq!(sleep["tasks"], 10, "{sleep}");
+    // Each sleeps, and ends.
+    assert!((20..100).contains(&count(&sleep["switches"])), "{sleep}");
+    assert!(count(&json["off"]["count"]) >= 20, "{}", json["off"]);
+    assert!(items(&json["causes"]).is_empty() && json["wait"].is_null());
+    assert_eq!(json["lost"]["records"], 0);
 }
 
 #[test]
 fn a_process_of_a_container_is_reported_with_both_its_numbers() {
     let place = Place::new();
-    let container = ["--pid", "--fork", "--kill-child"];
-    if !Command::new("unshare")
-        .args(container)
-        .arg("true")
-        .status()
-        .is_ok_and(|s| s.success())
-    {
+    let container = "unshare --pid --fork --kill-child";
+    let asked = "--format json --record o.json -d 500ms --";
+    let command = "sh -c 'while :; do sleep 0.01; done'";
+    let ran = observe_by_bpf(&place, format!("{asked} {container} {command}"));
+    if ran.stderr.contains("unshare failed") {
         println!("skipped: no PID namespace may be made");
         return;
     }
-    let asked = "--format json --record o.json -d 500ms -- unshare";
-    let command = "sh -c 'while :; do sleep 0.01; done'";
-    let json = observe(&place, (asked, (&container, command))).json();
+    let json = ran.json();
     let processes = items(&json["processes"]);
-    let shell = processes
-        .iter()
-        .find(|process| process["name"] == "sh" && !process["process"].is_null());
-    let shell = shell.unwrap_or_else(|| panic!("it was alive at the end: {processes:?}"));
+    let named = |name: &str| {
+        let is_it = |process: &&Value| process["name"] == name && !process["process"].is_null();
+        let found = processes.iter().find(is_it);
+        found.unwrap_or_else(|| panic!("{name} was alive at the end: {processes:?}"))
+    };
+    let [shell, outer] = ["sh", "unshare"].map(named);
     assert!(
         shell["process_inside"] == 1 && shell["process"] != 1,
         "{shell}"
     );
-    let outer = processes
-        .iter()
-        .find(|process| process["name"] == "unshare")
-        .expect("it waited");
     assert!(outer["process_inside"].is_null(), "{outer}");
-    let details = place.run("report o.json --details").stdout;
-    assert!(
-        details.contains(&format!("sh {} = 1 in ", shell["process"])),
-        "{details}"
-    );
+    place
+        .run("report o.json --details")
+        .assert_output(&format!("sh {} = 1 in ", shell["process"]));
 }
 
 #[test]
@@ -139,9 +183,8 @@ fn in_a_container_no_process_is_taken_for_another_one() {
     let place = Place::new();
     // In the namespace the shell has a small number, which some thread of the machine also has.
     let words = format!("observe --no-calibration --format json -- sh -c '{SLEEPER}'");
-    let mut inside = place.command_behind("unshare --pid --fork --mount-proc", &words);
-    let output = inside.output().expect("unshare is on every Debian");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let ran = finished(&mut place.command_behind("unshare --pid --fork --mount-proc", &words));
+    let said = &ran.stderr;
     if said.starts_with("unshare:") {
         println!("skipped: {said}");
         return;
@@ -151,85 +194,61 @@ fn in_a_container_no_process_is_taken_for_another_one() {
             || said.contains("no right to load BPF"),
         "{said}"
     );
-    let json = conformity::read(&output.stdout);
+    let json = ran.json();
     assert_ne!(json["source"], "bpf");
     assert!(names(&json).contains(&"sh"), "{json}");
 }
 
 #[test]
-fn names_of_anybody_command_no_terminal() {
-    let place = Place::new();
-    // Perl hands $0 to the kernel as the task's name.
-    let script = r#"$0 = "\e[31m<b>\n,\"="; for (1..20) { select(undef, undef, undef, 0.005) }"#;
-    let Some(_) = found(&place, format!("perl -e '{script}'")) else {
-        return;
-    };
-    for format in ["--details", "--format json", "--format csv"] {
-        let ran = place.run(("report o.json", format));
-        ran.assert_code(0);
-        assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
-    }
-
-    place.run("report o.json -o page.html");
-    assert!(
-        !place.read("page.html").contains("<b>"),
-        "a name is text, not HTML"
-    );
-}
-
-#[test]
 fn a_command_needs_no_dashes_and_keeps_its_standard_output() {
     let place = Place::new();
-    let counted = &["--no-bpf"][..];
     for words in ["echo -n x", "-- echo -n x"] {
-        let ran = observe(&place, (counted, words));
-        assert_eq!((ran.code, &*ran.stdout), (0, "x"), "{}", ran.stderr);
+        let ran = observe(&place, words);
+        ran.assert_prints(0, "x");
         ran.assert_message("echo");
     }
     // Output for programs is alone on standard output, unless it is written elsewhere.
-    let json = "--format json --no-bpf";
+    let json = "--format json";
     let ran = observe(&place, format!("{json} echo x"));
     assert_eq!(ran.json()["subject"]["command"][1], "x");
     assert!(ran.stderr.lines().any(|line| line == "x"), "{}", ran.stderr);
-    let ran = observe(&place, format!("{json} --output o.out echo x"));
-    assert_eq!((ran.code, &*ran.stdout), (0, "x\n"), "{}", ran.stderr);
+    observe(&place, format!("{json} --output o.out echo x")).assert_prints(0, "x\n");
 }
 
 #[test]
 fn a_target_is_observed_while_a_command_runs() {
     let place = Place::new();
     // The target is not this process, of which other tests start children at the same time.
-    let mut target = Command::new("sh")
+    let mut target = Command::new("sh");
+    target
         .args(["-c", "while kill -0 $PPID; do :; done"])
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("a busy shell");
-    let id = target.id().to_string();
-    let words = format!("--no-bpf --record o.json -p {id}");
+        .stdout(Stdio::null());
+    let mut target = target.spawn().expect("a busy shell");
+    let id = target.id();
+    let words = format!("--record o.json -p {id}");
     let ran = observe(&place, (words, "-- sh -c 'sleep 0.3; echo x; exit 5'"));
-    target.kill().expect("a process of this test's");
-    target.wait().expect("a child");
-    assert_eq!((ran.code, &*ran.stdout), (5, "x\n"), "{}", ran.stderr);
+    target
+        .kill()
+        .and_then(|()| target.wait())
+        .expect("our child");
+    ran.assert_prints(5, "x\n");
     let json = place.run("report o.json --format json").json();
-    assert_eq!(json["subject"]["processes"][0].to_string(), id);
+    assert_eq!(json["subject"]["processes"][0], id);
     let recorded: Value = serde_json::from_str(&place.read("o.json")).expect("JSON");
     assert!(number(&recorded["window_ns"]) >= 0.3e9, "{recorded}");
-    assert!(
-        !names(&json).contains(&"sleep"),
-        "the command is not part of it: {json}"
-    );
+    // The command is not part of it.
+    assert!(!names(&json).contains(&"sleep"), "{json}");
 }
 
 #[test]
 fn a_line_each_interval_ends_with_the_signal_and_with_its_reader() {
     let place = Place::new();
-    let words = "observe -a --no-bpf --no-calibration --every 100ms";
-    let mut child = place
-        .command(words)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
+    let begin = || {
+        let mut command = place.command("observe -a --no-bpf --no-calibration --every 100ms");
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().expect("it starts")
+    };
+    let mut child = begin();
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let mut line = || Some(conformity::read(lines.next()?.expect("text")));
     // Each line is printed when its reporting period has ended.
@@ -242,43 +261,25 @@ fn a_line_each_interval_ends_with_the_signal_and_with_its_reader() {
         at(&first) < at(&second) && at(&first).ends_with('Z'),
         "{first}"
     );
-    kill_process(Pid::from_child(&child), Signal::INT).expect("our child");
+    send(&child, Signal::INT);
     while line().is_some() {}
     assert_eq!(child.wait().expect("our child").code(), Some(130));
-    let mut child = place
-        .command(words)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
+    let mut child = begin();
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("our child").code(), Some(0));
-}
-
-#[test]
-fn without_bpf_switches_are_counted_and_the_reason_is_reported() {
-    let place = Place::new();
-    let ran = observe(&place, format!("--no-bpf -- sh -c '{SLEEPER}'"));
-    ran.assert_code(0);
-    let text = ran.report().replace('\n', " ");
-    assert!(text.contains("(causes are unknown)"), "{text}");
-    assert!(text.contains("(--no-bpf)"), "{text}");
-    assert!(!text.contains("Competitors for the CPU"));
 }
 
 #[test]
 fn a_short_command_is_held_until_observation_has_begun() {
     let place = Place::new();
     for at in 0..5 {
-        let words = format!("--no-bpf --format json --record {at}.json -- true");
+        let words = format!("--format json --record {at}.json -- true");
         let json = observe(&place, words).json();
         if !is_from(&json, "perf") {
             return;
         }
-        assert!(
-            json["all"]["switches"].as_u64() >= Some(1),
-            "its end is one: {json}"
-        );
+        // Its end is one.
+        assert!(count(&json["all"]["switches"]) >= 1, "{json}");
         assert!(names(&json).contains(&"true"), "{json}");
     }
 }
@@ -294,89 +295,51 @@ fn a_task_that_gains_rights_is_counted_and_that_it_could_not_be_followed_is_repo
     };
     let [perl, program] = ["perl", "switchcost"].map(|name| folder.path().join(name));
     fs::copy("/usr/bin/perl", &perl).expect("perl is on every Debian");
-    fs::copy(env!("CARGO_BIN_EXE_switchcost"), &program).expect("there is room");
+    fs::copy(PROGRAM, &program).expect("there is room");
     mode(folder.path(), 0o777);
     mode(&program, 0o755);
     mode(&perl, 0o4755);
-    let record = folder.path().join("o.json");
-    let script = format!(
-        "sleep 0.1; exec {} -e 'for (1..50) {{ select(undef, undef, undef, 0.01) }}'",
-        text(&perl)
-    );
-    let words = format!(
-        "observe --no-bpf --no-calibration --format json --record {}",
-        text(&record)
-    );
-    let output = Command::new("setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .arg(&program)
-        .args((words, ["--", "sh", "-c", &script]).words())
-        .env("XDG_STATE_HOME", folder.path())
-        .output()
-        .expect("setpriv is on every Debian");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let Ok(json) = serde_json::from_slice::<Value>(&output.stdout) else {
-        println!("skipped: {said}");
+    let script = "sleep 0.1; exec ./perl -e 'for (1..50) { select(undef, undef, undef, 0.01) }'";
+    let words = "observe --no-bpf --no-calibration --format json --record o.json -- sh -c";
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    command.arg(&program).args(words.words()).arg(script);
+    command.current_dir(folder.path());
+    let ran = finished(command.env("XDG_STATE_HOME", folder.path()));
+    let Ok(json) = serde_json::from_str::<Value>(&ran.stdout) else {
+        println!("skipped: {}", ran.stderr);
         return;
     };
     if !is_from(&json, "perf") {
         return;
     }
-    assert!(
-        json["all"]["switches"].as_u64() >= Some(50),
-        "{}",
-        json["all"]
-    );
+    assert!(count(&json["all"]["switches"]) >= 50, "{json}");
     let unfollowed = count(&json["lost"]["unfollowed"]);
-    let ran = place.run(["report", text(&record)]);
-    let words = ran.stdout.replace("\n    ", " ");
-    assert_eq!(
-        unfollowed > 0,
-        words.contains("known by the kernel's counters alone: a task gained rights"),
-        "{words}"
-    );
     assert!(
         unfollowed > 20,
         "the kernel writes no records of it: {json}"
     );
+    let ran = place.run(("report", folder.path().join("o.json")));
+    let words = in_one_line(&ran.stdout);
+    let reported = "known by the kernel's counters alone: a task gained rights";
+    assert!(words.contains(reported), "{words}");
 }
 
 #[test]
 fn the_number_of_a_thread_is_refused_with_that_of_its_process() {
     let place = Place::new();
-    let script = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\ntime.sleep(60)";
-    let mut python = Command::new("python3")
-        .args(["-c", script])
-        .spawn()
-        .expect("python3");
-    let process = python.id();
-    let thread = || {
-        let tasks = fs::read_dir(format!("/proc/{process}/task"))
-            .into_iter()
-            .flatten()
-            .flatten();
-        let mut numbers = tasks.filter_map(|task| task.file_name().to_str()?.parse::<u32>().ok());
-        numbers.find(|&number| number != process)
+    let asked = || {
+        let thread = gettid().as_raw_nonzero();
+        (thread, observe(&place, format!("-p {thread} -d 100ms")))
     };
-    let found = (0..1000).find_map(|_| {
-        thread().or_else(|| {
-            sleep(Duration::from_millis(10));
-            None
-        })
-    });
-    let thread = found.expect("it starts a thread");
-    let ran = observe(&place, ["-p", &thread.to_string(), "-d", "100ms"]);
-    python
-        .kill()
-        .and_then(|()| python.wait())
-        .expect("our child");
-    ran.assert_code(2);
-    assert_eq!(
-        ran.stderr,
-        format!(
-            "error: {thread} is a thread of process {process} (python3), not a process\nhint: use -p {process}\n"
-        )
+    let (thread, ran) = std::thread::scope(|scope| scope.spawn(asked).join()).expect("no panic");
+    let process = std::process::id();
+    let name = fs::read_to_string(format!("/proc/{process}/comm")).expect("our own");
+    let error = format!(
+        "{thread} is a thread of process {process} ({}), not a process",
+        name.trim()
     );
+    ran.assert_messages(2, &format!("error: {error}\nhint: use -p {process}\n"));
 }
 
 #[test]
@@ -384,10 +347,9 @@ fn what_a_command_leaves_running_is_reported() {
     let place = Place::new();
     // The process is a daemon: it has its own session, and no process waits for it.
     let script = "setsid sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done' > /dev/null 2>&1 &";
-    observe(&place, ["--", "sh", "-c", script])
-        .assert_code(0)
-        .assert_message("exited, but its children are still running (");
-    observe(&place, ["-d", "20s", "--", "sh", "-c", script])
+    observe_by_bpf(&place, ["--", "sh", "-c", script])
+        .assert_failed(0, "exited, but its children are still running (");
+    observe_by_bpf(&place, ["-d", "20s", "--", "sh", "-c", script])
         .assert_message("and is observed further");
 }
 
@@ -396,46 +358,35 @@ fn who_forked_before_is_reported_with_how_to_observe_its_children() {
     let place = Place::new();
     let script = "perl -e '$| = 1; print qq(x); select(undef, undef, undef, 0.002) while 1' & read line; kill $!";
     let mut parent = Command::new("sh");
-    let mut parent = parent
+    parent
         .args(["-c", script])
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a shell");
-    parent
-        .stdout
-        .as_mut()
-        .expect("a pipe")
-        .read_exact(&mut [0])
-        .expect("its child runs");
-    let number = parent.id().to_string();
-    let usual = format!("observe --no-calibration -d 500ms -p {number}");
-    let alone = place.run(&usual);
+        .stdout(Stdio::piped());
+    let mut parent = parent.spawn().expect("a shell");
+    let mut ready = parent.stdout.take().expect("a pipe");
+    ready.read_exact(&mut [0]).expect("its child runs");
+    let number = parent.id();
+    let alone = observe(&place, format!("-d 500ms -p {number}"));
     // The command has its own window and machine, as printed.
-    let command = alone
-        .stdout
-        .lines()
-        .find_map(|line| line.strip_prefix("  switchcost observe -p "))
-        .map(str::to_owned);
-    let with_child = command.as_ref().map(|command| {
+    let lines = alone.stdout.lines();
+    let command = lines
+        .filter_map(|line| line.strip_prefix("  switchcost observe -p "))
+        .next();
+    let with_child = command.map(|command| {
+        let command = command.replace("10s", "500ms");
         place.run_as_printed(&format!(
-            "switchcost observe --no-calibration -p {}",
-            command.replace("10s", "500ms")
+            "switchcost observe --no-bpf --no-calibration -p {command}"
         ))
     });
     drop(parent.stdin.take());
     parent.wait().expect("our child");
-    alone.assert_output(&format!(
-        "1 existing child of process {number} switched more often"
-    ));
-    alone.assert_output("but is not included");
+    alone
+        .assert_output(&format!(
+            "1 existing child of process {number} switched more often"
+        ))
+        .assert_output("but is not included");
     let with_child = with_child.expect("a command");
-    assert!(
-        with_child.stdout.contains("2 processes"),
-        "{command:?}: {} {}",
-        with_child.stdout,
-        with_child.stderr
-    );
+    with_child.assert_output("2 processes");
     assert!(
         !with_child.stdout.contains("existing child"),
         "{}",
@@ -446,7 +397,7 @@ fn who_forked_before_is_reported_with_how_to_observe_its_children() {
 #[test]
 fn counts_alone_have_causes_and_no_times() {
     let place = Place::new();
-    let ran = observe(
+    let ran = observe_by_bpf(
         &place,
         format!("--counts-only --record o.json -- sh -c '{SLEEPER}'"),
     );
@@ -455,18 +406,16 @@ fn counts_alone_have_causes_and_no_times() {
     if !is_from(&json, "bpf-counts") {
         return;
     }
-    let report = ran.report();
-    assert!(
-        report.contains("waits in clock_nanosleep") && report.contains("(--counts-only)"),
-        "{report}"
-    );
+    ran.assert_message("waits in clock_nanosleep")
+        .assert_message("(--counts-only)");
+    // What is not timed is not 0.
     let causes = items(&json["causes"]);
     assert!(
         causes.iter().all(|cause| cause["off_ns"].is_null()),
-        "what is not timed is not 0: {causes:?}"
+        "{causes:?}"
     );
     assert!(
-        json["off"].is_null() && json["neighbours"].as_array().is_some_and(Vec::is_empty),
+        json["off"].is_null() && items(&json["neighbours"]).is_empty(),
         "{json}"
     );
     assert!(number(&json["all"]["cpu_ns"]) > 0.0);
@@ -486,67 +435,38 @@ fn a_command_that_outlasts_the_time_is_asked_to_end() {
 }
 
 #[test]
-fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
+fn a_record_is_not_overwritten_and_one_of_a_newer_version_is_refused() {
     let place = Place::new();
-    let record = text(&place.path("o.json")).to_owned();
     observe(&place, "--record o.json -- true").assert_code(0);
     observe(&place, "--record o.json -- true").assert_failed(2, "already exists");
     // A record that another run has written in the meantime is not used either.
-    let other = text(&place.path("other.json")).to_owned();
-    let command = format!("sleep 0.1; echo other > {other}");
-    let ran = observe(&place, format!("--record other.json -- sh -c '{command}'"));
-    assert!(
-        ran.code == 2
-            && ran.stderr.contains("already exists")
-            && ran.stderr.contains("switches in"),
-        "{}: {}",
-        ran.code,
-        ran.stderr
+    let ran = observe(
+        &place,
+        "--record other.json -- sh -c 'sleep 0.1; echo other > other.json'",
     );
+    ran.assert_failed(2, "already exists");
+    ran.assert_message("switches in");
     assert_eq!(place.read("other.json"), "other\n");
-    let whole = place.read("o.json");
-    fs::write(&record, &whole[..whole.len() / 2]).expect("it may be written");
-    place.run("report o.json").assert_failed(5, "damaged");
-    fs::write(&record, whole.replacen("/2\"", "/99\"", 1)).expect("it may be written");
+    let newer = place.read("o.json").replacen("/2\"", "/99\"", 1);
+    fs::write(place.path("other.json"), newer).expect("it may be written");
     place
-        .run("report o.json")
+        .run("report other.json")
         .assert_failed(5, "observation/99");
-}
-
-/// Returns the whole answer to one request.
-fn asked(address: &str, request: &str) -> String {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    let fields = format!("Host: {address}\r\nAccept: application/openmetrics-text\r\n");
-    write!(stream, "{request} HTTP/1.1\r\n{fields}\r\n").expect("it reads");
-    let mut answer = String::new();
-    stream
-        .read_to_string(&mut answer)
-        .expect("it answers with text");
-    answer
 }
 
 #[test]
 fn a_kill_costs_no_more_than_some_seconds_of_an_observation() {
     let place = Place::new();
     let record = place.path("o.json");
-    let mut child = place
-        .command("observe --no-calibration --record o.json -a -d 60s")
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("it starts");
-    let has_snapshot = (0..1500).any(|_| {
-        sleep(Duration::from_millis(20));
-        record.exists()
-    });
+    let mut command = place.command("observe --no-bpf --no-calibration --record o.json -a -d 60s");
+    let mut child = command.stdout(Stdio::null()).spawn().expect("it starts");
+    wait_until("there is a snapshot", || record.exists());
     child.kill().and_then(|()| child.wait()).expect("our child");
-    assert!(has_snapshot, "no snapshot within 30 s");
     let ran = place.run("report o.json");
     ran.assert_code(0);
     let words = ran.stdout.replace("\n    ", " ");
-    assert!(
-        words.contains("The observer was killed: the last few seconds are missing"),
-        "{words}"
-    );
+    let reported = "The observer was killed: the last few seconds are missing";
+    assert!(words.contains(reported), "{words}");
 }
 
 #[test]
@@ -613,12 +533,9 @@ fn arguments_and_host_name_are_left_out_of_every_record_where_that_is_asked_for(
         let text = text.replace("\n    ", " ");
         assert!(!text.contains(secret), "{text}");
         let is_a_word = |(at, _): (usize, &str)| {
-            let before = text[..at].chars().next_back();
-            let after = text[at + host.len()..].chars().next();
-            ![before, after]
-                .iter()
-                .flatten()
-                .any(|letter| letter.is_alphanumeric())
+            let (before, after) = (&text[..at], &text[at + host.len()..]);
+            let is_letter = char::is_alphanumeric;
+            !before.ends_with(is_letter) && !after.starts_with(is_letter)
         };
         assert!(!text.match_indices(host).any(is_a_word), "{host} in {text}");
     }
@@ -628,30 +545,8 @@ fn arguments_and_host_name_are_left_out_of_every_record_where_that_is_asked_for(
 fn empty_records_of_dead_runs_are_passed_over_and_swept() {
     let place = Place::new();
     observe(&place, "-- true").assert_code(0);
-    let folder = place.folder().join("switchcost/runs");
-    let mode = |path: &std::path::Path| {
-        fs::metadata(path)
-            .expect("it is there")
-            .permissions()
-            .mode()
-            & 0o777
-    };
-    assert_eq!(mode(&folder), 0o700);
-    let records = || -> Vec<_> {
-        let entries = fs::read_dir(&folder)
-            .expect("a folder")
-            .flatten()
-            .map(|entry| entry.path());
-        entries
-            .filter(|path| text(path).ends_with("-observation.json"))
-            .collect()
-    };
-    let [record] = &records()[..] else {
-        panic!("{:?}", records())
-    };
-    assert_eq!(mode(record), 0o600, "a command line may hold secrets");
     // No process has this number.
-    let dead = folder.join("2999-01-01T00-00-00-4194305-observation.json");
+    let dead = place.path("switchcost/runs/2999-01-01T00-00-00-4194305-observation.json");
     fs::write(&dead, "").expect("it can be written");
     // The newest that has something in it is shown; the same run is compared, and nothing empty.
     place.run("report").assert_code(0);
@@ -665,7 +560,7 @@ fn empty_records_of_dead_runs_are_passed_over_and_swept() {
 #[test]
 fn metrics_are_served_while_a_command_runs() {
     let place = Place::new();
-    let arguments = "observe --no-calibration --listen 0 --record o.json -- sleep 30";
+    let arguments = "observe --no-bpf --no-calibration --listen 0 --record o.json -- sleep 30";
     let mut child = place
         .command(arguments)
         .stdout(Stdio::null())
@@ -675,29 +570,21 @@ fn metrics_are_served_while_a_command_runs() {
     let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
     let address = said.find_map(|line| {
         let line = line.expect("text");
-        Some(
-            line.split_once("metrics: http://")?
-                .1
-                .strip_suffix("/metrics")?
-                .to_owned(),
-        )
+        let (_, address) = line.split_once("metrics: http://")?;
+        Some(address.strip_suffix("/metrics")?.to_owned())
     });
     let address = address.expect("it says where it listens");
     assert!(address.starts_with("127.0.0.1:"), "{address}");
-    let metrics = asked(&address, "GET /metrics");
-    assert!(
-        metrics.starts_with("HTTP/1.1 200") && metrics.contains("application/openmetrics-text"),
-        "{metrics}"
-    );
-    assert!(metrics.trim_end().ends_with("# EOF"), "{metrics}");
-    assert!(asked(&address, "GET /").starts_with("HTTP/1.1 404"));
-    assert!(asked(&address, "POST /metrics").starts_with("HTTP/1.1 405"));
+    let mut stream = TcpStream::connect(&address).expect("it listens");
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("it reads");
+    let mut metrics = String::new();
+    stream.read_to_string(&mut metrics).expect("an answer");
+    assert!(metrics.starts_with("HTTP/1.1 200"), "{metrics}");
     // The port is in use.
     observe(&place, format!("--listen {address} -- true"))
         .assert_failed(2, "choose a free port on this machine");
     // Asked to end, the process keeps its data.
-    let process = Pid::from_child(&child);
-    kill_process(process, Signal::TERM).expect("it runs");
+    send(&child, Signal::TERM);
     assert_eq!(child.wait().expect("our child").code(), Some(143));
     place.run("report o.json").assert_code(0);
 }
@@ -759,79 +646,53 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
     }
 }
 
-/// A keyboard without input, and without an end.
-struct Keyboard(Child);
-
-impl Keyboard {
-    fn new() -> Keyboard {
-        let mut sleep = Command::new("sleep");
-        Keyboard(
-            sleep
-                .arg("60")
-                .stdout(Stdio::piped())
-                .spawn()
-                .expect("it starts"),
-        )
-    }
-}
-
-impl Drop for Keyboard {
-    fn drop(&mut self) {
-        let ended = self.0.kill().and_then(|()| self.0.wait());
-        ended.expect("our child");
-    }
-}
-
-/// Returns a command of a shell on a terminal of its own.
-fn on_terminal(place: &Place, command: &str) -> Command {
+/// Starts a command of a shell on a terminal of its own, whose keyboard is the child's standard
+/// input.
+fn start_on_terminal(place: &Place, command: &str) -> Child {
     let mut script = Command::new("script");
-    script
-        .arg("-qec")
-        .arg(format!("stty cols 100 rows 40; {command}"))
-        .arg("/dev/null")
-        .current_dir(place.folder())
-        .env("XDG_STATE_HOME", place.folder())
-        .env("TERM", "xterm");
-    script
+    let command = format!("stty cols 100 rows 40; {command}");
+    script.args(["-qec", &command, "/dev/null"]);
+    script.current_dir(place.folder()).env("TERM", "xterm");
+    script.env("XDG_STATE_HOME", place.folder());
+    script.stdin(Stdio::piped()).stdout(Stdio::piped());
+    script.spawn().expect("script is on every Debian")
 }
 
-/// Returns what `observe -a --live` sends to a terminal after the start of its own screen, and
-/// where that screen ends.
-fn drawn_live(place: &Place, duration: &str, record: &str) -> (String, usize) {
-    let words = "observe -a --live --no-calibration";
-    let command = format!("{PROGRAM} {words} -d {duration} --record {record}");
-    let mut keyboard = Keyboard::new();
-    let output = on_terminal(place, &command)
-        .stdin(keyboard.0.stdout.take().expect("piped"))
-        .output()
-        .expect("script is on every Debian");
-    assert!(output.status.success(), "{output:?}");
-    let all = String::from_utf8_lossy(&output.stdout);
-    let from = all.find("\u{1b}[?1049h").expect("another screen");
-    let drawn = all[from..].to_owned();
-    let to = drawn.rfind("\u{1b}[?1049l").expect("the screen as before");
-    (drawn, to)
+/// Returns what a command sends to its terminal.
+fn drawn(place: &Place, command: &str) -> String {
+    let mut child = start_on_terminal(place, command);
+    let keyboard = child.stdin.take();
+    let ran = ended(child);
+    drop(keyboard);
+    ran.stdout
+}
+
+/// Codes that begin the program's own screen, and that end it.
+const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
+
+/// Returns what `observe -a --live` draws on its own screen, and on the one before.
+fn drawn_live(place: &Place, words: &str) -> [String; 2] {
+    let words = format!("observe -a --live --no-calibration {words}");
+    let all = drawn(place, &format!("{PROGRAM} {words}"));
+    let (_, drawn) = all.split_once(SCREEN[0]).expect("another screen");
+    let (own, normal) = drawn.rsplit_once(SCREEN[1]).expect("the screen as before");
+    [own.to_owned(), in_one_line(normal)]
 }
 
 #[test]
 fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     let place = Place::new();
-    let (drawn, to) = drawn_live(&place, "500ms", "s.json");
+    let [own, _] = drawn_live(&place, "--no-bpf -d 500ms --record s.json");
     assert!(
-        !drawn[..to].contains("involuntary"),
-        "half a second is no frame: {drawn}"
+        !own.contains("involuntary"),
+        "half a second is no frame: {own}"
     );
-    let (drawn, to) = drawn_live(&place, "2500ms", "o.json");
-    assert!(drawn[..to].contains("involuntary"), "{drawn}");
-    assert!(!drawn.contains("killed"), "{drawn}");
+    let [own, normal] = drawn_live(&place, "-d 2500ms --record o.json");
+    assert!(own.contains("involuntary"), "{own}");
+    assert!(!normal.contains("killed"), "{normal}");
     // The complete report is on the normal screen.
-    let report: Vec<&str> = drawn[to..].split_whitespace().collect();
-    assert!(
-        report
-            .join(" ")
-            .contains("The cost of the switches of this machine's processes"),
-        "{drawn}"
-    );
+    let report = "The cost of the switches of this machine's processes";
+    assert!(normal.contains(report), "{normal}");
     place.run("report o.json").assert_code(0);
     // Without a terminal there is nothing to draw on, and no calibration.
     place.run("observe -a --live").assert_failed(
@@ -843,82 +704,50 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
 #[test]
 fn a_terminal_that_cannot_be_drawn_on_is_refused_and_one_of_ascii_gets_letters() {
     let place = Place::new();
-    let drawn = |variables: &str, words: &str| {
-        let output = on_terminal(&place, &format!("env {variables} {PROGRAM} {words}")).output();
-        String::from_utf8_lossy(&output.expect("script is on every Debian").stdout).into_owned()
-    };
     place
-        .run("trace walks --size 4KiB --turns 200 -o w.sct")
+        .run("trace walks --size 4KiB --turns 20 -o w.sct")
         .assert_code(0);
-    for (variables, is_ascii) in [
-        ("TERM=xterm LC_ALL=C.UTF-8", false),
-        ("TERM=xterm LC_ALL=C", true),
-        ("TERM=dumb LC_ALL=C.UTF-8", true),
-        ("-u TERM LC_ALL=C.UTF-8", true),
-    ] {
-        let drawn = drawn(variables, "simulate w.sct --design mogul-1a");
-        assert_eq!(drawn.is_ascii(), is_ascii, "{variables}: {drawn}");
-        assert!(
-            drawn.contains(if is_ascii {
-                "\n-----"
-            } else {
-                "\n─────"
-            }),
-            "{variables}: {drawn}"
-        );
+    for (locale, line) in [("C.UTF-8", "─"), ("C", "-")] {
+        let words = format!("env LC_ALL={locale} {PROGRAM} simulate w.sct --design mogul-1a");
+        let drawn = drawn(&place, &words);
+        assert_eq!(drawn.is_ascii(), line.is_ascii(), "{locale}: {drawn}");
+        let rule = format!("\n{}", line.repeat(5));
+        assert!(drawn.contains(&rule), "{locale}: {drawn}");
     }
-    for variables in ["TERM=dumb", "-u TERM"] {
-        let refused = drawn(variables, "observe -a --live --no-calibration -d 1s");
-        assert!(refused.contains("has no cursor"), "{refused}");
-    }
+    let words = format!("env TERM=dumb {PROGRAM} observe -a --live --no-calibration -d 1s");
+    let refused = drawn(&place, &words);
+    assert!(refused.contains("has no cursor"), "{refused}");
 }
 
 #[test]
 fn a_kill_while_it_is_shown_live_leaves_the_terminal_as_it_was_and_no_command() {
     let place = Place::new();
     let ready = place.path("ready");
-    let script = "echo $$ > ready; exec sleep 60";
+    // The path tells this observer from those of other tests.
+    let script = format!("echo $$ > {}; exec sleep 60", ready.display());
     let observe = format!("{PROGRAM} observe --live --no-calibration --no-bpf -- sh -c '{script}'");
-    let mut keyboard = Keyboard::new();
     // The remaining modes are read while the terminal still exists.
-    let on_terminal = on_terminal(&place, &format!("{observe}; sleep 1; stty -a"))
-        .stdin(keyboard.0.stdout.take().expect("piped"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("script is on every Debian");
-    let number = || {
-        fs::read_to_string(&ready)
-            .ok()
-            .and_then(|text| text.trim().parse::<i32>().ok())
+    let mut child = start_on_terminal(&place, &format!("{observe}; sleep 1; stty -a"));
+    let keyboard = child.stdin.take();
+    let is_there = || fs::read_to_string(&ready).is_ok_and(|text| text.ends_with('\n'));
+    wait_until("the command runs", is_there);
+    let command = place.read("ready");
+    let [observer] = processes_with("cmdline", &["observe", &script])[..] else {
+        panic!("one observer")
     };
-    crate::common::wait_until("the command runs", || number().is_some());
-    let command = number().expect("just seen");
-    let stat = fs::read_to_string(format!("/proc/{command}/stat")).expect("it runs");
-    let (_, fields) = stat.rsplit_once(") ").expect("a name");
-    let observer: i32 = fields
-        .split(' ')
-        .nth(1)
-        .expect("a parent")
-        .parse()
-        .expect("a number");
     // The program has drawn the screen by then.
     sleep(Duration::from_millis(300));
     let observer = Pid::from_raw(observer).expect("a number");
     kill_process(observer, Signal::KILL).expect("our child's child");
-    let output = on_terminal.wait_with_output().expect("our child");
-    let drawn = String::from_utf8_lossy(&output.stdout);
-    let (begin, end) = (
-        drawn.find("\u{1b}[?1049h").expect("another screen"),
-        drawn.rfind("\u{1b}[?1049l"),
-    );
-    assert!(end.is_some_and(|end| begin < end), "{drawn}");
-    assert!(
-        drawn.contains(" icanon") && drawn.contains(" echo "),
-        "{drawn}"
-    );
-    let left = fs::read_to_string(format!("/proc/{command}/cmdline")).unwrap_or_default();
-    assert!(!left.contains("sleep"), "{left}");
+    let drawn = ended(child).stdout;
+    drop(keyboard);
+    let [begin, end] = SCREEN.map(|code| drawn.rfind(code));
+    assert!(begin.is_some() && begin < end, "{drawn}");
+    for mode in [" icanon", " echo "] {
+        assert!(drawn.contains(mode), "{mode}: {drawn}");
+    }
+    let left = fs::read_to_string(format!("/proc/{}/cmdline", command.trim()));
+    assert!(!left.unwrap_or_default().contains("sleep"));
 }
 
 #[test]
@@ -926,16 +755,13 @@ fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
     let place = Place::new();
     let traced = |to: &str| {
         let words = format!("--events {to} --record o.json -- sh -c '{SLEEPER}'");
-        observe(&place, words)
+        observe_by_bpf(&place, words)
     };
     let (record, trace) = (place.path("o.json"), place.path("t.pftrace"));
     let nowhere = traced("/nonexistent/t.pftrace");
     assert_ne!(nowhere.code, 0);
-    assert!(
-        nowhere.stderr.contains("/nonexistent/t.pftrace") && !place.path("o.json").exists(),
-        "{}",
-        nowhere.stderr
-    );
+    nowhere.assert_message("/nonexistent/t.pftrace");
+    assert!(!record.exists());
     let ran = traced("t.pftrace");
     if ran.stderr.contains("switches cannot be traced one by one") {
         assert!(!trace.exists() && !record.exists());
@@ -950,48 +776,9 @@ fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
     // On a full disk the trace is lost, but not the observation.
     fs::remove_file(&record).expect("our own");
     let full = traced("/dev/full");
-    assert!(
-        full.code != 0 && full.report().contains("switches") && place.path("o.json").exists(),
-        "{}",
-        full.stderr
-    );
-    observe(&place, "--events t.pftrace --no-bpf -- true").assert_code(2);
-}
-
-#[test]
-fn stacks_are_written_for_other_tools() {
-    let place = Place::new();
-
-    let files = "--folded o.folded --pprof o.pb.gz";
-    let begun = Instant::now();
-    let ran = observe(
-        &place,
-        format!("--record o.json {files} -- sh -c '{SLEEPER}'"),
-    );
-    if ran.stderr.contains("stacks") {
-        assert!(!place.path("o.json").exists() && !place.path("o.folded").exists());
-        println!("skipped: {}", ran.stderr);
-        return;
-    }
-    ran.assert_code(0);
-    let lines = place.read("o.folded");
-    let sleeps = lines
-        .lines()
-        .find_map(|line| line.strip_prefix("sleep;waits;clock_nanosleep "))
-        .expect("they slept");
-    let slept: u64 = sleeps.parse().expect("nanoseconds");
-    assert!(
-        (100_000_000..begun.elapsed().as_nanos() as u64).contains(&slept),
-        "{slept} ns of ten sleeps of 10 ms"
-    );
-    // The record gives the same output again.
-    let again = place.run("report o.json --folded /dev/stdout");
-    assert_eq!(
-        (again.code, again.stdout.as_str()),
-        (0, lines.as_str()),
-        "{}",
-        again.stderr
-    );
+    assert!(full.code != 0 && record.exists(), "{}", full.stderr);
+    assert!(full.report().contains("switches"), "{}", full.stderr);
+    observe(&place, "--events t.pftrace -- true").assert_code(2);
 }
 
 #[test]
@@ -999,7 +786,7 @@ fn stacks_are_written_for_other_tools() {
 fn pprof_of_go_reads_the_stacks() {
     let place = Place::new();
     let pprof = text(&place.path("o.pb.gz")).to_owned();
-    let ran = observe(&place, format!("--pprof o.pb.gz -- sh -c '{SLEEPER}'"));
+    let ran = observe_by_bpf(&place, format!("--pprof o.pb.gz -- sh -c '{SLEEPER}'"));
     if ran.stderr.contains("failed to write stacks") {
         println!("skipped: {}", ran.stderr);
         return;
@@ -1029,77 +816,22 @@ fn pprof_of_go_reads_the_stacks() {
 }
 
 #[test]
-fn stacks_need_an_observation_with_causes() {
-    let place = Place::new();
-    observe(
-        &place,
-        format!("--no-bpf --record o.json -- sh -c '{SLEEPER}'"),
-    )
-    .assert_code(0);
-    place
-        .run("report o.json --folded x")
-        .assert_failed(2, "this is an observation without causes");
-    assert!(!place.path("x").exists());
-    place
-        .run("report o.json o.json --pprof x")
-        .assert_failed(2, "2 records");
-    observe(&place, "--no-bpf --folded x -- true").assert_code(2);
-}
-
-#[test]
-fn without_bpf_the_kernels_records_show_a_short_command_exactly() {
-    let place = Place::new();
-    let json = observe(
-        &place,
-        format!("--no-bpf --format json --record o.json -- sh -c '{SLEEPER}'"),
-    )
-    .json();
-    if !is_from(&json, "perf") {
-        return;
-    }
-    let of = |name: &str| {
-        items(&json["names"])
-            .iter()
-            .find(|found| found["name"] == name)
-            .cloned()
-    };
-    let sleep = of("sleep").expect("ten of them");
-    assert_eq!(sleep["tasks"], 10, "{sleep}");
-    let switches = count(&sleep["switches"]);
-    assert!(
-        (20..100).contains(&switches),
-        "each sleeps, and ends: {sleep}"
-    );
-    assert!(count(&json["off"]["count"]) >= 20, "{}", json["off"]);
-    assert!(items(&json["causes"]).is_empty() && json["wait"].is_null());
-    assert_eq!(json["lost"]["records"], 0);
-}
-
-#[test]
 fn of_all_tasks_those_of_the_observer_are_none() {
     let place = Place::new();
     for way in ["--record a.json", "--no-bpf --record b.json"] {
         let words = "observe --no-calibration --format json -a -d 500ms";
-        let child = place
-            .command((words, way))
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut command = place.command((words, way));
+        let child = command.stdout(Stdio::piped()).spawn().expect("it starts");
         let own = child.id();
-        let output = child.wait_with_output().expect("our child");
-        let json: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
-        let processes: Vec<u64> = items(&json["processes"])
-            .iter()
-            .filter_map(|of| of["process"].as_u64())
-            .collect();
+        let json = ended(child).json();
+        let processes = items(&json["processes"]);
+        assert!(!processes.is_empty(), "{json}");
         assert!(
-            !processes.is_empty() && !processes.contains(&u64::from(own)),
+            processes.iter().all(|of| of["process"] != own),
             "{own} in {processes:?}"
         );
-        assert!(
-            json["own_share"].as_f64().is_some_and(|share| share > 0.0),
-            "it says so beside: {json}"
-        );
+        // It is reported separately.
+        assert!(number(&json["own_share"]) > 0.0, "{json}");
     }
 }
 
@@ -1108,11 +840,8 @@ fn calls_are_traced_each_with_what_it_switched_and_compared() {
     let place = Place::new();
     // The program waits each time, and then makes three calls that never wait.
     let script = "for (1 .. 1200) { select(undef, undef, undef, 0.002); getppid for 1 .. 3 }";
-    let ran = observe(
-        &place,
-        format!("--calls 1s --record o.json --format json -- perl -e '{script}'"),
-    );
-    let json = ran.json();
+    let usual = "--calls 1s --record o.json --format json -- perl -e";
+    let json = observe_by_bpf(&place, (usual, [script])).json();
     if !is_from(&json, "bpf") {
         return;
     }
@@ -1125,8 +854,9 @@ fn calls_are_traced_each_with_what_it_switched_and_compared() {
         let is_one = |site: &&Value| sites[count(site) as usize]["call"] == *name;
         all.iter().filter(is_one).count() as u64
     };
-    let (parents, waits) = (of_call("getppid"), count(&json["matched"][0]["waits"]));
-    assert!(waits > 20, "{}", json["matched"]);
+    let matched = &json["matched"][0];
+    let (parents, waits) = (of_call("getppid"), count(&matched["waits"]));
+    assert!(waits > 20, "{matched}");
     // A slice begins and ends between any two waits, and a wait may be over before the task has
     // left its CPU.
     assert!(parents <= 3 * (waits + 1) + waits / 4, "{parents} {waits}");
@@ -1135,10 +865,6 @@ fn calls_are_traced_each_with_what_it_switched_and_compared() {
     assert!(waits <= voluntary, "{waits} of {voluntary}");
     assert_eq!(count(&calls["lost"]), 0);
     // Every wait blocks, so there is nothing to compare it with.
-    assert!(
-        json["matched"][0]["all_waits"].is_null(),
-        "{}",
-        json["matched"]
-    );
-    assert_eq!(json["matched"][0]["program"], "perl");
+    assert!(matched["all_waits"].is_null(), "{matched}");
+    assert_eq!(matched["program"], "perl");
 }

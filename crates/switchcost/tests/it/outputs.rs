@@ -2,15 +2,12 @@
 //! written to directly.
 
 use std::fs::{self, File};
-use std::io::Read;
-use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Place, is_root, ran, text};
+use crate::common::{MEASUREMENT, PROGRAM, Place, Ran, finished, is_root, text};
 use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 
 /// Makes a short trace.
 fn walks(place: &Place) {
@@ -19,33 +16,28 @@ fn walks(place: &Place) {
         .assert_code(0);
 }
 
+fn run_script(place: &Place, script: &str) -> Ran {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).current_dir(place.folder());
+    finished(shell.env("XDG_STATE_HOME", place.folder()))
+}
+
 /// Creates a character device of the kernel's memory driver; returns nothing if this user may not
 /// create or use one.
 fn device(place: &Place, name: &str, minor: u32) -> Option<PathBuf> {
     let path = place.path(name);
     let everybody = Mode::from_raw_mode(0o666);
-    let made = is_root()
-        && mknodat(
-            CWD,
-            &path,
-            FileType::CharacterDevice,
-            everybody,
-            makedev(1, minor),
-        )
-        .is_ok();
+    let kind = FileType::CharacterDevice;
+    let made = mknodat(CWD, &path, kind, everybody, makedev(1, minor)).is_ok();
     let is_usable = made && File::options().write(true).open(&path).is_ok();
     if !is_usable {
-        eprintln!(
-            "skipped: no right to make devices in {}",
-            place.folder().display()
-        );
+        eprintln!("skipped: no right to make devices in {}", path.display());
     }
     is_usable.then_some(path)
 }
 
 #[test]
 fn records_in_the_usual_place_are_for_their_owner_alone() {
-    use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     let mode = |path: &Path| {
         fs::metadata(path)
@@ -57,44 +49,36 @@ fn records_in_the_usual_place_are_for_their_owner_alone() {
     walks(&place);
     for words in [
         "measure --mechanism fiber --max-repetitions 5 --no-counters",
-        "measure --mechanism fiber --max-repetitions 5 --no-counters --record m.jsonl",
         "simulate walks.sct --design mogul-1a",
         "simulate walks.sct --design mogul-1a --record s.parquet",
         "simulate walks.sct --design mogul-1a --quantum 1000,2000",
+        "observe --no-bpf --no-calibration -- true",
+        "observe --no-bpf --no-calibration --record o.json -- true",
     ] {
-        let script = format!("umask 022; exec {PROGRAM} {words}");
-        let asked = Command::new("sh")
-            .args(["-c", &script])
-            .current_dir(place.folder())
-            .env("XDG_STATE_HOME", place.folder())
-            .output();
-        let ran = ran(asked.expect("it starts"));
-        ran.assert_result();
+        run_script(&place, &format!("umask 022; exec {PROGRAM} {words}")).assert_result();
     }
-    let records = fs::read_dir(place.path("switchcost/runs"))
-        .expect("a folder")
-        .flatten()
-        .map(|entry| entry.path());
-    let modes: Vec<u32> = records.map(|path| mode(&path)).collect();
-    assert_eq!(modes, [0o600; 4]);
+    let folder = place.path("switchcost/runs");
+    assert_eq!(mode(&folder), 0o700);
+    let records = fs::read_dir(folder).expect("a folder").flatten();
+    let modes: Vec<u32> = records.map(|entry| mode(&entry.path())).collect();
+    assert_eq!(modes, [0o600; 5], "a command line may hold secrets");
+    // A record that is named is as the umask has it.
     assert_eq!(
-        ["m.jsonl", "s.parquet"].map(|name| mode(&place.path(name))),
-        [0o644; 2],
-        "as the umask has it where it is named"
+        ["o.json", "s.parquet"].map(|name| mode(&place.path(name))),
+        [0o644; 2]
     );
 }
 
 /// Returns every command that writes a result to a named path, complete except for that path.
-fn writers(place: &Place) -> [&'static str; 11] {
-    for name in ["other.jsonl", "record.jsonl"] {
-        place.measure("--mechanism fiber");
-        fs::rename(place.record(), place.path(name)).expect("measured");
-    }
+fn writers(place: &Place) -> [&'static str; 9] {
+    place.copy(MEASUREMENT, "record.jsonl");
+    place.copy(
+        "crates/record/tests/samples/measure-run.jsonl",
+        "other.jsonl",
+    );
     walks(place);
     [
-        "report record.jsonl --output",
         "report record.jsonl -o",
-        "compare record.jsonl other.jsonl --output",
         "compare record.jsonl other.jsonl -o",
         "doctor --output",
         "simulate --design list --output",
@@ -112,42 +96,31 @@ fn a_device_and_a_fifo_are_written_to_and_stay() {
     let fifo = place.path("fifo");
     mkfifoat(CWD, &fifo, Mode::from_raw_mode(0o600)).expect("a FIFO");
     let null = device(&place, "null", 3);
-    for words in writers(&place) {
-        let end = fifo.clone();
-        let reader = std::thread::spawn(move || {
-            let mut text = String::new();
-            File::open(end)
-                .and_then(|mut fifo| fifo.read_to_string(&mut text))
-                .map(|_| text)
-        });
-        let ran = place.run((words, [text(&fifo)]));
-        let read = reader.join().expect("no panic").expect("a reader");
+    let kind = |path: &Path| fs::symlink_metadata(path).expect("it stays").file_type();
+    let write = |words: &str, path: &Path| {
+        let ran = place.run((words, [text(path)]));
         assert!(
-            matches!(ran.code, 0 | 3 | 4) && read.len() > 20,
-            "{words:?}: {} {} {read}",
+            matches!(ran.code, 0 | 3 | 4),
+            "{words}: {} {}",
             ran.code,
             ran.stderr
         );
-        assert_eq!(ran.stdout, "", "{words:?}");
-        assert!(
-            fs::symlink_metadata(&fifo)
-                .expect("it stays")
-                .file_type()
-                .is_fifo(),
-            "{words:?}"
-        );
         let _ = fs::remove_file(place.path("kept.parquet"));
+        ran
+    };
+    for words in writers(&place) {
+        let reader = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| fs::read_to_string(&fifo).expect("a reader"));
+            assert_eq!(write(words, &fifo).stdout, "", "{words}");
+            reader.join().expect("no panic")
+        });
+        assert!(
+            reader.len() > 20 && kind(&fifo).is_fifo(),
+            "{words}: {reader}"
+        );
         if let Some(null) = &null {
-            let ran = place.run((words, [text(null)]));
-            assert!(
-                matches!(ran.code, 0 | 3 | 4),
-                "{words:?}: {} {}",
-                ran.code,
-                ran.stderr
-            );
-            let kind = fs::symlink_metadata(null).expect("it stays").file_type();
-            assert!(kind.is_char_device(), "{words:?}");
-            let _ = fs::remove_file(place.path("kept.parquet"));
+            write(words, null);
+            assert!(kind(null).is_char_device(), "{words}");
         }
     }
 }
@@ -181,27 +154,15 @@ fn behind_a_link_its_file_is_replaced() {
         symlink(from, at(to)).expect("a link");
     }
     let list = |to: &str| place.run(("simulate --design list --output", [to]));
+    let is_link = |name: &str| {
+        fs::symlink_metadata(at(name))
+            .expect("it stays")
+            .is_symlink()
+    };
     for (name, file) in [("link-to-link", "file"), ("dangling", "new")] {
-        let ran = list(name);
-        ran.assert_messages(0, "");
-        assert!(
-            fs::read_to_string(at(file))
-                .expect("a file")
-                .contains("mogul-1a"),
-            "{name}"
-        );
-        assert!(
-            fs::symlink_metadata(at(name))
-                .expect("it stays")
-                .is_symlink(),
-            "{name}"
-        );
-        assert!(
-            fs::symlink_metadata(at(file))
-                .expect("it is there")
-                .is_file(),
-            "{name}"
-        );
+        list(name).assert_messages(0, "");
+        assert!(place.read(file).contains("mogul-1a"), "{name}");
+        assert!(is_link(name) && !is_link(file), "{name}");
     }
     for (name, found, need) in [
         (
@@ -211,20 +172,14 @@ fn behind_a_link_its_file_is_replaced() {
         ),
         ("folder", "is a directory", "name a file in that folder"),
     ] {
-        let ran = list(name);
         let message = format!("error: cannot write {name}: {found}\nhint: {need}\n");
-        ran.assert_messages(1, &message);
-        assert!(
-            fs::symlink_metadata(at(name))
-                .expect("it stays")
-                .is_symlink()
-        );
+        list(name).assert_messages(1, &message);
+        assert!(is_link(name));
     }
 }
 
 #[test]
 fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
-    use std::os::unix::fs::{PermissionsExt, chown};
     if !is_root() {
         eprintln!("skipped: only root can give files to others");
         return;
@@ -233,30 +188,24 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
     let shared = place.path("shared");
     fs::create_dir(&shared).expect("room");
     fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).expect("ours");
-    let (trap, link, own) = (shared.join("trap"), shared.join("link"), shared.join("own"));
+    let [trap, link, own] = ["trap", "link", "own"].map(|name| shared.join(name));
     for fifo in [&trap, &own] {
         mkfifoat(CWD, fifo, Mode::from_raw_mode(0o666)).expect("a FIFO");
     }
-    let target = place.path("target");
-    fs::write(&target, "before").expect("room");
-    symlink(&target, &link).expect("a link");
-    chown(&trap, Some(65_534), None).expect("root may");
-    std::os::unix::fs::lchown(&link, Some(65_534), None).expect("root may");
-    // The reader reads everything; both ends are opened, so that no process waits for the FIFO.
-    let ends = [&trap, &own].map(|fifo| {
-        File::options()
-            .read(true)
-            .write(true)
-            .open(fifo)
-            .expect("a FIFO")
-    });
-    for (name, code) in [(&trap, 1), (&link, 1), (&own, 0)] {
-        let ran = place.run(["simulate", "--design", "list", "--output", text(name)]);
+    fs::write(place.path("target"), "before").expect("room");
+    symlink(place.path("target"), &link).expect("a link");
+    for of_another in [&trap, &link] {
+        lchown(of_another, Some(65_534), None).expect("root may");
+    }
+    // Both ends are opened, so that no process waits for the FIFO.
+    let mut both = File::options();
+    both.read(true).write(true);
+    let ends = [&trap, &own].map(|fifo| both.open(fifo).expect("a FIFO"));
+    let why = "it belongs to another user and is in a folder in which everybody may put things";
+    for (path, code) in [(trap, 1), (link, 1), (own, 0)] {
+        let ran = place.run(("simulate --design list --output", path));
         ran.assert_code(code);
-        let is_reported = ran.stderr.contains(
-            "it belongs to another user and is in a folder in which everybody may put things",
-        );
-        assert_eq!(is_reported, code == 1, "{}", ran.stderr);
+        assert_eq!(ran.stderr.contains(why), code == 1, "{}", ran.stderr);
     }
     let unread = ends.map(|end| rustix::io::ioctl_fionread(&end).expect("a FIFO"));
     assert!(unread[0] == 0 && unread[1] > 0, "{unread:?}");
@@ -267,61 +216,34 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
 fn what_a_shell_has_open_is_written_where_it_is() {
     let place = Place::new();
     let list = format!("'{PROGRAM}' simulate --design list --output");
-    let (into, all) = (place.path("into"), place.path("all"));
     for script in [
-        format!(
-            "{{ echo before; {list} /dev/stdout; echo after; }} > '{}'",
-            all.display()
-        ),
-        format!(
-            "{{ echo before; {list} /dev/fd/3 3>&1; echo after; }} | cat > '{}'",
-            all.display()
-        ),
-        format!(
-            "echo before > '{0}'; {list} /dev/fd/3 3>> '{0}'; echo after >> '{0}'",
-            all.display()
-        ),
+        format!("{{ echo before; {list} /dev/stdout; echo after; }} > all"),
+        format!("{{ echo before; {list} /dev/fd/3 3>&1; echo after; }} | cat > all"),
+        format!("echo before > all; {list} /dev/fd/3 3>> all; echo after >> all"),
     ] {
-        let ran = ran(Command::new("sh")
-            .args(["-c", &script])
-            .output()
-            .expect("a shell"));
-        ran.assert_messages(0, "");
+        run_script(&place, &script).assert_messages(0, "");
         let lines = place.read("all");
-        assert!(
-            lines.starts_with("before\n") && lines.ends_with("\nafter\n"),
-            "{script}: {lines}"
-        );
-        assert!(lines.contains("mogul-1a"), "{script}: {lines}");
+        let is_around = lines.starts_with("before\n") && lines.ends_with("\nafter\n");
+        assert!(is_around && lines.contains("mogul-1a"), "{script}: {lines}");
     }
     // A reader that reads only the first line ends the program silently.
-    let script = format!(
-        "'{PROGRAM}' completions bash > /dev/null; {list} /dev/fd/3 3>&1 | head -n 1 > '{}'",
-        into.display()
-    );
-    let ran = ran(Command::new("sh")
-        .args(["-c", &script])
-        .output()
-        .expect("a shell"));
-    ran.assert_messages(0, "");
+    let script = format!("{list} /dev/fd/3 3>&1 | head -n 1 > into");
+    run_script(&place, &script).assert_messages(0, "");
     assert_eq!(place.read("into").lines().count(), 1);
 }
 
 #[test]
 fn a_record_is_not_replaced_by_its_report() {
     let place = Place::new();
-    place.measure("--mechanism fiber");
-    let before = fs::read(place.record()).expect("a record");
-    let link = place.path("link");
-    symlink("run.jsonl", &link).expect("a link");
-    for flag in ["--output", "-o"] {
-        for name in [&place.record()[..], text(&link)] {
-            place
-                .run(format!("report run.jsonl {flag} {name}"))
-                .assert_failed(2, "is one of the records");
-        }
+    place.copy(MEASUREMENT, "run.jsonl");
+    let before = place.read("run.jsonl");
+    symlink("run.jsonl", place.path("link")).expect("a link");
+    for name in ["run.jsonl", "link"] {
+        place
+            .run(["report", "run.jsonl", "-o", name])
+            .assert_failed(2, "is one of the records");
     }
-    assert!(fs::read(place.record()).expect("a record") == before);
+    assert!(place.read("run.jsonl") == before);
 }
 
 #[test]
@@ -333,22 +255,7 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
         (
             "--record",
             "--output",
-            "measure --record run.jsonl -o ./run.jsonl --mechanism fiber",
-        ),
-        (
-            "--record",
-            "--output",
-            "measure --record link -o run.jsonl --mechanism fiber",
-        ),
-        (
-            "--output",
-            "--prices",
-            "measure --prices taken --output taken",
-        ),
-        (
-            "--record",
-            "--output",
-            "observe --record run.jsonl -o run.jsonl -- touch mark",
+            "measure --record link -o ./run.jsonl --mechanism fiber",
         ),
         (
             "--record",
@@ -356,47 +263,18 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
             "observe --folded run.jsonl --record run.jsonl -- touch mark",
         ),
         (
-            "--record",
-            "--output",
-            "inject --record run.jsonl -o link -- touch mark",
-        ),
-        (
             "--junit",
             "--markdown",
             "compare a b --junit taken --markdown taken",
         ),
-        (
-            "--record",
-            "--output",
-            "simulate live --record run.jsonl -o run.jsonl -- touch mark",
-        ),
     ] {
         let ran = place.run(words);
-        assert_eq!(
-            (ran.code, ran.stdout.as_str()),
-            (2, ""),
-            "{words:?}: {}",
-            ran.stderr
-        );
-        let both = format!("is named by both {first} and {second}");
-        assert!(
-            ran.stderr.contains(&both) && ran.stderr.lines().count() == 2,
-            "{words:?}: {}",
-            ran.stderr
-        );
+        ran.assert_prints(2, "");
+        ran.assert_message(&format!("is named by both {first} and {second}"));
+        assert_eq!(ran.stderr.lines().count(), 2, "{words}: {}", ran.stderr);
         for name in ["run.jsonl", "mark"] {
             assert!(!place.path(name).exists(), "{words}: {name}");
         }
         assert_eq!(place.read("taken"), "there", "{words}");
     }
-}
-
-#[test]
-fn a_device_takes_several_outputs() {
-    let place = Place::new();
-    let ran = place.measure("--mechanism fiber --output /dev/null");
-    ran.assert_result();
-    place
-        .run("compare run.jsonl run.jsonl --junit /dev/null --markdown /dev/null")
-        .assert_message("the same run");
 }

@@ -1,18 +1,13 @@
 //! Tests the wheels of the program under test as users install them; `make packages-test` tests the
 //! other packages, and the released files.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::Place;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use crate::common::{PROGRAM, Place, repository};
 
 fn script(name: &str) -> Command {
-    let mut command = Command::new(root().join("scripts").join(name));
-    command.current_dir(root());
+    let mut command = Command::new(repository("scripts").join(name));
+    command.current_dir(repository(""));
     command
 }
 
@@ -31,7 +26,7 @@ fn wheels_do_the_main_jobs_from_a_fresh_environment() {
     let mut pack = script("packages.sh");
     pack.arg("--to")
         .arg(&folder)
-        .args(["--of", env!("CARGO_BIN_EXE_switchcost"), "wheels"]);
+        .args(["--of", PROGRAM, "wheels"]);
     let packed = pack.output().expect("the script starts");
     let why = String::from_utf8_lossy(&packed.stderr);
     if why.contains("No matching distribution found") {

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::repository;
+
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .expect("the repository")
+    repository("").canonicalize().expect("the repository")
 }
 
 /// Returns the files below a folder whose names have one of these endings, at any depth.

@@ -4,62 +4,40 @@
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
-use crate::common::{Arguments, Place, conformity, items};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::common::{Arguments, Place, conformity, in_one_line, items, send, wait_until};
+use rustix::process::Signal;
 
 fn words(place: &Place, arguments: impl Arguments) -> (i32, String, String) {
     let ran = place.run(arguments);
     (ran.code, ran.stdout, ran.stderr)
 }
 
+/// A unit test shows that each printed line is a command that the program takes.
 #[test]
-fn every_step_is_a_command_that_the_program_takes() {
+fn steps_and_claims_are_printed_without_running_anything() {
     let place = Place::new();
-    let (code, lines, _) = words(&place, "reproduce all --system --dry-run");
-    assert_eq!(code, 0);
-    let (_, without_guest, _) = words(&place, "reproduce all --dry-run");
+    let printed = |words: &str| {
+        let ran = place.run(("reproduce all", words));
+        ran.assert_code(0);
+        ran
+    };
+    let lines = printed("--system --dry-run").stdout;
+    let without_guest = printed("--dry-run").stdout;
     assert!(
         lines.contains(" --system ") && !without_guest.contains(" --system "),
-        "{without_guest}"
+        "{lines}"
     );
-    let verbs = ["measure", "trace", "simulate", "workload"];
     assert!(lines.starts_with("# ") && lines.contains("\nmkdir -p records\n"));
-    for line in lines.lines().skip(2) {
-        let (command, _) = line.split_once("   # ").expect("its number");
-        let (_, own) = command.split_once("switchcost ").expect("our own program");
-        let mut arguments: Vec<&str> = own.split(' ').collect();
-        assert!(verbs.contains(&arguments[0]), "{line}");
-        // Help is printed only if everything before it is valid.
-        arguments.push("--help");
-        let (code, _, why) = words(&place, &arguments);
-        assert_eq!(code, 0, "{line}: {why}");
-    }
     assert!(lines.lines().count() > 100, "{lines}");
-    assert!(
-        !place.path("switchcost/reproduce").exists(),
-        "nothing is run, nothing is made"
-    );
-}
-
-#[test]
-fn the_table_of_claims_is_printed_without_running_anything() {
-    let place = Place::new();
-    let (code, text, why) = words(&place, "reproduce all --claims --details");
-    assert_eq!(code, 0, "{why}");
-    assert!(
-        text.contains("order-of-costs") && text.contains("Range: every number above 1.00"),
-        "{text}"
-    );
-    let (code, json, _) = words(&place, "reproduce all --claims --format json");
-    let json = conformity::read(json);
-    assert_eq!((code, &json["schema"]), (0, &"switchcost.claims/1".into()));
-    assert_eq!(json["papers"].as_array().map(Vec::len), Some(6));
-    assert!(
-        !place.path("switchcost/reproduce").exists(),
-        "nothing is run, nothing is made"
-    );
+    printed("--claims --details")
+        .assert_output("order-of-costs")
+        .assert_output("Range: every number above 1.00");
+    let json = printed("--claims --format json").json();
+    assert_eq!(json["schema"], "switchcost.claims/1");
+    assert_eq!(items(&json["papers"]).len(), 6);
+    // Nothing is made.
+    assert!(!place.path("switchcost/reproduce").exists());
 }
 
 /// Runs with small sizes and one seed, then once more.
@@ -98,21 +76,10 @@ fn check_quickly(papers: &[&str], first: &str) {
         let json = conformity::read(json);
         for exhibit in items(&json["papers"][0]["exhibits"]) {
             for claim in items(&exhibit["claims"]) {
-                assert_eq!(
-                    claim["verdict"], "not-told",
-                    "{paper}: --quick judges nothing: {claim}"
-                );
-                assert!(
-                    claim["missing"]
-                        .as_str()
-                        .is_some_and(|why| why.starts_with("not judged: --quick")),
-                    "{claim}"
-                );
-                found += u32::from(
-                    claim["terms"]
-                        .as_array()
-                        .is_some_and(|terms| !terms.is_empty()),
-                );
+                assert_eq!(claim["verdict"], "not-told", "{paper}: {claim}");
+                let why = claim["missing"].as_str().unwrap_or_default();
+                assert!(why.starts_with("not judged: --quick"), "{claim}");
+                found += usize::from(!items(&claim["terms"]).is_empty());
             }
         }
         for command in items(&json["papers"][0]["commands"]) {
@@ -122,15 +89,11 @@ fn check_quickly(papers: &[&str], first: &str) {
         }
     }
     assert!(
-        found >= 3 * papers.len() as u32,
+        found >= 3 * papers.len(),
         "{found} claims have numbers: {printed}"
     );
-    assert!(
-        printed
-            .replace('\n', " ")
-            .contains("No claim is judged, because --quick measures"),
-        "{printed}"
-    );
+    let said = "No claim is judged, because --quick measures";
+    assert!(in_one_line(&printed).contains(said), "{printed}");
     for word in ["reproduced", "inconclusive", "By chance"] {
         assert!(!printed.contains(word), "{word}: {printed}");
     }
@@ -187,11 +150,10 @@ fn a_step_that_fails_is_missing_and_the_rest_is_reported() {
     fs::write(records.join("lmbench-matrix.jsonl"), "no record").expect("written");
     let (code, printed, _) = words(&place, "reproduce lmbench -o site");
     assert_eq!(code, 3);
-    let one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        one_line.contains("No claim is judged") && one_line.contains("no result of `"),
-        "{printed}"
-    );
+    let printed = in_one_line(&printed);
+    for words in ["No claim is judged", "no result of `"] {
+        assert!(printed.contains(words), "{printed}");
+    }
 }
 
 #[test]
@@ -199,18 +161,18 @@ fn a_folder_that_cannot_be_is_named() {
     let place = Place::new();
     let file = place.path("file");
     fs::write(&file, "").expect("written");
-    let (code, _, why) = words(&place, "reproduce lmbench -o file");
-    assert_eq!(code, 1);
-    assert!(
-        why.contains("cannot make the site in") && why.contains("choose another with -o"),
-        "{why}"
-    );
+    place
+        .run("reproduce lmbench -o file")
+        .assert_code(1)
+        .assert_message("cannot make the site in")
+        .assert_message("choose another with -o");
     fs::write(&file, "{}").expect("written");
-    let (code, _, why) = words(&place, "reproduce lmbench --with file -o site");
     let found = "this is no JSON of reproduce (missing field `papers` at line 1 column 2)";
     let needed = "name a PAPER.json that reproduce wrote";
     let expected = format!("error: cannot read another result, file: {found}\nhint: {needed}\n");
-    assert_eq!((code, why), (1, expected));
+    place
+        .run("reproduce lmbench --with file -o site")
+        .assert_messages(1, &expected);
     assert!(!place.path("site").exists(), "before anything is run");
 }
 
@@ -218,30 +180,21 @@ fn a_folder_that_cannot_be_is_named() {
 fn a_stopped_run_keeps_what_it_has_and_goes_on_later() {
     let place = Place::new();
     let site = place.path("site");
-    let mut child = place
-        .command("reproduce lmbench -o site")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
+    let mut command = place.command("reproduce lmbench -o site");
+    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
     let record = site.join("records/lmbench-matrix.part.jsonl");
-    let has_samples = || fs::read_to_string(&record).is_ok_and(|text| text.lines().count() > 20);
-    while !has_samples() {
-        assert!(
-            child.try_wait().expect("ours").is_none(),
-            "ended before it measured"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("it has samples", || {
+        fs::read_to_string(&record).is_ok_and(|text| text.lines().count() > 20)
+    });
     // A service manager sends the signal to the program alone, which passes it to its step.
-    kill_process(Pid::from_child(&child), Signal::TERM).expect("it is ours");
+    send(&child, Signal::TERM);
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     let kept = fs::read_to_string(&record).expect("the samples are there");
+    let last = kept.lines().last().expect("a line");
     assert!(
-        kept.lines()
-            .last()
-            .is_some_and(|line| line.contains("interrupted")),
-        "the record is ended, not torn"
+        last.contains("interrupted"),
+        "the record is ended, not torn: {last}"
     );
     assert!(
         !site.join("records/lmbench-matrix.jsonl").exists(),

@@ -1,9 +1,7 @@
 //! Tests the default screen of each command for a committed record or a generated trace: at most 45
 //! lines of 100 columns.
 
-use std::fs;
-
-use crate::common::Place;
+use crate::common::{Place, finished};
 
 const LINES: usize = 45;
 const COLUMNS: usize = 100;
@@ -35,10 +33,7 @@ reproduce mogul1990 --claims
 reproduce all --claims";
 
 fn screen(place: &Place, line: &str) -> String {
-    let words: Vec<&str> = line.split(' ').collect();
-    let mut command = place.command(&words);
-    command.current_dir(place.folder()).env("TERM", "xterm");
-    let ran = crate::common::ran(command.output().expect("the program starts"));
+    let ran = finished(place.command(line).env("TERM", "xterm"));
     let widest = ran.stdout.lines().map(|line| line.chars().count()).max();
     let height = ran.stdout.lines().count();
     assert!(
@@ -54,8 +49,7 @@ fn each_default_screen_fits_and_reads_as_kept() {
     let place = Place::new();
     for line in SAMPLES.lines() {
         let (sample, name) = line.split_once(' ').expect("a file and its name");
-        let sample = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../{}"), sample);
-        fs::copy(sample, place.path(name)).expect("a sample");
+        place.copy(sample, name);
     }
     let screens: String = SCREENS.lines().map(|line| screen(&place, line)).collect();
     insta::assert_snapshot!(screens);

@@ -4,13 +4,14 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
 use switchcost_trace::{Chunk, Event, Mark, TaskId, TraceReader};
 
-use crate::common::{Place, Ran, count, items, number, ran, text};
+use crate::common::{Place, Ran, count, finished, items, number, text};
 
 /// Creates a folder with what the program looks for: a fake first process, a fake kernel, and a
 /// QEMU that runs `script`.
@@ -31,12 +32,9 @@ fn stage(script: &str) -> Place {
 fn trace(place: &Place, path: &str, words: &str) -> Ran {
     let kernel = place.path("vmlinuz");
     let usual = ["trace", "--system", "--kernel", text(&kernel), "-o"];
-    let ran = ran(place
-        .command((usual, ("guest.sct --", words)))
-        .env("SWITCHCOST_QEMU_DIR", place.path("parts"))
-        .env("PATH", path)
-        .output()
-        .expect("starts"));
+    let mut command = place.command((usual, ("guest.sct --", words)));
+    command.env("SWITCHCOST_QEMU_DIR", place.path("parts"));
+    let ran = finished(command.env("PATH", path));
     assert!(
         !place.path("guest.sct").exists(),
         "no half file: {}",
@@ -52,44 +50,33 @@ fn on_stage(script: &str, words: &str) -> Ran {
 }
 
 #[test]
-fn without_qemu_the_package_is_named() {
+fn why_a_guest_did_not_run_is_reported() {
     let ran = trace(&stage(""), "", "/bin/true");
     ran.assert_failed(1, "qemu-system-x86_64 does not work (not in PATH)\nhint: install QEMU 7.2, or 9 or newer, for x86: apt-get install \
              qemu-system-x86");
-}
-
-#[test]
-fn what_the_guest_says_is_reported() {
-    let ran = on_stage("echo 'error a kernel without BTF'", "/bin/true");
-    ran.assert_failed(1, "the kernel image cannot be used: a kernel without BTF\nhint: use one with BTF (CONFIG_DEBUG_INFO_BTF) and \
-             /proc/kallsyms, such as Debian's: --kernel linux-image-cloud-amd64");
-}
-
-#[test]
-fn a_guest_that_panics_is_an_error_with_its_last_words() {
-    let ran = on_stage(
-        "echo ready; echo 'Kernel panic - not syncing: Attempted to kill init!' >&2; exit 3",
-        "/bin/true",
-    );
-    ran.assert_failed(1, "the guest ended before its programs (exit status: 3); what it said last: Kernel panic - not syncing: Attempted to \
-             kill init!\nhint: give it more --memory, or try another --kernel or --append");
-}
-
-#[test]
-fn a_guest_that_says_nothing_may_have_too_little_memory() {
-    let ran = on_stage("exit 0", "/bin/true");
-    ran.assert_failed(1, "the guest ended before its programs (exit status: 0)\nhint: give it more --memory, or try another --kernel or \
-             --append");
-}
-
-#[test]
-fn a_qemu_that_refuses_the_plugin_is_distinguished_from_a_guest_that_fails() {
-    let why = "plugin requires API version 1, but this QEMU supports only a minimum version of 2";
-    let ran = on_stage(
-        &format!("echo 'qemu: Could not load plugin /q/switchcost-1.so: {why}' >&2; exit 1"),
-        "/bin/true",
-    );
-    ran.assert_failed(1, &format!("this version of QEMU is not supported ({why})\nhint: put a qemu-system-x86_64 of 7.2, or 9 to 11.1, first"));
+    for (script, reported) in [
+        (
+            "echo 'error a kernel without BTF'",
+            "the kernel image cannot be used: a kernel without BTF\nhint: use one with BTF (CONFIG_DEBUG_INFO_BTF) and /proc/kallsyms, \
+             such as Debian's: --kernel linux-image-cloud-amd64",
+        ),
+        (
+            "echo ready; echo 'Kernel panic - not syncing: Attempted to kill init!' >&2; exit 3",
+            "the guest ended before its programs (exit status: 3); what it said last: Kernel panic - not syncing: Attempted to kill \
+             init!\nhint: give it more --memory, or try another --kernel or --append",
+        ),
+        (
+            "exit 0",
+            "the guest ended before its programs (exit status: 0)\nhint: give it more --memory, or try another --kernel or --append",
+        ),
+        (
+            "echo 'qemu: Could not load plugin /q/switchcost-1.so: plugin requires API version 1, not 2' >&2; exit 1",
+            "this version of QEMU is not supported (plugin requires API version 1, not 2)\nhint: put a qemu-system-x86_64 of 7.2, or 9 \
+             to 11.1, first",
+        ),
+    ] {
+        on_stage(script, "/bin/true").assert_failed(1, reported);
+    }
 }
 
 #[test]
@@ -190,6 +177,7 @@ const SHORT_BOOT: &str = "62.5";
 /// Levels with physical addresses use the guest's own page frames, if the trace records them, and
 /// no assigned ones.
 #[test]
+#[ignore = "takes long: make test ARGS=--all"]
 fn where_pages_lie_is_recorded_and_simulated() {
     let place = Place::new();
     let usual = format!("trace --system --mips {SHORT_BOOT} --physical -o with.sct -- /bin/true");
@@ -215,18 +203,15 @@ fn where_pages_lie_is_recorded_and_simulated() {
         Value::Null,
         "no level of it has physical addresses"
     );
-    let said = place
+    place
         .run("report --details with.sct.zen4-epyc-9004.parquet")
-        .stdout;
-    assert!(
-        said.contains("physical addresses are from the trace"),
-        "{said}"
-    );
+        .assert_output("physical addresses are from the trace");
 }
 
 /// Shows that the cost of a workload is simulated with and without the kernel, at the same
 /// switches.
 #[test]
+#[ignore = "takes long: make test ARGS=--all"]
 fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
     let place = Place::new();
     let usual = "workload client-server --system --mips 250 --switches 300 --design mogul-1a";
@@ -285,11 +270,8 @@ fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
     let program = place.path("walks");
     fs::write(program.with_extension("c"), WALKS).expect("a file");
     let mut compiler = std::process::Command::new("cc");
-    compiler
-        .args(["-O1", "-static", "-nostdlib", "-o"])
-        .arg(&program)
-        .arg(program.with_extension("c"));
-    assert!(compiler.status().expect("cc runs").success(), "it compiles");
+    compiler.args(["-O1", "-static", "-nostdlib", "-o", text(&program)]);
+    finished(compiler.arg(program.with_extension("c"))).assert_code(0);
     let capture = |words: &str| place.run((words, ["--", text(&program)]));
     let guest = capture(&format!("trace -o guest.sct --system --mips {SHORT_BOOT}"));
     if is_without_guest(&guest) {
@@ -341,54 +323,55 @@ fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
     }
 }
 
-/// Every switch is known: two tasks hand the token on by a write and a read each time, or hand it
-/// to themselves, and the recording begins and ends at their own stops.
 #[test]
 fn the_tasks_of_a_measurement_take_exactly_their_turns_in_a_guest() {
+    take_their_turns("", 80..=84);
+}
+
+#[test]
+#[ignore = "takes long: make test ARGS=--all"]
+fn a_task_of_a_measurement_alone_takes_exactly_its_turns_in_a_guest() {
+    take_their_turns("--alone", 0..=6);
+}
+
+/// Every switch is known: two tasks hand the token on by a write and a read each time, or hand it
+/// to themselves, and the recording begins and ends at their own stops.
+fn take_their_turns(options: &str, switches: RangeInclusive<u64>) {
     let place = Place::new();
-    for (name, options, switches) in [("two.sct", "", 80..=84), ("alone.sct", "--alone", 0..=6)] {
-        let usual = format!("trace walks --system --mips {SHORT_BOOT} --size 8KiB --turns 40");
-        let ran = place.run((usual, (["-o", name], options)));
-        if is_without_guest(&ran) {
-            return;
-        }
-        ran.assert_code(0);
-        let found = simulated(&place, name, "plain-lru", "");
-        let calls = |name: &str| -> u64 {
-            let all = items(&found["calls"]).iter();
-            all.filter(|call| call["syscall"] == name)
-                .map(|call| count(&call["calls"]) + count(&call["with_switch"]))
-                .sum()
-        };
-        // Each of two tasks has 40 time slices, and further calls notify the other task and begin
-        // and end the ring.
-        for call in ["read", "write"] {
-            assert!(
-                (80..=86).contains(&calls(call)),
-                "{name}: {} of {call}",
-                calls(call)
-            );
-        }
-        for call in ["execve", "exit_group", "mmap", "clone"] {
-            assert_eq!(
-                calls(call),
-                0,
-                "{name}: neither start nor end is in it: {call}"
-            );
-        }
-        let info = place
-            .run(["trace", "info", "--format", "json", name])
-            .json();
-        let counted: u64 = items(&info["switches"])
-            .iter()
-            .map(|row| count(&row["switches"]))
-            .sum();
-        assert!(switches.contains(&counted), "{name}: {counted} switches");
-        // The walk has 1024 elements, each with at least a load and a store.
+    let usual = format!("trace walks --system --mips {SHORT_BOOT} --size 8KiB --turns 40");
+    let ran = place.run((usual, ("-o t.sct", options)));
+    if is_without_guest(&ran) {
+        return;
+    }
+    ran.assert_code(0);
+    let found = simulated(&place, "t.sct", "plain-lru", "");
+    let calls = |name: &str| -> u64 {
+        let all = items(&found["calls"]).iter();
+        all.filter(|call| call["syscall"] == name)
+            .map(|call| count(&call["calls"]) + count(&call["with_switch"]))
+            .sum()
+    };
+    // Each of two tasks has 40 time slices, and further calls notify the other task and begin
+    // and end the ring.
+    for call in ["read", "write"] {
         assert!(
-            count(&info["loads"]) > 80 * 1024 && count(&info["stores"]) > 80 * 1024,
-            "{info}"
+            (80..=86).contains(&calls(call)),
+            "{} of {call}",
+            calls(call)
         );
+    }
+    for call in ["execve", "exit_group", "mmap", "clone"] {
+        assert_eq!(calls(call), 0, "neither start nor end is in it: {call}");
+    }
+    let info = place.run("trace info --format json t.sct").json();
+    let counted = items(&info["switches"])
+        .iter()
+        .map(|row| count(&row["switches"]));
+    let counted: u64 = counted.sum();
+    assert!(switches.contains(&counted), "{counted} switches");
+    // The walk has 1024 elements, each with at least a load and a store.
+    for kind in ["loads", "stores"] {
+        assert!(count(&info[kind]) > 80 * 1024, "{info}");
     }
 }
 

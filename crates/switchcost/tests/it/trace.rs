@@ -5,11 +5,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
-use crate::common::{Arguments, Place, Ran, count, processes_with, text};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::common::{
+    Arguments, Place, Ran, count, ended, finished, items, processes_with, send, text, wait_until,
+};
+use crate::lifetime::on_a_full_disk;
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// Traces a command into `name`.
@@ -23,36 +25,6 @@ fn json(place: &Place, arguments: impl Arguments) -> Value {
     place.run(arguments).json()
 }
 
-#[test]
-fn the_same_program_gives_the_same_bytes_and_a_sound_trace() {
-    let place = Place::new();
-    for name in ["one.sct", "two.sct"] {
-        trace(&place, name, "-- seq 100").assert_code(0);
-    }
-    let bytes = |name| fs::read(place.path(name)).expect("a trace");
-    assert!(
-        bytes("one.sct") == bytes("two.sct"),
-        "two traces of one deterministic program differ"
-    );
-    place.run("trace check one.sct").assert_code(0);
-    let info = json(&place, "trace info one.sct --format json");
-    assert!(count(&info["instructions"]) > 10_000, "{info}");
-    let bytes_per_instruction = count(&info["bytes"]) as f64 / count(&info["instructions"]) as f64;
-    assert!(
-        bytes_per_instruction < 1.0,
-        "{bytes_per_instruction}: no column is packed"
-    );
-    let head = place.run("trace head one.sct -n 3");
-    assert_eq!(head.stdout.lines().count(), 3);
-    head.assert_output("task 1 starts in process 1");
-    let all = place.run("trace head one.sct -n 10000000");
-    assert!(
-        all.stdout.contains("enter syscall write (1)"),
-        "no name of a call among {} events",
-        all.stdout.lines().count()
-    );
-}
-
 /// Pipeline whose `sort` has a fixed buffer size: otherwise `sort` asks for the free memory, and
 /// works differently if less than an eighth is free.
 const PIPELINE: [&str; 4] = [
@@ -63,29 +35,46 @@ const PIPELINE: [&str; 4] = [
 ];
 
 #[test]
-fn the_same_pipeline_gives_the_same_bytes() {
+fn the_same_pipeline_gives_the_same_bytes_and_a_sound_trace() {
     let place = Place::new();
-    for name in ["one.sct", "two.sct"] {
-        let ran = trace(&place, name, PIPELINE);
-        ran.assert_code(0);
-        if ran.stderr.contains(NO_PID_NAMESPACE) {
-            eprintln!("skipped: {}", ran.stderr.trim());
-            return;
-        }
-        ran.assert_output("\n2\n1\n");
-    }
-    let bytes = |name| fs::read(place.path(name)).expect("a trace");
+    let one = trace(&place, "one.sct", PIPELINE);
+    one.assert_code(0);
+    place.run("trace check one.sct").assert_code(0);
+    let info = json(&place, "trace info one.sct --format json");
+    let [bytes, instructions] = ["bytes", "instructions"].map(|name| count(&info[name]));
+    assert!(instructions > 10_000, "{info}");
+    assert!(bytes < instructions, "no column is packed: {info}");
+    let head = place.run("trace head one.sct -n 3");
+    assert_eq!(head.stdout.lines().count(), 3);
+    head.assert_output("task 1 starts in process 1");
+    let all = events(&place, "one.sct");
     assert!(
-        bytes("one.sct") == bytes("two.sct"),
+        all.contains("enter syscall write (1)"),
+        "no name of a call among {} events",
+        all.lines().count()
+    );
+    if one.stderr.contains(NO_PID_NAMESPACE) {
+        eprintln!("skipped: {}", one.stderr.trim());
+        return;
+    }
+    one.assert_output("\n2\n1\n");
+    trace(&place, "two.sct", PIPELINE).assert_code(0);
+    let [one, two] =
+        ["one.sct", "two.sct"].map(|name| fs::read(place.path(name)).expect("a trace"));
+    assert!(
+        one == two,
         "two traces of one deterministic pipeline differ: {}",
-        difference(&place)
+        difference(&all, &events(&place, "two.sct"))
     );
 }
 
+/// Returns all events of a trace as text.
+fn events(place: &Place, name: &str) -> String {
+    place.run(["trace", "head", name, "-n", "10000000"]).stdout
+}
+
 /// Returns the first event that differs, with the event before it.
-fn difference(place: &Place) -> String {
-    let [one, two] = ["one.sct", "two.sct"]
-        .map(|name| place.run(["trace", "head", name, "-n", "10000000"]).stdout);
+fn difference(one: &str, two: &str) -> String {
     let mut pairs = one.lines().zip(two.lines()).enumerate();
     let mut before = "";
     let found = pairs.find(|(_, (one, two))| {
@@ -111,13 +100,8 @@ fn programs_see_all_processes_where_that_is_wanted() {
     ran.assert_code(0);
     assert!(!ran.stderr.contains(NO_PID_NAMESPACE), "{}", ran.stderr);
     // Process 1 is that of this machine, or of the container.
-    let first = String::from_utf8_lossy(&fs::read("/proc/1/cmdline").expect("a first process"))
-        .into_owned();
-    assert!(
-        ran.stdout.contains(&first) && !ran.stdout.starts_with("1\n"),
-        "{}",
-        ran.stdout
-    );
+    ran.assert_output(&fs::read_to_string("/proc/1/cmdline").expect("a first process"));
+    assert!(!ran.stdout.starts_with("1\n"), "{}", ran.stdout);
 }
 
 const NO_PID_NAMESPACE: &str = "the traced programs have no PID namespace of their own";
@@ -127,25 +111,24 @@ fn without_a_pid_namespace_programs_are_traced_all_the_same_and_that_is_said() {
     let place = Place::new();
     // The caller is root in a user namespace in which no PID namespace may be created.
     let deny = "echo 0 >/proc/sys/user/max_pid_namespaces && exec \"$@\"";
-    let denied = |words: Vec<String>| {
-        let mut command = Command::new("unshare");
-        command
-            .args(["--user", "--map-root-user", "sh", "-c", deny, "sh"])
-            .args(words);
-        crate::common::ran(command.output().expect("unshare runs"))
-    };
-    if denied("true".words()).code != 0 {
-        eprintln!("skipped: no right to deny anything");
+    let starter = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "sh",
+        "-c",
+        deny,
+        "sh",
+    ];
+    let words = "trace -o among.sct -- sh -c 'true | true'";
+    let ran = finished(&mut place.command_behind(starter, words));
+    if ["unshare: ", "sh: "]
+        .iter()
+        .any(|who| ran.stderr.starts_with(who))
+    {
+        eprintln!("skipped: no right to deny anything ({})", ran.stderr);
         return;
     }
-    let program = env!("CARGO_BIN_EXE_switchcost");
-    let ran = denied(
-        (
-            format!("{program} trace -o {}", text(&place.path("among.sct"))),
-            &PIPELINE,
-        )
-            .words(),
-    );
     ran.assert_code(0);
     let expected = format!(
         "switchcost: {NO_PID_NAMESPACE} (a new PID namespace: No space left on device), so two traces may \
@@ -158,41 +141,22 @@ fn without_a_pid_namespace_programs_are_traced_all_the_same_and_that_is_said() {
 #[test]
 fn programs_that_take_turns_evict_each_other() {
     let place = Place::new();
-    let ran = trace(
-        &place,
-        "two.sct",
-        "--quantum 20000 --with 'seq 2000' -- seq 2000",
-    );
-    ran.assert_code(0);
-    let arguments = "simulate two.sct --design mogul-1a --interval 1000 --record two.parquet";
-    let result = json(&place, format!("{arguments} --format json"));
-    assert_eq!(result["schema"], "switchcost.simulate/1");
+    let words = "--quantum 20000 --with 'seq 500' -- seq 500";
+    trace(&place, "two.sct", words).assert_code(0);
+    let usual = "simulate two.sct --design mogul-1a --format json";
+    let result = json(&place, usual);
     let design = &result["designs"][0];
-    assert_eq!(design["name"], "mogul-1a");
-    let cycles = |view: &str| count(&design[view]["cycles"]);
+    let [shared, private, flushed] =
+        ["shared", "private", "flushed"].map(|view| count(&design[view]["cycles"]));
     assert!(count(&design["switches"]["involuntary"]) > 10, "{design}");
-    assert!(
-        cycles("shared") > cycles("private"),
-        "two programs in one direct-mapped cache do not disturb each other"
-    );
-    assert!(
-        cycles("flushed") >= cycles("shared"),
-        "a flush costs less than a neighbour"
-    );
-    assert_eq!(design["shared"]["levels"][0]["name"], "L1I");
+    // Two programs in one direct-mapped cache disturb each other, and a flush costs no less.
+    assert!(private < shared && shared <= flushed, "{design}");
+    let fetches = &design["shared"]["levels"][0];
     assert_eq!(
-        count(&design["shared"]["levels"][0]["accesses"]),
-        count(&design["instructions"])
+        (&fetches["name"], &fetches["accesses"]),
+        (&"L1I".into(), &design["instructions"])
     );
-    assert!(count(&design["data_refs"]) > 0);
-    assert!(
-        !design["average_cost_cycles"].is_null() && !design["overhead_percent"].is_null(),
-        "{design}"
-    );
-    place
-        .run("report two.parquet")
-        .assert_code(0)
-        .assert_output("mogul-1a");
+    assert!(!design["average_cost_cycles"].is_null() && !design["overhead_percent"].is_null());
 }
 
 #[test]
@@ -201,7 +165,7 @@ fn the_kernel_may_order_the_turns() {
     let ran = trace(
         &place,
         "pipe.sct",
-        "--order as-run -- sh -c 'seq 2000 | wc -l'",
+        "--order as-run -- sh -c 'seq 20 | wc -l'",
     );
     ran.assert_code(0);
     place.run("trace check pipe.sct").assert_code(0);
@@ -211,7 +175,7 @@ fn the_kernel_may_order_the_turns() {
     let usual = "simulate live --order as-run --design mogul-1a --format json";
     let result = json(
         &place,
-        format!("{usual} --record live.parquet -- sh -c 'seq 2000 | wc -l'"),
+        format!("{usual} --record live.parquet -- sh -c 'seq 20 | wc -l'"),
     );
     assert!(
         count(&result["designs"][0]["switches"]["voluntary"]) > 0,
@@ -219,123 +183,57 @@ fn the_kernel_may_order_the_turns() {
     );
 }
 
-/// Design file with a second level that can be swept.
-const PLAIN: &str = r#"
-schema = "switchcost.design/1"
-name = "plain"
-
-[[level]]
-name = "L1I"
-holds = "instructions"
-size = "8KiB"
-line = "32B"
-ways = 2
-miss_cycles = 20
-
-[[level]]
-name = "L1D"
-holds = "data"
-size = "8KiB"
-line = "32B"
-ways = 2
-miss_cycles = 20
-
-[[level]]
-name = "L2"
-holds = "both"
-size = "64KiB"
-line = "32B"
-ways = 4
-miss_cycles = 100
-
-[[tlb]]
-name = "DTLB"
-holds = "data"
-entries = 16
-ways = "full"
-page = "4KiB"
-walk_cycles = 30
-"#;
-
 #[test]
-fn designs_in_one_pass_cost_what_each_alone_costs() {
+fn designs_in_one_pass_cost_what_each_alone_costs_and_others_are_said_to_take_longer() {
     let place = Place::new();
-    let ran = trace(
-        &place,
-        "two.sct",
-        "--quantum 20000 --with 'seq 5000' -- sh -c 'seq 5000'",
-    );
-    ran.assert_code(0);
-    let design = place.path("plain.toml");
-    fs::write(&design, PLAIN).expect("room");
-    let designs = |in_full: &str| {
-        let record = place.path(&format!("{in_full}.parquet"));
-        let vary = "--vary L2.size=16KiB,32KiB,64KiB,128KiB,256KiB --vary L2.ways=1,2,4,8";
-        let usual =
-            format!("simulate two.sct --design plain.toml --interval 1000 --in-full {in_full}");
-        let output = format!("--record {} --format json", text(&record));
-        json(&place, format!("{usual} {vary} {output}"))["designs"]
-            .as_array()
-            .expect("a list")
-            .clone()
+    place
+        .run("trace walks --size 48KiB --turns 20 -o two.sct")
+        .assert_code(0);
+    let simulated = |design: &str, words: &str| {
+        let usual = format!("simulate two.sct --design {design} --interval 1000 --format json");
+        place.run((usual, words))
     };
-    let (swept, full) = (designs("16"), designs("20"));
+    let vary = "--vary L2.size=16KiB,32KiB,64KiB,128KiB,256KiB --vary L2.ways=1,2,4,8 --in-full";
+    let [swept, full] = ["16", "20"].map(|in_full| {
+        let ran = simulated("plain-lru", &format!("{vary} {in_full}"));
+        assert!(!ran.stderr.contains("separately"), "{}", ran.stderr);
+        items(&ran.json()["designs"]).clone()
+    });
     assert_eq!((swept.len(), full.len()), (20, 20));
     for (number, (swept, full)) in swept.iter().zip(&full).enumerate() {
+        let depth = if number == 0 { "full" } else { "counters" };
         assert_eq!(
-            swept["depth"],
-            if number == 0 { "full" } else { "counters" }
+            (&swept["depth"], &full["depth"]),
+            (&depth.into(), &"full".into())
         );
-        assert_eq!(full["depth"], "full");
-        assert!(
-            full["average_cost_cycles"]["estimate"].is_number(),
-            "{full}"
-        );
-        let same = [
-            "name",
-            "shared",
-            "private",
-            "flushed",
-            "overhead_percent",
-            "excess_cycles",
-            "cut",
-        ];
-        for field in same {
+        let [cost, own] = [swept, full].map(|design| &design["average_cost_cycles"]);
+        assert!(own["estimate"].is_number(), "{full}");
+        assert_eq!(cost["estimate"], own["estimate"]);
+        assert_eq!(cost["low"].is_null(), number > 0, "sums have no interval");
+        for field in ["name", "shared", "overhead_percent"] {
             assert_eq!(swept[field], full[field], "{field} of {}", full["name"]);
         }
-        assert_eq!(
-            swept["average_cost_cycles"]["estimate"],
-            full["average_cost_cycles"]["estimate"]
-        );
-        assert_eq!(
-            swept["average_cost_cycles"]["low"].is_null(),
-            number > 0,
-            "sums have no interval"
-        );
     }
-}
-
-#[test]
-fn live_and_by_file_are_the_same() {
-    let place = Place::new();
-    trace(&place, "seq.sct", "-- seq 500");
-    let shared = |words: &str| {
-        let usual = "simulate --design mogul-2a --format json --record";
-        json(&place, (usual, words))["designs"][0]["shared"].clone()
-    };
-    assert_eq!(
-        shared("file.parquet seq.sct"),
-        shared("live.parquet live -- seq 500")
-    );
+    let sizes = "--vary L1D.size=64KiB,128KiB,256KiB,512KiB,1MiB,2MiB --in-full 2";
+    simulated("mogul-1a", sizes)
+        .assert_code(0)
+        .assert_message("6 designs are simulated separately");
 }
 
 #[test]
 fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     let place = Place::new();
-    trace(&place, "whole.sct", "-- seq 40000");
+    place
+        .run("trace walks --size 64KiB --turns 40 -o whole.sct")
+        .assert_code(0);
     let bytes = fs::read(place.path("whole.sct")).expect("a trace");
-    let cut = place.path("cut.sct");
-    fs::write(&cut, &bytes[..bytes.len() - 100]).expect("room");
+    let keep = |length: usize| fs::write(place.path("cut.sct"), &bytes[..length]).expect("room");
+    // The header is whole, and no chunk is.
+    keep(500);
+    place
+        .run("simulate cut.sct")
+        .assert_failed(5, "the file ends at byte");
+    keep(bytes.len() - 100);
     place
         .run("trace check cut.sct")
         .assert_code(5)
@@ -402,48 +300,7 @@ fn a_capture_that_does_not_begin_leaves_no_file_and_takes_no_others_name() {
 }
 
 #[test]
-fn a_trace_cut_before_its_first_chunk_is_said_to_be_cut() {
-    let place = Place::new();
-    trace(&place, "whole.sct", "-- true");
-    let bytes = fs::read(place.path("whole.sct")).expect("a trace");
-    let cut = place.path("cut.sct");
-    fs::write(&cut, &bytes[..bytes.len() / 2]).expect("written");
-    place
-        .run("simulate cut.sct")
-        .assert_failed(5, "the file ends at byte");
-}
-
-#[test]
-fn without_the_tool_the_line_that_builds_it_is_named() {
-    let place = Place::new();
-    let nowhere = place.path("nowhere");
-    let ran = crate::common::ran(
-        place
-            .command("trace -- true")
-            .env("SWITCHCOST_TOOL_DIR", nowhere)
-            .output()
-            .expect("starts"),
-    );
-    ran.assert_failed(1, "install Valgrind with its headers and run `make build`");
-}
-
-/// Shows that Valgrind need not be installed: the tool contains everything that it needs from
-/// Valgrind.
-#[test]
-fn no_valgrind_has_to_be_installed_to_capture() {
-    let place = Place::new();
-    let ran = crate::common::ran(
-        place
-            .command("trace -- /bin/true")
-            .env("PATH", "")
-            .output()
-            .expect("starts"),
-    );
-    ran.assert_code(0);
-}
-
-#[test]
-fn files_of_another_build_beside_the_tool_are_refused() {
+fn the_tool_needs_no_installed_valgrind_and_its_own_files() {
     let place = Place::new();
     let mixed = place.path("mixed");
     fs::create_dir(&mixed).expect("a folder");
@@ -455,19 +312,14 @@ fn files_of_another_build_beside_the_tool_are_refused() {
             fs::copy(file.path(), mixed.join(file.file_name())).expect("a copy");
         }
     }
-    let traced = || {
-        crate::common::ran(
-            place
-                .command("trace -- true")
-                .env("SWITCHCOST_TOOL_DIR", &mixed)
-                .output()
-                .expect("starts"),
-        )
+    // Without PATH no installed Valgrind is found: the tool has everything that it needs.
+    let traced = |tool: &Path| {
+        let mut command = place.command("trace -- /bin/true");
+        finished(command.env("SWITCHCOST_TOOL_DIR", tool).env("PATH", ""))
     };
-    let ran = traced();
-    ran.assert_code(0);
+    traced(&mixed).assert_code(0);
     fs::write(mixed.join("built-with"), "Valgrind 3.1 of /usr\n").expect("written");
-    let ran = traced();
+    let ran = traced(&mixed);
     assert_ne!(ran.code, 0, "{}", ran.stderr);
     let expected = format!(
         "switchcost: found files of 'Valgrind 3.1 of /usr' in {}, need those that the tool was built with: 'Valgrind ",
@@ -475,27 +327,8 @@ fn files_of_another_build_beside_the_tool_are_refused() {
     );
     ran.assert_message(&expected);
     ran.assert_message("'; run `make build` or `make install` again");
-}
-
-#[test]
-fn designs_that_cannot_go_in_one_pass_are_said_to_take_longer() {
-    let place = Place::new();
-    trace(&place, "one.sct", "-- true").assert_code(0);
-    let words = |design: &str, vary: &str| {
-        let ran = place.run(format!(
-            "simulate one.sct --design {design} --vary {vary} --in-full 2"
-        ));
-        ran.assert_code(0);
-        ran.stderr
-    };
-    let sizes = "size=64KiB,128KiB,256KiB,512KiB,1MiB,2MiB";
-    let slow = words("mogul-1a", &format!("L1D.{sizes}"));
-    assert!(
-        slow.contains("6 designs are simulated separately"),
-        "{slow}"
-    );
-    let fast = words("plain-lru", &format!("L2.{sizes}"));
-    assert!(!fast.contains("one by one"), "{fast}");
+    traced(&place.path("nowhere"))
+        .assert_failed(1, "install Valgrind with its headers and run `make build`");
 }
 
 #[test]
@@ -517,17 +350,6 @@ fn the_pair_of_the_paper_switches_by_will() {
     );
 }
 
-fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(
-            start.elapsed() < Duration::from_secs(600),
-            "waited in vain until {what}"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// Whether any process has this text among its arguments.
 fn is_running(argument: &str) -> bool {
     !processes_with("cmdline", &[argument]).is_empty()
@@ -535,35 +357,28 @@ fn is_running(argument: &str) -> bool {
 
 #[test]
 fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
-    for (signal, code) in [
-        (Signal::HUP, 129),
-        (Signal::INT, 130),
-        (Signal::QUIT, 131),
-        (Signal::TERM, 143),
-    ] {
+    for (signal, code) in [(Signal::INT, 130), (Signal::QUIT, 131)] {
         let place = Place::new();
-        let (path, begun) = (place.path("cut.sct"), place.path("begun"));
+        let begun = place.path("begun");
         let script = "echo begun >\"$0\"; while :; do :; done";
+        let words = [
+            "trace",
+            "-o",
+            "cut.sct",
+            "--",
+            "sh",
+            "-c",
+            script,
+            text(&begun),
+        ];
         let child = place
-            .command_with_signals(
-                ["--default-signal"],
-                [
-                    "trace",
-                    "-o",
-                    text(&path),
-                    "--",
-                    "sh",
-                    "-c",
-                    script,
-                    text(&begun),
-                ],
-            )
+            .command_with_signals(["--default-signal"], words)
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        await_that("the loop began", || begun.exists());
-        kill_process(Pid::from_child(&child), signal).expect("our own child");
-        let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
+        wait_until("the loop began", || begun.exists());
+        send(&child, signal);
+        let ran = ended(child);
         ran.assert_code(code);
         ran.assert_message("interrupted; the trace up to here is kept");
         assert!(!is_running(text(&begun)), "the loop goes on");
@@ -576,36 +391,20 @@ fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
 #[test]
 fn a_full_disk_ends_a_trace_and_costs_no_whole_chunk() {
     let place = Place::new();
-    let (disk, copy) = (place.path("disk"), place.path("copy.sct"));
-    fs::create_dir(&disk).expect("a folder");
-    let mount = ["--mount", "mount", "-t", "tmpfs", "none", text(&disk)];
-    if !Command::new("unshare")
-        .args(mount)
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
-        eprintln!("skipped: no right to mount a small disk");
-        return;
-    }
-    let script = format!(
-        "mount -t tmpfs -o size=256k none '{disk}' && {{ '{program}' trace -o '{disk}/full.sct' -- \
-         sh -c 'while :; do :; done' '{disk}'; code=$?; cp '{disk}/full.sct' '{copy}'; exit $code; }}",
-        disk = text(&disk),
-        copy = text(&copy),
-        program = env!("CARGO_BIN_EXE_switchcost"),
+    let mark = text(place.folder());
+    let words = format!(
+        "trace -o \"$DISK/full.sct\" -- sh -c 'while :; do :; done' '{mark}'; code=$?; \
+         cp \"$DISK/full.sct\" '{mark}/copy.sct'; exit $code"
     );
-    // The mount is visible only in the namespace of this shell, and disappears with it.
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", &script])
-        .output()
-        .expect("unshare runs");
-    let ran = crate::common::ran(output);
+    let Some(ran) = on_a_full_disk(&place, [256 << 10; 2], &words) else {
+        return;
+    };
     ran.assert_failed(1, "No space left on device");
-    assert!(!is_running(text(&disk)), "the loop goes on");
-    place.run("trace info copy.sct").assert_code(5);
-    let info = json(&place, "trace info copy.sct --format json");
-    let kept = format!("chunks of {} instructions", count(&info["instructions"]));
-    ran.assert_message(&kept);
+    assert!(!is_running(mark), "the loop goes on");
+    let info = place.run("trace info copy.sct --format json");
+    info.assert_code(5);
+    let kept = count(&info.json()["instructions"]);
+    ran.assert_message(&format!("chunks of {kept} instructions"));
 }
 
 #[test]
@@ -615,27 +414,14 @@ fn a_program_reads_and_writes_as_without_us() {
     let run = |words: &str| {
         let mut command = place.command(("trace -o", words));
         command.stdin(fs::File::open(place.path("in")).expect("a file"));
-        crate::common::ran(command.output().expect("it starts"))
+        finished(&mut command)
     };
     let ran = run("a.sct -- sh -c 'cat; echo three >&2'");
-    assert_eq!(
-        (ran.code, ran.stdout.as_str()),
-        (0, "one\ntwo\n"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stderr.starts_with("three\n") && ran.stderr.contains("instructions"),
-        "{}",
-        ran.stderr
-    );
-    let ran = run("b.sct --with cat -- cat");
-    assert_eq!(
-        (ran.code, ran.stdout.as_str()),
-        (0, ""),
-        "two would take it from each other: {}",
-        ran.stderr
-    );
+    ran.assert_prints(0, "one\ntwo\n");
+    ran.assert_message("instructions");
+    assert!(ran.stderr.starts_with("three\n"), "{}", ran.stderr);
+    // Two programs would take it from each other.
+    run("b.sct --with cat -- cat").assert_prints(0, "");
 }
 
 #[test]
@@ -653,12 +439,7 @@ fn what_the_user_has_for_other_runs_of_valgrind_has_no_effect() {
         .current_dir(&here)
         .env("HOME", &home)
         .env("VALGRIND_OPTS", option(&logs[0]));
-    let ran = crate::common::ran(
-        command
-            .env("VALGRIND_LAUNCHER", "/bin/false")
-            .output()
-            .expect("it starts"),
-    );
+    let ran = finished(command.env("VALGRIND_LAUNCHER", "/bin/false"));
     ran.assert_code(0);
     assert!(
         ran.stdout.starts_with(&format!("{}\n", option(&logs[0]))),

@@ -3,7 +3,10 @@
 
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, is_root, items, number, ran};
+use crate::common::{
+    Arguments, PROGRAM, Place, allowed_cpus, finished, has_flag, is_disturbed, is_root, items,
+    number,
+};
 use serde_json::Value;
 
 /// A process that uses one CPU completely; it is ended when dropped.
@@ -68,14 +71,12 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
     assert_eq!(result["status"], "not-measured", "{result}");
     assert!(has_flag(result, "switch-count"), "{result}");
     // Other tasks on a CPU cause switches, too.
-    let counted = result["why"].as_str().and_then(|why| {
-        why.split_once("counted ")?
-            .1
-            .split(' ')
-            .next()?
-            .parse::<f64>()
-            .ok()
-    });
+    let why = result["why"].as_str().unwrap_or_default();
+    let (_, counted) = why.split_once("counted ").expect("a count");
+    let counted = counted
+        .split(' ')
+        .next()
+        .and_then(|count| count.parse::<f64>().ok());
     assert!(counted.is_some_and(|counted| counted < 0.5), "{result}");
     assert!(
         result["direct_ns"].is_null() && result["handoff_ns"].is_null(),
@@ -86,7 +87,7 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
 /// Whether most of up to eight runs recover the synthetic costs to within these shares. Load on a
 /// virtual machine's host may shift some runs unnoticed; an error of switchcost would shift or
 /// scatter all runs. A run that reports a disturbance does not count.
-fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), String> {
+fn is_recovered(flags: &str, made_up: &[(&str, f64, f64)]) -> Result<(), String> {
     let (mut recovered, mut missed) = (0, Vec::new());
     for _ in 0..8 {
         let result = &Place::alone().measure_json(flags)["results"][0];
@@ -123,33 +124,17 @@ fn difference(result: &Value, (name, nanos, share): &(&str, f64, f64)) -> Option
 
 #[test]
 fn a_made_up_switch_is_recovered_within_two_percent() {
-    for (length, nanos) in [("1us", 1000.0), ("5us", 5000.0)] {
-        let flags = ["--mechanism", "synthetic", "--synthetic-switch", length];
-        assert_eq!(is_recovered(&flags, &[("direct_ns", nanos, 0.02)]), Ok(()));
-    }
+    let flags = "--mechanism synthetic --synthetic-switch 1us";
+    assert_eq!(is_recovered(flags, &[("direct_ns", 1000.0, 0.02)]), Ok(()));
 }
 
 #[test]
 fn a_made_up_reload_is_recovered_within_five_percent() {
     // A walk this short loses hardly anything by an interruption. A walk of 16 KiB loses up to 0.4
     // us if two such arrays just fill a first level, which is a true cost, not a synthetic one.
-    let flags = [
-        "--mechanism",
-        "synthetic",
-        "--size",
-        "4KiB",
-        "--synthetic-switch",
-        "2us",
-        "--synthetic-reload",
-        "5us",
-    ];
-    assert_eq!(
-        is_recovered(
-            &flags,
-            &[("indirect_ns", 5000.0, 0.05), ("direct_ns", 2000.0, 0.02)]
-        ),
-        Ok(())
-    );
+    let flags = "--mechanism synthetic --size 4KiB --synthetic-switch 2us --synthetic-reload 5us";
+    let made_up = [("indirect_ns", 5000.0, 0.05), ("direct_ns", 2000.0, 0.02)];
+    assert_eq!(is_recovered(flags, &made_up), Ok(()));
 }
 
 #[test]
@@ -190,35 +175,18 @@ fn without_rights_it_runs_and_names_what_it_could_not_have() {
     }
     let place = Place::alone();
     let folder = place.folder();
-    std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777))
-        .expect("own folder");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(folder, open).expect("own folder");
     // The build folder may be in a place that other users cannot read, so a copy is run.
     let binary = place.path("switchcost");
-    std::fs::copy(env!("CARGO_BIN_EXE_switchcost"), &binary).expect("a copy");
-    let record = place.path("nobody.jsonl");
+    std::fs::copy(PROGRAM, &binary).expect("a copy");
+    let rights = "--reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all";
+    let words = "measure --mechanism futex --max-repetitions 6 --details --record nobody.jsonl";
     let mut command = Command::new("setpriv");
-    command.args([
-        "--reuid=65534",
-        "--regid=65534",
-        "--clear-groups",
-        "--inh-caps=-all",
-        "--bounding-set=-all",
-    ]);
-    command
-        .arg(&binary)
-        .args([
-            "measure",
-            "--mechanism",
-            "futex",
-            "--max-repetitions",
-            "6",
-            "--details",
-            "--record",
-        ])
-        .arg(&record);
-    command.env("XDG_STATE_HOME", folder).env("HOME", folder);
-    let ran = ran(command.output().expect("setpriv is part of util-linux"));
-    ran.assert_result();
-    ran.assert_output("real-time-priority");
-    ran.assert_output("/etc/security/limits.d/switchcost.conf");
+    command.args(rights.words()).arg(binary).args(words.words());
+    command.current_dir(folder).env("XDG_STATE_HOME", folder);
+    finished(command.env("HOME", folder))
+        .assert_result()
+        .assert_output("real-time-priority")
+        .assert_output("/etc/security/limits.d/switchcost.conf");
 }

@@ -4,13 +4,22 @@
 pub(crate) mod conformity;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::CpuSet;
 use serde_json::Value;
 use switchcost_report::schema::schemas;
+
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
+
+/// Committed samples of records.
+pub(crate) const MEASUREMENT: &str = "crates/record/tests/samples/measure-2.jsonl";
+pub(crate) const OBSERVATION: &str = "crates/record/tests/samples/observation-2.json";
+pub(crate) const SIMULATION: &str = "crates/simulation-record/tests/samples/simulation-1.parquet";
 
 /// Lock on the machine: a measurement whose numbers are checked holds it exclusively, all other
 /// tests share it.
@@ -47,7 +56,7 @@ impl Arguments for str {
 
 impl Arguments for String {
     fn words(&self) -> Vec<String> {
-        self.as_str().words()
+        self[..].words()
     }
 }
 
@@ -59,13 +68,19 @@ impl<Word: AsRef<str>> Arguments for [Word] {
 
 impl<Word: AsRef<str>, const COUNT: usize> Arguments for [Word; COUNT] {
     fn words(&self) -> Vec<String> {
-        self.as_slice().words()
+        self[..].words()
     }
 }
 
 impl<Word: AsRef<str>> Arguments for Vec<Word> {
     fn words(&self) -> Vec<String> {
-        self.as_slice().words()
+        self[..].words()
+    }
+}
+
+impl Arguments for PathBuf {
+    fn words(&self) -> Vec<String> {
+        vec![text(self).to_owned()]
     }
 }
 
@@ -138,6 +153,13 @@ impl Ran {
         assert_eq!((self.code, &*self.stderr), (code, text), "{}", self.line);
     }
 
+    /// Asserts the exit code, and the whole standard output.
+    #[track_caller]
+    pub(crate) fn assert_prints(&self, code: i32, text: &str) {
+        let Ran { line, stderr, .. } = self;
+        assert_eq!((self.code, &*self.stdout), (code, text), "{line}: {stderr}");
+    }
+
     /// Asserts the exit code of a failure, and words on standard error.
     #[track_caller]
     pub(crate) fn assert_failed(&self, code: i32, words: &str) {
@@ -162,6 +184,11 @@ impl Ran {
 /// Returns a path as a command-line argument.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a plain path")
+}
+
+/// Joins the lines of a text that is wrapped.
+pub(crate) fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the items of a list.
@@ -211,6 +238,11 @@ impl Place {
         self.folder.path().join(name)
     }
 
+    /// Copies a file of the repository.
+    pub(crate) fn copy(&self, sample: &str, name: &str) {
+        std::fs::copy(repository(sample), self.path(name)).expect("a sample");
+    }
+
     /// Returns the text of a file.
     pub(crate) fn read(&self, name: &str) -> String {
         let path = self.path(name);
@@ -223,7 +255,7 @@ impl Place {
 
     /// Returns the program's command with its working directory here.
     pub(crate) fn command(&self, arguments: impl Arguments) -> Command {
-        self.settled(Command::new(env!("CARGO_BIN_EXE_switchcost")), arguments)
+        self.settled(Command::new(PROGRAM), arguments)
     }
 
     fn settled(&self, mut command: Command, arguments: impl Arguments) -> Command {
@@ -243,9 +275,7 @@ impl Place {
     ) -> Command {
         let words = starter.words();
         let mut command = Command::new(&words[0]);
-        command
-            .args(&words[1..])
-            .arg(env!("CARGO_BIN_EXE_switchcost"));
+        command.args(&words[1..]).arg(PROGRAM);
         self.settled(command, arguments)
     }
 
@@ -261,37 +291,24 @@ impl Place {
 
     pub(crate) fn run(&self, arguments: impl Arguments) -> Ran {
         let words = arguments.words();
-        let output = self.command(&words).output();
         Ran {
             line: words.join(" "),
-            ..ran(output.expect("the program starts"))
+            ..finished(&mut self.command(&words))
         }
     }
 
     /// Measures quickly, with as few repetitions as an interval needs and no counters; the record
     /// is `run.jsonl`.
     pub(crate) fn measure(&self, arguments: impl Arguments) -> Ran {
-        self.measure_within("6", arguments)
-    }
-
-    /// Measures with more repetitions, so that an interval is left even if some are disturbed.
-    pub(crate) fn measure_within(&self, repetitions: &str, arguments: impl Arguments) -> Ran {
-        let usual = format!("measure --max-repetitions {repetitions} --no-counters");
-        self.run((&format!("{usual} --record run.jsonl"), arguments))
+        let usual = "measure --max-repetitions 6 --no-counters --record run.jsonl";
+        self.run((usual, arguments))
     }
 
     /// Runs a command that the program has printed, as if copied into a shell.
     pub(crate) fn run_as_printed(&self, command: &str) -> Ran {
         let script = format!("switchcost() {{ \"$PROGRAM\" \"$@\"; }}; {command}");
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &script])
-            .current_dir(self.folder())
-            .env("PROGRAM", env!("CARGO_BIN_EXE_switchcost"));
-        ran(shell
-            .env("XDG_STATE_HOME", self.folder.path())
-            .output()
-            .expect("a shell"))
+        let mut shell = self.settled(Command::new("sh"), ["-c", &script]);
+        finished(shell.env("PROGRAM", PROGRAM))
     }
 
     /// Measures, and parses the result as JSON.
@@ -317,20 +334,45 @@ impl Place {
     }
 
     pub(crate) fn record(&self) -> String {
-        self.path("run.jsonl")
-            .to_str()
-            .expect("a plain path")
-            .to_owned()
+        text(&self.path("run.jsonl")).to_owned()
     }
 }
 
-pub(crate) fn ran(output: Output) -> Ran {
+/// Runs a command, and returns its result.
+pub(crate) fn finished(command: &mut Command) -> Ran {
+    let output = command.output();
+    ran(output.unwrap_or_else(|why| panic!("{command:?}: {why}")))
+}
+
+/// Waits for a child whose output is piped.
+pub(crate) fn ended(child: Child) -> Ran {
+    ran(child.wait_with_output().expect("our own child"))
+}
+
+fn ran(output: Output) -> Ran {
     Ran {
         line: String::new(),
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: without_others(&String::from_utf8_lossy(&output.stderr)),
     }
+}
+
+/// Returns a field of a process's status.
+pub(crate) fn status_field(process: u32, name: &str) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let found = status.lines().find_map(|line| line.strip_prefix(name));
+    found.expect("a field").trim().to_owned()
+}
+
+/// Sends a signal to a child.
+pub(crate) fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("our own child");
+}
+
+/// Returns the path of a file in the repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
 }
 
 /// Removes messages about measurements of other tests, which run concurrently.
@@ -382,7 +424,7 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Waits until a condition holds, for half a minute at most.
+/// Waits until a condition holds, for ten minutes at most.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
@@ -390,7 +432,7 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
             start.elapsed() < Duration::from_secs(600),
             "waited in vain until {what}"
         );
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Place, count, items, text};
+use crate::common::{Place, count, finished, is_root, items, text};
 use serde_json::Value;
 
 const UNDER_LOAD: &str = concat!(
@@ -18,6 +18,13 @@ const UNDER_LOAD: &str = concat!(
 
 /// User without rights that every Debian has, because PostgreSQL does not run as root.
 const NOBODY: &str = "65534";
+
+const AS_NOBODY: [&str; 4] = [
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+];
 
 /// Returns the folder of the unpacked packages; nothing, with a message, if they are not unpacked.
 fn packages() -> Option<PathBuf> {
@@ -50,56 +57,31 @@ fn libraries(packages: &Path) -> PathBuf {
 /// Returns nothing, with a message, if the kernel accepts no BPF programs. The service works in a
 /// folder and as the owner of that folder.
 fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Option<Value> {
-    let mut command = place.command(format!(
-        "observe --no-calibration --record {} -d 60s --",
-        text(&place.path("o.json"))
-    ));
-    if rustix::fs::stat(folder)
-        .expect("a folder")
-        .st_uid
-        .to_string()
-        == NOBODY
-    {
-        command.args([
-            "setpriv",
-            "--reuid",
-            NOBODY,
-            "--regid",
-            NOBODY,
-            "--clear-groups",
-            "--pdeathsig",
-            "TERM",
-        ]);
+    let record = place.path("o.json");
+    let mut command = place.command(("observe --no-calibration -d 60s --record", record));
+    let owner = rustix::fs::stat(folder).expect("a folder").st_uid;
+    command.arg("--");
+    if owner.to_string() == NOBODY {
+        command.args(AS_NOBODY).args(["--pdeathsig", "TERM"]);
     }
-    command.args([
-        "perl",
-        UNDER_LOAD,
-        &service.socket,
-        service.signal,
-        &service.server,
-        &service.load,
-    ]);
-    let output = command
-        .env("LD_LIBRARY_PATH", libraries(packages))
-        .current_dir(folder)
-        .output()
-        .expect("it starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let Service {
+        socket,
+        server,
+        load,
+        ..
+    } = service;
+    command.args(["perl", UNDER_LOAD, socket, service.signal, server, load]);
+    command.env("LD_LIBRARY_PATH", libraries(packages));
+    finished(command.current_dir(folder)).assert_code(0);
     let json = place.run("report o.json --format json").json();
     if json["source"] != "bpf" {
         println!("skipped: {}", json["not_counted_by"]);
         return None;
     }
-    assert!(
-        json["processes"]
-            .as_array()
-            .is_some_and(|all| all.iter().any(|it| it["name"] == service.name)),
-        "{json}"
-    );
-    let reported =
-        std::fs::read_to_string(folder.join("kernels")).expect("what the kernel has counted");
-    check_counts(&reported, &json);
+    let mut processes = items(&json["processes"]).iter();
+    assert!(processes.any(|it| it["name"] == service.name), "{json}");
+    let reported = std::fs::read_to_string(folder.join("kernels"));
+    check_counts(&reported.expect("what the kernel has counted"), &json);
     Some(json)
 }
 
@@ -107,10 +89,8 @@ fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Op
 /// The last switch of an ended task may come later, because the task is preempted as it ends, or
 /// continues after reading its own counts.
 fn check_counts(reported: &str, json: &Value) {
-    let reported: Vec<u64> = reported
-        .split(' ')
-        .filter_map(|number| number.parse().ok())
-        .collect();
+    let reported = reported.split(' ').filter_map(|number| number.parse().ok());
+    let reported: Vec<u64> = reported.collect();
     let [voluntary, involuntary] = reported[..] else {
         panic!("two numbers: {reported:?}")
     };
@@ -173,11 +153,7 @@ fn nginx_under_wrk_waits_for_requests() {
     let paths: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {folder}/{name};\n"))
         .concat();
-    let user = if rustix::process::getuid().is_root() {
-        "user root;"
-    } else {
-        ""
-    };
+    let user = if is_root() { "user root;" } else { "" };
     let settings = format!(
         "{user} daemon off; pid {folder}/pid; error_log stderr; worker_processes 2;
         events {{ worker_connections 256; }}
@@ -254,7 +230,7 @@ fn postgres_under_pgbench_is_preempted_wherever_it_runs() {
         .expect("a version");
     let folder = place.path("postgres");
     std::fs::create_dir(&folder).expect("a folder");
-    let is_root = rustix::process::getuid().is_root();
+    let is_root = is_root();
     if is_root {
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(place.folder(), open).expect("it is ours");
@@ -265,21 +241,12 @@ fn postgres_under_pgbench_is_preempted_wherever_it_runs() {
     let initdb = format!(
         "{programs}/initdb -D {folder}/data -U postgres -A trust --no-sync --locale C -E UTF8"
     );
-    let mut command = Command::new("sh");
+    let mut command = Command::new(if is_root { AS_NOBODY[0] } else { "env" });
     if is_root {
-        command = Command::new("setpriv");
-        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "sh"]);
+        command.args(&AS_NOBODY[1..]);
     }
-    let made = command
-        .args(["-c", &initdb])
-        .env("LD_LIBRARY_PATH", libraries(&packages))
-        .output()
-        .expect("it starts");
-    assert!(
-        made.status.success(),
-        "{}",
-        String::from_utf8_lossy(&made.stderr)
-    );
+    command.args(["sh", "-c", &initdb]);
+    finished(command.env("LD_LIBRARY_PATH", libraries(&packages))).assert_code(0);
     let service = Service {
         name: "postgres",
         socket: format!("{folder}/.s.PGSQL.5432"),
