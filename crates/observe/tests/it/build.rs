@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use switchcost_observe::{Backend, Options};
 
-use crate::{begin, by_records, observer, turn};
+use crate::{begin, by_records, is_counted, observer, sum, turn};
 
 /// Number of targets: enough that they wait for each other and for CPUs, and finish within a few
 /// seconds.
@@ -40,16 +40,13 @@ fn check(options: Options) {
     let (status, usage) = ended.join().expect("it only waits").expect("our child");
     assert!(status.success());
     let counted = observer.finish().expect("it is read");
-    if options.without_bpf && counted.source == switchcost_record::observation::Source::Proc {
-        return println!("skipped: {}", counted.not_counted_by.join("; "));
+    if !is_counted(&counted, options) {
+        return;
     }
-    let sum = |of: fn(&switchcost_record::observation::Tasks) -> u64| {
-        counted.tasks.iter().map(of).sum::<u64>()
-    };
     let (tasks, voluntary, involuntary) = (
-        sum(|t| t.count),
-        sum(|t| t.voluntary),
-        sum(|t| t.involuntary),
+        sum(&counted, |tasks| tasks.count),
+        sum(&counted, |tasks| tasks.voluntary),
+        sum(&counted, |tasks| tasks.involuntary),
     );
     // Each target has four programs and their shell, and make; a shell may add a process.
     assert!(

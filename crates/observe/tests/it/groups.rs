@@ -14,7 +14,7 @@ use switchcost_observe::{
 use switchcost_record::observation::{Event, Observation};
 use switchcost_units::Nanos;
 
-use crate::{observer, turn};
+use crate::{observer, sum_of, turn};
 
 /// A control group of a test, which is removed on drop.
 pub(crate) struct Group {
@@ -65,13 +65,17 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // A group whose last task has just ended may be busy for a while.
-        for _ in 0..100 {
-            if fs::remove_dir(&self.folder).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
+        remove(&self.folder);
+    }
+}
+
+/// Removes a group. A group whose last task has just ended may be busy for a while.
+fn remove(group: &Path) {
+    for _ in 0..100 {
+        if fs::remove_dir(group).is_ok() {
+            return;
         }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -105,14 +109,12 @@ pub(crate) fn hierarchies(controller: &str) -> Vec<PathBuf> {
     [first, second].concat()
 }
 
-/// Moves short programs into a group one after another; returns how many tasks of this name are
-/// observed, or nothing if no group can be created.
-fn observed_of(
-    name: &str,
-    hierarchy: &Path,
-    runs: usize,
-    program: fn(&Path) -> Command,
-) -> Option<u64> {
+/// A number of runs of a program that moves itself into a group.
+type Runs = (usize, fn(&Path) -> Command);
+
+/// Moves short programs into a group and one below it, one after another; returns nothing if no
+/// group can be created.
+fn observed_in(hierarchy: &Path, programs: [Runs; 2]) -> Option<Observation> {
     let Some(group) = Group::below(hierarchy) else {
         println!("skipped: no group in {}", hierarchy.display());
         return None;
@@ -139,12 +141,14 @@ fn observed_of(
         let folders = [group.folder.clone(), below.clone()];
         move || {
             std::thread::sleep(Duration::from_millis(150));
-            for at in 0..runs {
-                let status = program(&folders[at % 2]).status();
-                assert!(
-                    status.is_ok_and(|status| status.success()),
-                    "it comes to the group"
-                );
+            for (runs, program) in programs {
+                for at in 0..runs {
+                    let status = program(&folders[at % 2]).status();
+                    assert!(
+                        status.is_ok_and(|status| status.success()),
+                        "it comes to the group"
+                    );
+                }
             }
             done.store(true, Relaxed);
         }
@@ -153,20 +157,8 @@ fn observed_of(
     let counted =
         observe(observer, task, &Root::system(), &mut Until(done)).expect("it is observed");
     runner.join().expect("they ran");
-    for _ in 0..100 {
-        if fs::remove_dir(&below).is_ok() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Some(
-        counted
-            .tasks
-            .iter()
-            .filter(|tasks| tasks.name == name)
-            .map(|tasks| tasks.count)
-            .sum(),
-    )
+    remove(&below);
+    Some(counted)
 }
 
 /// A listener without output; the observation ends when the flag is set.
@@ -193,61 +185,58 @@ impl Listener for Until {
     }
 }
 
-#[test]
-fn short_programs_that_come_to_a_group_are_observed() {
-    let _turn = turn();
-    let all = hierarchies("freezer");
-    if all.is_empty() {
-        println!("skipped: there is no control group to be had");
-    }
-    for hierarchy in all {
-        let seen = observed_of("true", &hierarchy, 40, |folder| {
-            let mut command = Command::new("sh");
-            command.args([
-                "-c",
-                &format!(
-                    "echo $$ > {}/cgroup.procs && exec /bin/true",
-                    folder.display()
-                ),
-            ]);
-            command
-        });
-        assert!(
-            seen.is_none_or(|seen| seen == 40),
-            "{seen:?} of 40 in {}",
-            hierarchy.display()
-        );
-    }
+/// Returns a program that exits at once.
+fn short_program(group: &Path) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!(
+        "echo $$ > {}/cgroup.procs && exec /bin/true",
+        group.display()
+    );
+    command.args(["-c", &script]);
+    command
 }
 
-/// Shows that threads of a process that enters a group are observed, although the kernel reports
-/// only its first thread.
+/// Returns a program of four threads that lives for some milliseconds, a tenth of the time between
+/// two looks.
+fn short_threads(group: &Path) -> Command {
+    let mut command = Command::new("perl");
+    let script = format!(
+        "use threads; pipe(my $r, my $w);
+         my @t = map {{ threads->create(sub {{ sysread($r, my $x, 1); select(undef, undef, undef, 0.001) }}) }} 1..3;
+         open(my $f, '>', '{}/cgroup.procs') or die; print $f $$; close($f) or die; syswrite($w, 'xxx'); $_->join for @t",
+        group.display()
+    );
+    command.args(["-e", &script]);
+    command
+}
+
+/// Shows that also threads of a process that enters a group are observed, although the kernel
+/// reports only its first thread.
 #[test]
-fn threads_of_a_process_that_comes_to_a_group_are_observed_at_once() {
+fn short_programs_and_their_threads_that_come_to_a_group_are_observed() {
     let _turn = turn();
     let has_threads = Command::new("perl")
         .args(["-Mthreads", "-e", "1"])
         .status()
         .is_ok_and(|status| status.success());
     if !has_threads {
-        return println!("skipped: there is no perl with threads");
+        println!("skipped in part: there is no perl with threads");
     }
-    for hierarchy in hierarchies("freezer") {
-        // The processes live for some milliseconds, a tenth of the time between two looks.
-        let seen = observed_of("perl", &hierarchy, 8, |folder| {
-            let script = format!(
-                "use threads; pipe(my $r, my $w);
-                 my @t = map {{ threads->create(sub {{ sysread($r, my $x, 1); select(undef, undef, undef, 0.001) }}) }} 1..3;
-                 open(my $f, '>', '{}/cgroup.procs') or die; print $f $$; close($f) or die; syswrite($w, 'xxx'); $_->join for @t",
-                folder.display()
-            );
-            let mut command = Command::new("perl");
-            command.args(["-e", &script]);
-            command
-        });
-        assert!(
-            seen.is_none_or(|seen| seen == 8 * 4),
-            "{seen:?} of 32 in {}",
+    let all = hierarchies("freezer");
+    if all.is_empty() {
+        println!("skipped: there is no control group to be had");
+    }
+    for hierarchy in all {
+        let threads = if has_threads { 8 } else { 0 };
+        let programs: [Runs; 2] = [(40, short_program), (threads, short_threads)];
+        let Some(counted) = observed_in(&hierarchy, programs) else {
+            continue;
+        };
+        let count = |name| sum_of(&counted, name, |tasks| tasks.count);
+        assert_eq!(
+            (count("true"), count("perl")),
+            (40, 4 * threads as u64),
+            "in {}",
             hierarchy.display()
         );
     }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use switchcost_observe::{Backend, Options};
-use switchcost_record::observation::{Behind, Observation, Source, Tasks};
+use switchcost_record::observation::{Behind, Observation, Tasks};
 use switchcost_units::Nanos;
 
 use crate::{by_records, observer, sum, turn};
@@ -98,6 +98,7 @@ fn end(mut timeout: Child, process: u32) {
 
 /// The kernel's counts over an observation: least and greatest possible CPU time, because starting
 /// and ending take a while; and switches.
+#[derive(Debug)]
 struct Reported {
     least_ns: u64,
     most_ns: u64,
@@ -164,49 +165,55 @@ fn ways() -> [Options; 3] {
     ]
 }
 
-#[test]
-fn who_has_its_cpu_for_all_of_the_observation_has_run_all_the_time() {
+/// Observes, in all ways of counting, a program that has its CPU when the observation begins, and
+/// computes for this many seconds.
+fn check_run(seconds: f64, window: Duration, check: fn(&Reported, &Observation, u64)) {
     let _turn = turn();
     for options in ways().into_iter().filter(|_| has_room()) {
-        let begin = || computes(&["chrt", "-f", "1"], 3.0);
-        let observed = observe(begin, options, Duration::from_millis(600));
-        let Some((reported, counted, observed_ns)) = observed else {
+        let begin = || computes(&["chrt", "-f", "1"], seconds);
+        let Some((reported, counted, observed_ns)) = observe(begin, options, window) else {
             return;
         };
-        let (ran, switches) = (reported.most_ns, reported.switches);
-        assert!(ran > observed_ns / 2, "the kernel gave it a CPU: {ran} ns");
+        check(&reported, &counted, observed_ns);
         let own = sum(&counted, |tasks| tasks.run_ns.0);
         assert!(
             reported.is(own),
-            "{own} ns, the kernel: {ran} with {switches} switches; {options:?}"
-        );
-        assert_eq!(counted.tasks.len(), 1, "{:?}", counted.tasks);
-        let busy = counted.cpus.iter().map(|cpu| cpu.busy_ns.0).max();
-        assert!(
-            busy.is_none_or(|busy| busy >= ran / 2 || switches == 0),
-            "{:?}",
-            counted.cpus
+            "{own} ns, the kernel: {reported:?}; {options:?}"
         );
     }
 }
 
 #[test]
+fn who_has_its_cpu_for_all_of_the_observation_has_run_all_the_time() {
+    check_run(
+        3.0,
+        Duration::from_millis(600),
+        |reported, counted, observed_ns| {
+            let (ran, switches) = (reported.most_ns, reported.switches);
+            assert!(ran > observed_ns / 2, "the kernel gave it a CPU: {ran} ns");
+            assert_eq!(counted.tasks.len(), 1, "{:?}", counted.tasks);
+            let busy = counted.cpus.iter().map(|cpu| cpu.busy_ns.0).max();
+            assert!(
+                busy.is_none_or(|busy| busy >= ran / 2 || switches == 0),
+                "{:?}",
+                counted.cpus
+            );
+        },
+    );
+}
+
+#[test]
 fn who_runs_when_it_begins_and_leaves_its_cpu_later_has_run_until_then() {
-    let _turn = turn();
-    for options in ways().into_iter().filter(|_| has_room()) {
-        let begin = || computes(&["chrt", "-f", "1"], 1.0);
-        let observed = observe(begin, options, Duration::from_millis(1500));
-        let Some((reported, counted, observed_ns)) = observed else {
-            return;
-        };
-        let (ran, switches) = (reported.most_ns, reported.switches);
-        assert!(
-            ran > observed_ns / 8 && switches > 0,
-            "it ran, and sleeps: {ran} ns, {switches} switches"
-        );
-        let own = sum(&counted, |tasks| tasks.run_ns.0);
-        assert!(reported.is(own), "{own} ns, the kernel: {ran}; {options:?}");
-    }
+    check_run(
+        0.5,
+        Duration::from_millis(750),
+        |reported, _, observed_ns| {
+            assert!(
+                reported.most_ns > observed_ns / 8 && reported.switches > 0,
+                "it ran, and sleeps: {reported:?}"
+            );
+        },
+    );
 }
 
 #[test]
@@ -241,12 +248,9 @@ fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
         wait + own > 550_000_000 && wait + own <= observed_ns,
         "{wait} ns, and ran {own} (the kernel: {ran}), of 600 ms and at most {observed_ns} ns"
     );
-    let shared: u64 = counted
-        .pairs
-        .iter()
-        .map(|pair| pair.kept_waiting_ns.0)
-        .sum::<u64>()
-        + counted.waits.iter().map(|waits| waits.sum().0).sum::<u64>();
+    let kept = counted.pairs.iter().map(|pair| pair.kept_waiting_ns.0);
+    let others = counted.waits.iter().map(|waits| waits.sum().0);
+    let shared = kept.chain(others).sum::<u64>();
     assert_eq!(shared, wait, "all of it is shared out");
     let longest = counted.longest_waits.first().expect("it waited");
     assert!(
@@ -271,15 +275,9 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
         return;
     };
     // The process waits for a line, and then again.
-    let mut victim = Command::new("taskset");
-    victim.args([
-        "-c",
-        THEIRS,
-        "perl",
-        "-e",
-        "$| = 1; while (<STDIN>) { print $_ }",
-    ]);
-    let mut victim = victim
+    let mut victim = Command::new("taskset")
+        .args(["-c", THEIRS, "perl", "-e"])
+        .arg("$| = 1; while (<STDIN>) { print $_ }")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -288,12 +286,8 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
     let mut lines = victim.stdin.take().expect("a pipe");
     let mut answer = [0; 2];
     lines.write_all(b"a\n").expect("it reads");
-    victim
-        .stdout
-        .as_mut()
-        .expect("a pipe")
-        .read_exact(&mut answer)
-        .expect("it answers");
+    let mut answers = victim.stdout.take().expect("a pipe");
+    answers.read_exact(&mut answer).expect("it answers");
     let spinner = computes(&["chrt", "-f", "1"], 3.0);
     let other = of_perl(&spinner).expect("it runs");
     std::thread::sleep(Duration::from_millis(50));
@@ -307,10 +301,7 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
     let counted = observer.finish().expect("the tables are there");
     let most = woken.elapsed().as_nanos() as u64;
     end(spinner, other);
-    victim
-        .kill()
-        .and_then(|()| victim.wait())
-        .expect("our child");
+    crate::end(&mut victim);
     // The kernel reserves a part of each second for tasks that are not real-time.
     let wait = sum(&counted, |tasks| tasks.wait_ns.0) - before;
     assert!(
@@ -364,9 +355,9 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
         .collect();
     std::thread::sleep(Duration::from_millis(100));
     let counted = observer.finish().expect("it is read");
-    child.kill().and_then(|()| child.wait()).expect("our child");
-    if counted.source != Source::Perf {
-        return println!("skipped: {}", counted.not_counted_by.join("; "));
+    crate::end(&mut child);
+    if !crate::is_counted(&counted, by_records()) {
+        return;
     }
     assert!(counted.lost.records > 100_000, "{:?}", counted.lost);
     let of = |at| {
@@ -390,44 +381,49 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
     assert!(counted.lost.unfollowed > 100_000, "{:?}", counted.lost);
 }
 
-/// Checks, for all ways of counting, the CPU time of everything that a program starts. It must
-/// equal the kernel's account, which the program prints in nanoseconds shortly before its end. It
-/// must make at least this many switches.
-fn is_the_kernels(script: &str, switches: u64, least: f64) {
+/// Perl code of a program that a timer wakes often, and of one that starts many short programs; each
+/// prints the kernel's account of its CPU time in nanoseconds shortly before its end. For the
+/// kernel, a run begins with an interrupt, some microseconds before the switch.
+const REPORTS_ITS_TIME: &str = r#"$| = 1;
+    if (my $p = fork) { waitpid($p, 0) } else {
+        $0 = "timer"; for (1..6000) { select(undef, undef, undef, 0.0001) }
+        open(my $f, "<", "/proc/self/schedstat"); my ($run) = split " ", <$f>; print "$run\n"; exit }
+    if (my $p = fork) { waitpid($p, 0) } else {
+        $0 = "short"; for (1..400) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }
+        my @t = times; print 1e9 * ($t[0] + $t[1] + $t[2] + $t[3]), "\n"; exit }"#;
+
+#[test]
+fn the_cpu_time_of_programs_that_run_shortly_is_the_kernels() {
     for options in ways() {
-        let Some((reported, counted)) = crate::observed(script, options) else {
+        let Some((reported, counted)) = crate::observed(REPORTS_ITS_TIME, options) else {
             return;
         };
-        let kernels: f64 = reported.trim().parse().expect("a number");
-        let counted_switches = sum(&counted, Tasks::switches);
-        assert!(
-            counted_switches >= switches,
-            "{counted_switches} switches of {switches}"
-        );
-        let own = sum(&counted, |tasks| tasks.run_ns.0) as f64;
-        let share = own / kernels;
-        assert!(
-            (least..1.1).contains(&share),
-            "{own} ns, the kernel: {kernels}; {:?}",
-            counted.source
-        );
+        let kernels: Vec<f64> = reported
+            .lines()
+            .map(|line| line.parse().expect("a number"))
+            .collect();
+        // A timer that expires before the task sleeps takes no switch.
+        for (names, kernels, switches, least) in [
+            (&["timer"][..], kernels[0], 5900, 0.97),
+            (&["short", "true"], kernels[1], 400, 0.9),
+        ] {
+            let of = |number: fn(&Tasks) -> u64| -> u64 {
+                let sums = names
+                    .iter()
+                    .map(|name| crate::sum_of(&counted, name, number));
+                sums.sum()
+            };
+            let counted_switches = of(Tasks::switches);
+            assert!(
+                counted_switches >= switches,
+                "{counted_switches} switches of {switches}"
+            );
+            let own = of(|tasks| tasks.run_ns.0) as f64;
+            assert!(
+                (least..1.1).contains(&(own / kernels)),
+                "{own} ns, the kernel: {kernels}; {:?}",
+                counted.source
+            );
+        }
     }
-}
-
-#[test]
-fn the_cpu_time_of_a_program_that_a_timer_wakes_often_is_the_kernels() {
-    let _turn = turn();
-    // For the kernel, a run begins with an interrupt, some microseconds before the switch.
-    let script = r#"for (1..6000) { select(undef, undef, undef, 0.0001) }
-        open(my $f, "<", "/proc/self/schedstat"); my ($run) = split " ", <$f>; print $run"#;
-    // A timer that expires before the task sleeps takes no switch.
-    is_the_kernels(script, 5900, 0.97);
-}
-
-#[test]
-fn the_cpu_time_of_many_short_programs_is_the_kernels() {
-    let _turn = turn();
-    let script = r#"for (1..400) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }
-        my @t = times; print 1e9 * ($t[0] + $t[1] + $t[2] + $t[3])"#;
-    is_the_kernels(script, 400, 0.9);
 }

@@ -6,6 +6,7 @@ mod causes;
 mod counts;
 mod groups;
 mod in_flight;
+mod known;
 mod leftovers;
 mod records;
 mod stacks;
@@ -21,7 +22,7 @@ use switchcost_facts::Root;
 use switchcost_host::held::Held;
 use switchcost_host::machine::manifest;
 use switchcost_observe::{Backend, Observer, Options};
-use switchcost_record::observation::{Entry, Event, Observation, Source, Tasks, Why};
+use switchcost_record::observation::{Cause, Entry, Event, Observation, Source, Tasks, Why};
 
 /// Lock for one observation at a time, because children of this process are adopted by any observer
 /// that scans for them.
@@ -77,6 +78,28 @@ fn program_traced(
     command: &mut Command,
     options: Options,
 ) -> Option<(String, Observation, Vec<Event>)> {
+    let _turn = turn();
+    trace(command, options)
+}
+
+/// Runs a Perl script on CPU 0 under observation, while another program runs; returns the number of
+/// that program's process, and the counts.
+fn observed_beside(other: &mut Command, script: &str) -> Option<(u32, Observation)> {
+    let _turn = turn();
+    let mut other = other.spawn().expect("it is there");
+    let mut perl = Command::new("taskset");
+    perl.args(["-c", "0", "perl", "-e", script]);
+    let counted = trace(&mut perl, Options::default());
+    end(&mut other);
+    Some((other.id(), counted?.1))
+}
+
+/// Kills a child.
+fn end(child: &mut Child) {
+    child.kill().and_then(|()| child.wait()).expect("our child");
+}
+
+fn trace(command: &mut Command, options: Options) -> Option<(String, Observation, Vec<Event>)> {
     let mut observer = observer(options)?;
     let mut events = Vec::new();
     let child = begin(command.stdout(Stdio::piped()), &mut observer);
@@ -106,21 +129,26 @@ fn program_traced(
         .expect("it is our child");
     assert!(output.status.success());
     let counted = observer.finish().expect("the tables are there");
+    if !is_counted(&counted, options) {
+        return None;
+    }
     let by = match (options.without_bpf, options.counts_only) {
         (true, _) => Source::Perf,
         (_, true) => Source::BpfCounts,
         _ => Source::Bpf,
     };
-    if options.without_bpf && counted.source == Source::Proc {
-        println!("skipped: {}", counted.not_counted_by.join("; "));
-        return None;
-    }
     assert_eq!(counted.source, by);
-    Some((
-        String::from_utf8(output.stdout).expect("it prints text"),
-        counted,
-        events,
-    ))
+    let output = String::from_utf8(output.stdout).expect("it prints text");
+    Some((output, counted, events))
+}
+
+/// Whether the kernel's records were counted, if that was requested; otherwise says why not.
+fn is_counted(counted: &Observation, options: Options) -> bool {
+    let is_counted = !options.without_bpf || counted.source != Source::Proc;
+    if !is_counted {
+        println!("skipped: {}", counted.not_counted_by.join("; "));
+    }
+    is_counted
 }
 
 /// Starts a program that is observed from its first instruction on.
@@ -140,20 +168,36 @@ fn sum(counted: &Observation, number: impl Fn(&Tasks) -> u64) -> u64 {
     counted.tasks.iter().map(number).sum()
 }
 
+/// Adds up a number of all observed tasks of this name.
+fn sum_of(counted: &Observation, name: &str, number: impl Fn(&Tasks) -> u64) -> u64 {
+    let tasks = counted.tasks.iter().filter(|tasks| tasks.name == name);
+    tasks.map(number).sum()
+}
+
+/// Adds up a number of all causes that are of this kind.
+fn sum_causes(
+    tasks: &[Tasks],
+    is_counted: impl Fn(&Cause) -> bool,
+    number: impl Fn(&Cause) -> u64,
+) -> u64 {
+    let causes = tasks.iter().flat_map(|tasks| &tasks.causes);
+    causes.filter(|cause| is_counted(cause)).map(number).sum()
+}
+
 /// Returns the switches that have a cause.
 fn switches_of_causes(counted: &Observation) -> u64 {
-    sum(counted, |tasks| {
-        tasks.causes.iter().map(|cause| cause.switches).sum()
-    })
+    sum_causes(&counted.tasks, |_| true, |cause| cause.switches)
+}
+
+/// Returns the switches for one reason, whatever their kernel entry.
+fn switches_for(tasks: &[Tasks], why: Why) -> u64 {
+    sum_causes(tasks, |cause| cause.why == why, |cause| cause.switches)
 }
 
 /// Compiles a program in C into a folder; returns nothing, with a message, without a compiler.
-fn compile(source: &str, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
+fn compile(source: &str, flags: &[&str], name: &str) -> Option<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir().expect("a folder");
-    let (file, program) = (
-        folder.path().join("source.c"),
-        folder.path().join("program"),
-    );
+    let (file, program) = (folder.path().join("source.c"), folder.path().join(name));
     std::fs::write(&file, source).expect("a file");
     let mut compiler = Command::new("cc");
     compiler
@@ -171,11 +215,17 @@ fn compile(source: &str, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)>
 
 /// Returns the switches of one cause, over all observed tasks.
 fn switches(tasks: &[Tasks], why: Why, entry: &Entry) -> u64 {
-    let causes = tasks.iter().flat_map(|tasks| &tasks.causes);
-    causes
-        .filter(|cause| cause.why == why && cause.entry == *entry)
-        .map(|cause| cause.switches)
-        .sum()
+    let is_it = |cause: &Cause| cause.why == why && cause.entry == *entry;
+    sum_causes(tasks, is_it, |cause| cause.switches)
+}
+
+/// Returns the number of a system call: the first on x86-64, otherwise the second.
+const fn number(x86_64: u32, other: u32) -> u32 {
+    if cfg!(target_arch = "x86_64") {
+        x86_64
+    } else {
+        other
+    }
 }
 
 fn call(name: &str) -> Entry {

@@ -5,42 +5,33 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use switchcost_observe::{Backend, Options};
-use switchcost_record::observation::{Observation, Source, Tasks};
+use switchcost_record::observation::Observation;
 
 use crate::in_flight::kernels;
-use crate::{begin, by_records, observed, observer, program_traced, sum, turn};
+use crate::{
+    begin, by_records, end, is_counted, observed, observer, program_traced, sum, sum_of, trace,
+    turn,
+};
 
 #[test]
 fn short_processes_and_their_names_are_report() {
-    let _turn = turn();
     let script = r#"for (1..300) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }"#;
     let Some((_, counted)) = observed(script, by_records()) else {
         return;
     };
-    let of = |name: &str, of: fn(&Tasks) -> u64| -> u64 {
-        counted
-            .tasks
-            .iter()
-            .filter(|tasks| tasks.name == name)
-            .map(of)
-            .sum()
-    };
-    assert_eq!(
-        (of("true", |tasks| tasks.count), counted.lost.records),
-        (300, 0)
-    );
-    assert_eq!(of("perl", |tasks| tasks.count), 1);
-    assert!(of("true", |tasks| tasks.run_ns.0) > 0);
+    let ended = sum_of(&counted, "true", |tasks| tasks.count);
+    assert_eq!((ended, counted.lost.records), (300, 0));
+    assert_eq!(sum_of(&counted, "perl", |tasks| tasks.count), 1);
+    assert!(sum_of(&counted, "true", |tasks| tasks.run_ns.0) > 0);
 }
 
 #[test]
 fn time_off_the_cpu_is_that_of_sleeps() {
     let _turn = turn();
     let begun = Instant::now();
-    let Some((_, counted)) = observed(
-        "for (1..50) { select(undef, undef, undef, 0.004) }",
-        by_records(),
-    ) else {
+    let script = "for (1..50) { select(undef, undef, undef, 0.004) }";
+    let mut perl = Command::new("perl");
+    let Some((_, counted, _)) = trace(perl.args(["-e", script]), by_records()) else {
         return;
     };
     let off = sum(&counted, |tasks| tasks.off_ns.0);
@@ -81,8 +72,8 @@ fn what_finds_no_room_is_counted() {
         .parse()
         .expect("a count");
     let counted = observer.finish().expect("records are read");
-    if counted.source != Source::Perf {
-        return println!("skipped: {}", counted.not_counted_by.join("; "));
+    if !is_counted(&counted, by_records()) {
+        return;
     }
     let voluntary: u64 = sum(&counted, |tasks| tasks.voluntary);
     assert!(
@@ -123,29 +114,23 @@ fn threads_that_run_already_are_recorded() {
     let least = (switches() - begun).saturating_sub(1);
     let counted = observer.finish().expect("records are read");
     let most = switches() - before + 1;
-    child.kill().and_then(|()| child.wait()).expect("our child");
-    if counted.source != Source::Perf {
-        return println!("skipped: {}", counted.not_counted_by.join("; "));
+    end(&mut child);
+    if !is_counted(&counted, by_records()) {
+        return;
     }
-    let own: Vec<&Tasks> = counted
-        .tasks
-        .iter()
-        .filter(|tasks| tasks.process == Some(child.id()))
-        .collect();
-    assert_eq!(
-        (own.len(), own[0].name.as_str(), own[0].count),
-        (1, "perl", 1)
-    );
+    let mut own = counted.tasks;
+    own.retain(|tasks| tasks.process == Some(child.id()));
+    let [own] = &own[..] else { panic!("{own:?}") };
+    assert_eq!((own.name.as_str(), own.count), ("perl", 1));
     assert!(
-        own[0].voluntary > 0 && (least..=most).contains(&own[0].switches()),
+        own.voluntary > 0 && (least..=most).contains(&own.switches()),
         "{} switches, the kernel: {least} to {most}",
-        own[0].switches()
+        own.switches()
     );
 }
 
 #[test]
 fn a_thread_that_executes_another_program_goes_on_under_the_number_of_its_process() {
-    let _turn = turn();
     let script = r#"
 import os, threading, time
 def run():
@@ -153,44 +138,26 @@ def run():
     os.execv("/bin/sleep", ["sleep", "0.05"])
 threading.Thread(target=run).start()
 time.sleep(60)"#;
-    let Some(counted) = of_python(script, by_records()) else {
-        return;
-    };
-    check_exec(&counted);
-    let Some(counted) = of_python(script, Options::default()) else {
-        return;
-    };
-    check_exec(&counted);
-}
-
-fn check_exec(counted: &Observation) {
-    let of = |name: &str| {
-        counted
-            .tasks
-            .iter()
-            .filter(|tasks| tasks.name == name)
-            .collect::<Vec<_>>()
-    };
-    let (sleep, python) = (of("sleep"), of("python3"));
-    let sum =
-        |tasks: &[&Tasks], of: fn(&Tasks) -> u64| tasks.iter().map(|tasks| of(tasks)).sum::<u64>();
-    // The thread is listed with its earlier activity, and so is the first thread, which ended when
-    // the other took its number.
-    assert_eq!(
-        (sum(&sleep, |t| t.count), sum(&python, |t| t.count)),
-        (1, 1),
-        "{:?}",
-        counted.tasks
-    );
-    assert!(
-        sum(&sleep, |t| t.voluntary) >= 21,
-        "its sleeps before and after: {sleep:?}"
-    );
+    for options in [by_records(), Options::default()] {
+        let Some(counted) = of_python(script, options) else {
+            return;
+        };
+        let count = |name| sum_of(&counted, name, |tasks| tasks.count);
+        // The thread is listed with its earlier activity, and so is the first thread, which ended
+        // when the other took its number.
+        assert_eq!(
+            (count("sleep"), count("python3")),
+            (1, 1),
+            "{:?}",
+            counted.tasks
+        );
+        let sleeps = sum_of(&counted, "sleep", |tasks| tasks.voluntary);
+        assert!(sleeps >= 21, "before and after: {:?}", counted.tasks);
+    }
 }
 
 #[test]
 fn the_first_thread_may_end_before_the_others() {
-    let _turn = turn();
     let script = r#"
 import ctypes, threading, time
 def run():
@@ -201,21 +168,18 @@ ctypes.CDLL(None).syscall(60 if ctypes.sizeof(ctypes.c_void_p) == 8 and __import
         let Some(counted) = of_python(script, options) else {
             return;
         };
-        let own: Vec<&Tasks> = counted
-            .tasks
-            .iter()
-            .filter(|tasks| tasks.name == "python3")
-            .collect();
+        let mut own = counted.tasks.clone();
+        own.retain(|tasks| tasks.name == "python3");
         assert!(
             own.iter().all(|tasks| tasks.process.is_none()),
             "both have ended: {own:?}"
         );
         assert_eq!(
-            own.iter().map(|tasks| tasks.count).sum::<u64>(),
+            sum_of(&counted, "python3", |tasks| tasks.count),
             2,
             "{own:?}"
         );
-        let voluntary: u64 = own.iter().map(|tasks| tasks.voluntary).sum();
+        let voluntary = sum_of(&counted, "python3", |tasks| tasks.voluntary);
         assert!(
             voluntary >= 31,
             "sleeps of the second are counted to its end: {own:?}"

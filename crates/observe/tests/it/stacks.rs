@@ -3,60 +3,47 @@
 use std::process::Command;
 
 use switchcost_observe::Options;
-use switchcost_record::observation::UserStack;
+use switchcost_record::observation::{Tasks, UserStack};
 
-use crate::{observed, program_traced, turn};
+use crate::{compile, number, observed, program_traced, sum_of};
+
+fn sampled() -> Options {
+    Options {
+        stacks_per_second: Some(1000),
+        ..Options::default()
+    }
+}
 
 #[test]
 fn stacks_are_sampled_as_often_as_was_asked_for_and_stand_for_all_switches() {
-    let _turn = turn();
-    let number = if cfg!(target_arch = "x86_64") {
-        24
-    } else {
-        124
-    };
-    // Two processes yield to each other on one CPU for a second.
+    let number = number(24, 124);
+    // Two processes yield to each other on one CPU for 0.8 s.
     let script = format!(
         "open(my $n, '>', '/dev/null'); open(STDOUT, '>&', $n); system('taskset', '-pc', '0', $$) == 0 or die;
-         my $end = time + 2; my $p = fork; while (time < $end) {{ syscall({number}) for 1..100 }} waitpid($p, 0) if $p;"
+         my $p = fork; while ((times)[0] + (times)[1] < 0.4) {{ syscall({number}) for 1..100 }} waitpid($p, 0) if $p;"
     );
-    let Some((_, counted)) = observed(
-        &script,
-        Options {
-            stacks_per_second: Some(1000),
-            ..Options::default()
-        },
-    ) else {
+    let Some((_, counted)) = observed(&script, sampled()) else {
         return;
     };
+    let switches = sum_of(&counted, "perl", Tasks::switches);
     let stacks = counted.stacks.expect("they were asked for");
     let of_perl = || stacks.stacks.iter().filter(|stack| stack.name == "perl");
-    let counted: u64 = counted
-        .tasks
-        .iter()
-        .filter(|tasks| tasks.name == "perl")
-        .map(switchcost_record::observation::Tasks::switches)
-        .sum();
     let reported: u64 = of_perl().map(|stack| stack.switches).sum::<u64>() + stacks.lost_switches;
     assert!(
-        (0.75..1.25).contains(&(reported as f64 / counted as f64)),
-        "samples stand for {reported} of {counted}"
+        (0.75..1.25).contains(&(reported as f64 / switches as f64)),
+        "samples stand for {reported} of {switches}"
     );
     assert!(
-        stacks.samples() < 10_000,
-        "{} samples in two seconds",
+        stacks.samples() < 4_000,
+        "{} samples in 0.8 s",
         stacks.samples()
     );
     let is_of_perl = |path: &str| path.contains("perl") || path.contains("libc");
-    let known: u64 = of_perl()
-        .filter(|stack| {
-            stacks
-                .frames_of(stack)
-                .next()
-                .is_some_and(|(_, module)| is_of_perl(&module.path))
-        })
-        .map(|stack| stack.switches)
-        .sum();
+    let is_known = |stack: &&UserStack| {
+        let innermost = stacks.frames_of(stack).next();
+        innermost.is_some_and(|(_, module)| is_of_perl(&module.path))
+    };
+    let known: u64 = of_perl().filter(is_known).map(|stack| stack.switches).sum();
     assert!(
         known as f64 > 0.9 * reported as f64,
         "the innermost function of {known} of {reported} is known"
@@ -96,7 +83,7 @@ const MAKES_CODE: &str = r#"
         void *code = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         memcpy(code, yields, sizeof yields);
         if (argc > 1) tell_log((uint64_t)code, argv[1]); else tell_map((uint64_t)code);
-        for (time_t end = time(0) + 2; time(0) < end;) for (int i = 0; i < 100; i++) ((void (*)(void))code)();
+        while (clock() < 0.4 * CLOCKS_PER_SEC) for (int i = 0; i < 100; i++) ((void (*)(void))code)();
         char path[64]; sprintf(path, "/tmp/perf-%d.map", getpid()); unlink(path);
         return child && wait(0) < 0;
     }"#;
@@ -104,27 +91,23 @@ const MAKES_CODE: &str = r#"
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn code_that_is_made_while_a_program_runs_has_the_name_that_the_program_tells() {
-    let _turn = turn();
-    let folder = tempfile::tempdir().expect("a folder");
-    let (file, program) = (folder.path().join("made.c"), folder.path().join("made"));
-    std::fs::write(&file, MAKES_CODE).expect("a file");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O1", "-o"]).arg(&program).arg(&file);
-    if !compiler.status().is_ok_and(|status| status.success()) {
-        return println!("skipped: there is no C compiler");
-    }
-    let options = Options {
-        stacks_per_second: Some(1000),
-        ..Options::default()
+    let Some((folder, program)) = compile(MAKES_CODE, &[], "made") else {
+        return;
     };
-    for arguments in [&[][..], &[folder.path()]] {
-        let Some((_, counted, _)) = program_traced(Command::new(&program).args(arguments), options)
-        else {
-            return;
-        };
-        let stacks = counted.stacks.expect("they were asked for");
-        let of_program = || stacks.stacks.iter().filter(|stack| stack.name == "made");
-        let sum = |stacks: &mut dyn Iterator<Item = &UserStack>| -> u64 {
+    // Both ways of publishing, in processes of different names.
+    let other = folder.path().join("logs");
+    std::fs::copy(&program, &other).expect("room");
+    let mut both = Command::new("sh");
+    both.args(["-c", "\"$0\" && \"$1\" \"$2\""]);
+    both.args([&program, &other, &folder.path().to_owned()]);
+    let Some((_, counted, _)) = program_traced(&mut both, sampled()) else {
+        return;
+    };
+    let stacks = counted.stacks.expect("they were asked for");
+    for name in ["made", "logs"] {
+        let of_program = || stacks.stacks.iter().filter(|stack| stack.name == name);
+        let switches = |is_counted: &dyn Fn(&&UserStack) -> bool| -> u64 {
+            let stacks = of_program().filter(is_counted);
             stacks.map(|stack| stack.switches).sum()
         };
         let is_named = |stack: &&UserStack| {
@@ -132,13 +115,10 @@ fn code_that_is_made_while_a_program_runs_has_the_name_that_the_program_tells() 
             innermost
                 .is_some_and(|(frame, _)| frame.function.as_deref() == Some("made while it runs"))
         };
-        let (all, named) = (
-            sum(&mut of_program()),
-            sum(&mut of_program().filter(is_named)),
-        );
+        let (all, named) = (switches(&|_| true), switches(&is_named));
         assert!(
-            named as f64 > 0.8 * all as f64,
-            "{named} of {all}, told by {arguments:?}: {:?}",
+            all > 0 && named as f64 > 0.8 * all as f64,
+            "{named} of {all} of {name}: {:?}",
             stacks.frames
         );
     }
