@@ -146,27 +146,30 @@ mod tests {
         }
     }
 
-    fn set(source: &Scripted, events: &[Event], threads: &[i32]) -> CounterSet {
-        CounterSet::open(source, events, &scope(threads, &[])).expect("the script opens")
-    }
-
-    fn count(set: &mut CounterSet) -> io::Result<BTreeMap<String, u64>> {
+    /// Returns what the counters of these events count while they run once.
+    fn count(
+        events: &[(Event, Script)],
+        threads: &[i32],
+        cpus: &[u32],
+    ) -> io::Result<Vec<(String, u64)>> {
+        let source = Scripted::new(events.iter().copied());
+        let events: Vec<Event> = events.iter().map(|(event, _)| *event).collect();
+        let mut set = CounterSet::open(&source, &events, &scope(threads, cpus))?;
         set.start()?;
         set.stop()?;
-        set.read()
+        Ok(set.read()?.into_iter().collect())
     }
 
     #[test]
     fn readings_are_summed_over_the_tasks() {
-        let source = Scripted::new([
+        let events = [
             (Event::Cycles, Script::Counts(100)),
             (Event::Instructions, Script::Counts(30)),
-        ]);
-        let events = [Event::Cycles, Event::Instructions];
-        let sums = count(&mut set(&source, &events, &[1, 2, 3])).expect("readings");
+        ];
+        let sums = count(&events, &[1, 2, 3], &[]).expect("readings");
         assert_eq!(
             sums,
-            BTreeMap::from([("cycles".to_owned(), 300), ("instructions".to_owned(), 90)])
+            [("cycles".to_owned(), 300), ("instructions".to_owned(), 90)]
         );
     }
 
@@ -174,49 +177,40 @@ mod tests {
     /// counters.
     #[test]
     fn the_cpus_events_are_counted_on_the_cpu_and_the_kernels_on_tasks() {
-        let source = Scripted::new([
-            (Event::Instructions, Script::Counts(100)),
-            (Event::PageFaults, Script::Counts(3)),
-        ]);
-        let counted = |event: Event, cpus: &[u32]| {
-            let mut set = CounterSet::open(&source, &[event], &scope(&[1, 2, 3], cpus));
-            count(set.as_mut().expect("the script opens")).expect("readings")[&event.to_string()]
-        };
-        assert_eq!(counted(Event::Instructions, &[0]), 100);
-        assert_eq!(counted(Event::Instructions, &[0, 1]), 200);
-        assert_eq!(counted(Event::PageFaults, &[0]), 9);
-        assert_eq!(
-            counted(Event::Instructions, &[]),
-            300,
-            "tasks that may run anywhere"
-        );
+        for (event, each, cpus, expected) in [
+            (Event::Instructions, 100, &[0][..], 100),
+            (Event::Instructions, 100, &[0, 1], 200),
+            (Event::PageFaults, 3, &[0], 9),
+            // Tasks that may run anywhere.
+            (Event::Instructions, 100, &[], 300),
+        ] {
+            let sums = count(&[(event, Script::Counts(each))], &[1, 2, 3], cpus);
+            let sums = sums.expect("readings");
+            assert_eq!(sums, [(event.to_string(), expected)], "{cpus:?}");
+        }
     }
 
     #[test]
     fn a_multiplexed_group_is_left_out_and_not_scaled() {
-        let source = Scripted::new([
+        let events = [
             (Event::Cycles, Script::Multiplexed(100)),
             (Event::Instructions, Script::Counts(7)),
-        ]);
-        let events = [Event::Cycles, Event::Instructions];
-        let sums = count(&mut set(&source, &events, &[1])).expect("readings");
-        assert_eq!(sums, BTreeMap::new());
+        ];
+        assert_eq!(count(&events, &[1], &[]).expect("readings"), []);
     }
 
     #[test]
     fn where_the_cpu_may_not_be_counted_the_name_says_so() {
-        let source = Scripted::new([(Event::Cycles, Script::CountsUserOnly(5))]);
-        let mut set = CounterSet::open(&source, &[Event::Cycles], &scope(&[1, 2], &[0]));
-        let sums = count(set.as_mut().expect("of the tasks")).expect("readings");
-        assert_eq!(sums, BTreeMap::from([("cycles:u".to_owned(), 10)]));
+        let events = [(Event::Cycles, Script::CountsUserOnly(5))];
+        let sums = count(&events, &[1, 2], &[0]).expect("of the tasks");
+        assert_eq!(sums, [("cycles:u".to_owned(), 10)]);
     }
 
     #[test]
     fn a_counter_that_cannot_be_read_is_an_error_and_one_that_cannot_be_opened_too() {
-        let source = Scripted::new([(Event::Cycles, Script::FailsToRead)]);
-        assert!(count(&mut set(&source, &[Event::Cycles], &[1])).is_err());
-        let source = Scripted::new([(Event::Cycles, Script::Absent)]);
-        assert!(CounterSet::open(&source, &[Event::Cycles], &scope(&[1], &[])).is_err());
+        for script in [Script::FailsToRead, Script::Absent] {
+            assert!(count(&[(Event::Cycles, script)], &[1], &[]).is_err());
+        }
     }
 
     #[test]

@@ -195,4 +195,4 @@ fn is_named_as_ours(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

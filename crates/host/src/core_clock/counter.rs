@@ -261,128 +261,102 @@ mod tests {
         }
     }
 
-    fn proven(source: &dyn CycleSource, known: Option<u32>) -> (CoreClock, SelfTestOutcome) {
+    fn prove_on(source: &dyn CycleSource, known: Option<u32>) -> (CoreClock, SelfTestOutcome) {
         let mut clock = clock(known);
-        let (_, test) = prove(
-            source,
-            crate::perf::workloads::allowed_cpus()[0],
-            &mut clock,
-        );
+        let cpu = crate::perf::workloads::allowed_cpus()[0];
+        let (_, test) = prove(source, cpu, &mut clock);
         (clock, test.outcome)
     }
 
     #[test]
     fn a_counter_that_agrees_with_the_chain_is_the_cores_clock() {
-        let (clock, outcome) = proven(
-            &Steps {
-                cycles: Some(1_803_000),
-                aperf: None,
-            },
-            Some(3),
-        );
-        assert_eq!(
-            (clock.counter.as_deref(), clock.multiplication_cycles),
-            (Some("cycles"), Some(3))
-        );
-        assert_eq!(outcome, SelfTestOutcome::Admitted);
-    }
-
-    #[test]
-    fn a_counter_shows_the_cycles_of_a_multiplication_where_they_are_not_known() {
-        let (clock, outcome) = proven(
-            &Steps {
-                cycles: None,
-                aperf: Some(2_405_000),
-            },
-            None,
-        );
-        assert_eq!(
-            (clock.counter.as_deref(), clock.multiplication_cycles),
-            (Some("msr/aperf/"), Some(4))
-        );
-        assert_eq!(outcome, SelfTestOutcome::Admitted);
-    }
-
-    #[test]
-    fn a_counter_that_contradicts_the_chain_is_refused_and_the_next_is_asked() {
+        let admitted = || SelfTestOutcome::Admitted;
         let wrong = SelfTestOutcome::Wrong {
             expected_low: 1_791_000,
             expected_high: 1_836_000,
             found: 1_500_000,
         };
-        let (clock, outcome) = proven(
-            &Steps {
-                cycles: Some(1_500_000),
-                aperf: None,
-            },
-            Some(3),
-        );
-        assert_eq!(
-            (clock.counter, clock.multiplication_cycles, outcome),
-            (None, Some(3), wrong)
-        );
-        let (clock, outcome) = proven(
-            &Steps {
-                cycles: Some(1_500_000),
-                aperf: Some(1_800_100),
-            },
-            Some(3),
-        );
-        assert_eq!(
-            (clock.counter.as_deref(), outcome),
-            (Some("msr/aperf/"), SelfTestOutcome::Admitted)
-        );
+        for (cycles, aperf, known, name, multiplication_cycles, expected) in [
+            (
+                Some(1_803_000),
+                None,
+                Some(3),
+                Some("cycles"),
+                Some(3),
+                admitted(),
+            ),
+            // The cycles of a multiplication are not known before.
+            (
+                None,
+                Some(2_405_000),
+                None,
+                Some("msr/aperf/"),
+                Some(4),
+                admitted(),
+            ),
+            // A counter that contradicts the chain is refused, and the next is asked.
+            (Some(1_500_000), None, Some(3), None, Some(3), wrong),
+            (
+                Some(1_500_000),
+                Some(1_800_100),
+                Some(3),
+                Some("msr/aperf/"),
+                Some(3),
+                admitted(),
+            ),
+        ] {
+            let source = Steps { cycles, aperf };
+            let (clock, outcome) = prove_on(&source, known);
+            assert_eq!(clock.counter.as_deref(), name, "{source:?}");
+            assert_eq!(
+                clock.multiplication_cycles, multiplication_cycles,
+                "{source:?}"
+            );
+            assert_eq!(outcome, expected, "{source:?}");
+        }
     }
 
     /// Shows that a fraction such as two and a half cycles per multiplication is no known answer:
     /// the counter counts something else, or only part of the time.
     #[test]
     fn a_broken_number_of_cycles_is_no_known_answer() {
-        let (clock, outcome) = proven(
-            &Steps {
-                cycles: Some(1_500_000),
-                aperf: None,
-            },
-            None,
-        );
+        let source = Steps {
+            cycles: Some(1_500_000),
+            aperf: None,
+        };
+        let (clock, outcome) = prove_on(&source, None);
         assert_eq!((clock.counter, clock.multiplication_cycles), (None, None));
-        assert!(
-            matches!(
-                outcome,
-                SelfTestOutcome::Wrong {
-                    found: 1_500_000,
-                    ..
-                }
-            ),
-            "{outcome:?}"
+        let is_wrong = matches!(
+            outcome,
+            SelfTestOutcome::Wrong {
+                found: 1_500_000,
+                ..
+            }
         );
+        assert!(is_wrong, "{outcome:?}");
     }
 
     #[test]
     fn what_is_absent_or_counts_for_part_of_the_time_says_why() {
-        for (source, why) in [
-            (Steps::default(), "the script has no cycles"),
-            (
-                Steps {
-                    cycles: Some(0),
-                    aperf: None,
-                },
-                "only part of the time",
-            ),
+        for (cycles, expected) in [
+            (None, "the script has no cycles"),
+            (Some(0), "only part of the time"),
         ] {
-            match proven(&source, Some(3)) {
-                (_, SelfTestOutcome::Unavailable { why: found }) => {
-                    assert!(found.contains(why), "{found}")
-                }
-                (_, other) => panic!("{other:?}"),
-            }
+            let source = Steps {
+                cycles,
+                aperf: None,
+            };
+            let (_, outcome) = prove_on(&source, Some(3));
+            let is_expected =
+                matches!(&outcome, SelfTestOutcome::Unavailable { why } if why.contains(expected));
+            assert!(is_expected, "{outcome:?}");
         }
     }
 
     #[test]
     fn here_a_counter_is_proven_or_says_why_not() {
         let known = super::super::multiplication_cycles();
-        let (clock, outcome) = proven(&System, known);
+        let (clock, outcome) = prove_on(&System, known);
         assert_eq!(
             clock.counter.is_some(),
             outcome == SelfTestOutcome::Admitted,

@@ -1,14 +1,6 @@
 use super::*;
+use crate::temporary::tests::names;
 use std::os::unix::fs::{MetadataExt, symlink};
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder").flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-}
 
 /// Constructors of both kinds of draft: without a name, if the file system supports that, and with
 /// one.

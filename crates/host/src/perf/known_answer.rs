@@ -243,64 +243,46 @@ mod tests {
         test(source, event, None, &mut Workbench::default()).outcome
     }
 
+    fn outcome_of(event: Event, script: Script) -> SelfTestOutcome {
+        outcome(&Scripted::new([(event, script)]), event)
+    }
+
     #[test]
     fn the_right_answer_is_admitted_and_a_wrong_one_refused() {
-        let right = Scripted::new([(Event::Instructions, Script::Counts(2_000_300))]);
-        assert_eq!(
-            outcome(&right, Event::Instructions),
-            SelfTestOutcome::Admitted
-        );
-        let zero = Scripted::new([(Event::Instructions, Script::Counts(0))]);
-        assert_eq!(
-            outcome(&zero, Event::Instructions),
-            SelfTestOutcome::Wrong {
-                expected_low: 2_000_000,
-                expected_high: 2_100_000,
-                found: 0
-            }
-        );
-    }
-
-    #[test]
-    fn a_right_counter_that_was_disturbed_once_is_admitted_and_one_that_counts_too_much_is_not() {
-        let disturbed = Scripted::new([(
-            Event::TaskClock,
-            Script::CountsInTurn(15_000_000, 1_000_700),
-        )]);
-        assert_eq!(
-            outcome(&disturbed, Event::TaskClock),
-            SelfTestOutcome::Admitted
-        );
-        let wrong = Scripted::new([(
-            Event::TaskClock,
-            Script::CountsInTurn(15_000_000, 1_500_000),
-        )]);
-        assert_eq!(
-            outcome(&wrong, Event::TaskClock),
-            SelfTestOutcome::Wrong {
-                expected_low: 980_000,
-                expected_high: 1_080_000,
-                found: 1_500_000
-            }
-        );
-    }
-
-    #[test]
-    fn a_counter_of_something_else_that_grows_along_is_refused() {
-        for (quiet, outcome) in [
-            (300, SelfTestOutcome::Admitted),
+        use Event::{Instructions, L1dLoadMisses, TaskClock};
+        use Script::{Counts, CountsInTurn};
+        let wrong = |expected_low, expected_high, found| SelfTestOutcome::Wrong {
+            expected_low,
+            expected_high,
+            found,
+        };
+        for (event, script, expected) in [
+            (Instructions, Counts(2_000_300), SelfTestOutcome::Admitted),
+            (Instructions, Counts(0), wrong(2_000_000, 2_100_000, 0)),
+            // A right counter may be disturbed once, but not count too much each time.
             (
-                16_400,
-                SelfTestOutcome::Wrong {
-                    expected_low: 0,
-                    expected_high: 2_048,
-                    found: 16_400,
-                },
+                TaskClock,
+                CountsInTurn(15_000_000, 1_000_700),
+                SelfTestOutcome::Admitted,
+            ),
+            (
+                TaskClock,
+                CountsInTurn(15_000_000, 1_500_000),
+                wrong(980_000, 1_080_000, 1_500_000),
+            ),
+            // A counter of something else grows along, also where there are no misses.
+            (
+                L1dLoadMisses,
+                CountsInTurn(16_500, 300),
+                SelfTestOutcome::Admitted,
+            ),
+            (
+                L1dLoadMisses,
+                CountsInTurn(16_500, 16_400),
+                wrong(0, 2_048, 16_400),
             ),
         ] {
-            let source =
-                Scripted::new([(Event::L1dLoadMisses, Script::CountsInTurn(16_500, quiet))]);
-            assert_eq!(self::outcome(&source, Event::L1dLoadMisses), outcome);
+            assert_eq!(outcome_of(event, script), expected, "{event}: {script:?}");
         }
     }
 
@@ -311,31 +293,12 @@ mod tests {
         assert_eq!(admitted, []);
     }
 
-    #[test]
-    fn what_happens_in_the_kernel_cannot_be_counted_in_the_users_half() {
-        for event in [Event::ContextSwitches, Event::CpuMigrations] {
-            let source = Scripted::new([(event, Script::CountsUserOnly(0))]);
-            match outcome(&source, event) {
-                SelfTestOutcome::Unavailable { why } => {
-                    assert!(why.contains("must be 1 or less"), "{why}")
-                }
-                other => panic!("{event} gave {other:?}"),
-            }
-        }
-        let source = Scripted::new([(Event::PageFaults, Script::CountsUserOnly(64))]);
-        assert_eq!(
-            outcome(&source, Event::PageFaults),
-            SelfTestOutcome::Admitted
-        );
-    }
-
     /// Emulators count instructions instead of cycles: 1.2 for each multiplication of the chain, or
     /// a multiple of that.
     #[test]
     fn a_counter_of_instructions_is_none_of_cycles() {
         for each in [1, 2, 4, 8] {
-            let instructions = Scripted::new([(Event::Cycles, Script::Counts(each * 720_300))]);
-            let outcome = outcome(&instructions, Event::Cycles);
+            let outcome = outcome_of(Event::Cycles, Script::Counts(each * 720_300));
             assert!(
                 matches!(outcome, SelfTestOutcome::Wrong { found, .. } if found == each * 720_300),
                 "{outcome:?}"
@@ -344,20 +307,42 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_multiplexed_or_broken_is_unavailable_and_says_why() {
-        for (script, why) in [
-            (Script::Absent, "the script has no cycles"),
-            (Script::Multiplexed(3_000_000), "only part of the time"),
-            (Script::FailsToRead, "the script fails to read"),
+    fn what_cannot_be_counted_is_unavailable_and_says_why() {
+        for (event, script, why) in [
+            (Event::Cycles, Script::Absent, "the script has no cycles"),
+            (
+                Event::Cycles,
+                Script::Multiplexed(3_000_000),
+                "only part of the time",
+            ),
+            (
+                Event::Cycles,
+                Script::FailsToRead,
+                "the script fails to read",
+            ),
+            // What happens in the kernel cannot be counted in the user's half.
+            (
+                Event::ContextSwitches,
+                Script::CountsUserOnly(0),
+                "must be 1 or less",
+            ),
+            (
+                Event::CpuMigrations,
+                Script::CountsUserOnly(0),
+                "must be 1 or less",
+            ),
         ] {
-            let source = Scripted::new([(Event::Cycles, script)]);
-            match outcome(&source, Event::Cycles) {
+            match outcome_of(event, script) {
                 SelfTestOutcome::Unavailable { why: found } => {
                     assert!(found.contains(why), "{found}")
                 }
                 other => panic!("{script:?} gave {other:?}"),
             }
         }
+        assert_eq!(
+            outcome_of(Event::PageFaults, Script::CountsUserOnly(64)),
+            SelfTestOutcome::Admitted
+        );
     }
 
     #[test]
@@ -386,15 +371,10 @@ mod tests {
     fn the_cpus_events_are_right_or_not_admitted() {
         let (admitted, tests) = admit(&System, Some(run::allowed_cpus()[0]));
         assert_eq!(tests.len(), Event::iter().count(), "every event is tested");
-        for (event, test) in Event::iter().zip(tests) {
-            let is_right = test.outcome == SelfTestOutcome::Admitted;
-            assert_eq!(
-                admitted.contains(&event),
-                is_right,
-                "{event}: {:?}",
-                test.outcome
-            );
-            if let SelfTestOutcome::Unavailable { why } = test.outcome {
+        for (event, SelfTest { outcome, .. }) in Event::iter().zip(tests) {
+            let is_right = outcome == SelfTestOutcome::Admitted;
+            assert_eq!(admitted.contains(&event), is_right, "{event}: {outcome:?}");
+            if let SelfTestOutcome::Unavailable { why } = outcome {
                 assert!(!why.is_empty(), "{event} is not to be had without a reason");
             }
         }

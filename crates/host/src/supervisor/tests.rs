@@ -60,34 +60,35 @@ fn both_ways(programs: &[Program], test: impl Fn(Supervisor, std::io::PipeReader
 }
 
 fn next(supervisor: &mut Supervisor) -> Report {
-    supervisor
-        .report(LONGEST)
-        .expect("the supervisor lives")
-        .expect("a report in time")
+    let report = supervisor.report(LONGEST).expect("the supervisor lives");
+    report.expect("a report in time")
 }
 
-fn all_of(mut output: std::io::PipeReader) -> String {
+fn launch(supervisor: &mut Supervisor, program: u32) {
+    supervisor.launch(program).expect("a supervisor at work");
+}
+
+/// Runs the first program to its end; returns its output and its exit code.
+fn run(mut supervisor: Supervisor, mut output: std::io::PipeReader) -> (String, Option<i32>) {
+    launch(&mut supervisor, 0);
+    assert!(matches!(next(&mut supervisor), Report::Launched { program: 0, pid } if pid > 0));
+    let Report::Ended { program: 0, status } = next(&mut supervisor) else {
+        panic!("an end")
+    };
+    supervisor.dismiss();
     let mut text = String::new();
     output.read_to_string(&mut text).expect("text");
-    text
+    (text, status.code())
 }
 
 #[test]
 fn starts_a_program_as_asked_and_reports_its_end() {
     let script = "echo $ANSWER $(pwd) $(cat /proc/self/personality); grep Cpus_allowed_list /proc/self/status; exit 7";
     both_ways(
-        &[shell("exit 1"), shell(script)],
-        |mut supervisor, output, _| {
-            supervisor.launch(1).expect("a supervisor at work");
-            assert!(
-                matches!(next(&mut supervisor), Report::Launched { program: 1, pid } if pid > 0)
-            );
-            let Report::Ended { program: 1, status } = next(&mut supervisor) else {
-                panic!("an end")
-            };
-            assert_eq!(status.code(), Some(7));
-            supervisor.dismiss();
-            assert_eq!(all_of(output), "42 / 00040000\nCpus_allowed_list:\t0\n");
+        &[shell(script), shell("exit 1")],
+        |supervisor, output, _| {
+            let expected = "42 / 00040000\nCpus_allowed_list:\t0\n".to_owned();
+            assert_eq!(run(supervisor, output), (expected, Some(7)));
         },
     );
 }
@@ -97,35 +98,34 @@ fn a_program_that_cannot_start_is_reported() {
     let mut missing = shell("");
     missing.path = CString::new("/no/such/program").expect("no zero inside");
     both_ways(&[missing], |mut supervisor, _output, _| {
-        supervisor.launch(0).expect("a supervisor at work");
-        let reports = [
-            next(&mut supervisor),
-            next(&mut supervisor),
-            next(&mut supervisor),
-        ];
-        assert!(
-            reports.contains(&Report::Refused {
-                program: 0,
-                error: libc::ENOENT
-            }),
-            "{reports:?}"
-        );
+        launch(&mut supervisor, 0);
+        let reports = [(); 3].map(|()| next(&mut supervisor));
+        let refused = Report::Refused {
+            program: 0,
+            error: libc::ENOENT,
+        };
+        assert!(reports.contains(&refused), "{reports:?}");
     });
+}
+
+/// Returns a program and its descendants' mark: a variable in their environment.
+fn marked(script: &str, name: &str) -> (Program, String) {
+    let mut program = shell(script);
+    let variable = format!("{name}={}", std::process::id());
+    let text = CString::new(variable.as_str()).expect("no zero inside");
+    program.environment.push(text);
+    (program, variable)
 }
 
 /// Counts the processes that were started with this variable in their environment.
 fn living_with(variable: &str) -> usize {
-    let processes = std::fs::read_dir("/proc")
-        .expect("a list of processes")
-        .flatten();
-    let environments =
-        processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
-    environments
-        .filter(|text| {
-            text.split(|&byte| byte == 0)
-                .any(|own| own == variable.as_bytes())
-        })
-        .count()
+    let processes = std::fs::read_dir("/proc").expect("a list of processes");
+    let has_variable = |process: &std::fs::DirEntry| {
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        let mut variables = environment.split(|&byte| byte == 0);
+        variables.any(|own| own == variable.as_bytes())
+    };
+    processes.flatten().filter(has_variable).count()
 }
 
 /// Waits for this many processes with the variable. A process that is just starting a program has
@@ -145,14 +145,12 @@ fn await_living_with(variable: &str, count: usize) {
 #[test]
 fn nothing_is_left_when_the_supervisor_is_dismissed() {
     // One process stays, one leaves its parent, one leaves its session.
-    let mut script =
-        shell("sleep 1000 & echo; (sleep 1001 & echo); setsid sleep 1002 & echo; echo; wait");
-    let variable = format!("SUPERVISOR_TEST={}", std::process::id());
-    script
-        .environment
-        .push(CString::new(variable.as_str()).expect("no zero inside"));
+    let (script, variable) = marked(
+        "sleep 1000 & echo; (sleep 1001 & echo); setsid sleep 1002 & echo; echo; wait",
+        "SUPERVISOR_TEST",
+    );
     both_ways(&[script], |mut supervisor, mut output, _| {
-        supervisor.launch(0).expect("a supervisor at work");
+        launch(&mut supervisor, 0);
         output.read_exact(&mut [0; 4]).expect("four lines");
         await_living_with(&variable, 4);
         supervisor.dismiss();
@@ -162,15 +160,11 @@ fn nothing_is_left_when_the_supervisor_is_dismissed() {
 
 #[test]
 fn a_killed_supervisor_takes_all_in_its_pid_namespace_with_it() {
-    let mut script = shell("setsid sleep 1000 & echo; wait");
-    let variable = format!("SUPERVISOR_KILL_TEST={}", std::process::id());
-    script
-        .environment
-        .push(CString::new(variable.as_str()).expect("no zero inside"));
+    let (script, variable) = marked("setsid sleep 1000 & echo; wait", "SUPERVISOR_KILL_TEST");
     let Some((mut supervisor, mut output)) = supervisor(&[script], true) else {
         return;
     };
-    supervisor.launch(0).expect("a supervisor at work");
+    launch(&mut supervisor, 0);
     output.read_exact(&mut [0]).expect("a line");
     await_living_with(&variable, 2);
     rustix::process::kill_process(supervisor.pid, rustix::process::Signal::KILL)
@@ -190,24 +184,12 @@ fn who_lives_in_a_pid_namespace_has_the_same_numbers_each_time_and_sees_no_one_e
     let script =
         "set -- /proc/[0-9]*; echo $$ $PPID $#; readlink /proc/self/fd/0; kill -KILL -1; exit 3";
     for _ in 0..2 {
-        let Some((mut supervisor, output)) = supervisor(&[shell(script)], true) else {
+        let Some((supervisor, output)) = supervisor(&[shell(script)], true) else {
             return;
         };
-        supervisor.launch(0).expect("a supervisor at work");
-        assert_eq!(
-            next(&mut supervisor),
-            Report::Launched { program: 0, pid: 2 }
-        );
-        let Report::Ended { program: 0, status } = next(&mut supervisor) else {
-            panic!("an end")
-        };
-        assert_eq!(
-            status.code(),
-            Some(3),
-            "it spares itself, and its reach ends at the namespace"
-        );
-        supervisor.dismiss();
-        assert_eq!(all_of(output), "2 1 2\n/dev/null\n");
+        // The program spares itself, and its reach ends at the namespace.
+        let expected = "2 1 2\n/dev/null\n".to_owned();
+        assert_eq!(run(supervisor, output), (expected, Some(3)));
     }
 }
 
@@ -216,18 +198,15 @@ fn the_tasks_in_a_pid_namespace_are_found_by_their_own_numbers() {
     both_ways(
         &[shell("exec sleep 1000")],
         |mut supervisor, _output, in_pid_namespace| {
-            supervisor.launch(0).expect("a supervisor at work");
+            launch(&mut supervisor, 0);
             let Report::Launched { pid, .. } = next(&mut supervisor) else {
                 panic!("a start")
             };
             let pid = pid as u32;
             let files = supervisor.task_files().clone();
             let mut text = String::new();
-            files
-                .open(pid, pid, "status")
-                .expect("it lives")
-                .read_to_string(&mut text)
-                .expect("text");
+            let mut status = files.open(pid, pid, "status").expect("it lives");
+            status.read_to_string(&mut text).expect("text");
             let numbers = text
                 .lines()
                 .find_map(|line| line.strip_prefix("NSpid:"))
@@ -259,19 +238,12 @@ fn the_tasks_in_a_pid_namespace_are_found_by_their_own_numbers() {
 fn who_lives_in_a_pid_namespace_has_the_rights_of_the_user_and_no_more() {
     let script = "grep -E '^(Uid|Gid|Cap...)' /proc/self/status";
     let texts = std::cell::RefCell::new(Vec::new());
-    both_ways(&[shell(script)], |mut supervisor, output, _| {
-        supervisor.launch(0).expect("a supervisor at work");
-        while !matches!(next(&mut supervisor), Report::Ended { .. }) {}
-        supervisor.dismiss();
-        texts.borrow_mut().push(all_of(output));
+    both_ways(&[shell(script)], |supervisor, output, _| {
+        texts.borrow_mut().push(run(supervisor, output).0);
     });
     let texts = texts.into_inner();
-    assert!(
-        texts
-            .iter()
-            .all(|text| text.lines().count() == 7 && *text == texts[0]),
-        "{texts:?}"
-    );
+    let is_alike = |text: &String| text.lines().count() == 7 && *text == texts[0];
+    assert!(texts.iter().all(is_alike), "{texts:?}");
 }
 
 #[test]
@@ -282,10 +254,7 @@ fn programs_have_the_files_that_the_caller_opened_for_them() {
     let file = std::fs::File::open(&path).expect("a file");
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("a file of ours");
     let script = format!("cat /dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
-    both_ways(&[shell(&script)], |mut supervisor, output, _| {
-        supervisor.launch(0).expect("a supervisor at work");
-        while !matches!(next(&mut supervisor), Report::Ended { .. }) {}
-        supervisor.dismiss();
-        assert_eq!(all_of(output), "handed on");
+    both_ways(&[shell(&script)], |supervisor, output, _| {
+        assert_eq!(run(supervisor, output), ("handed on".to_owned(), Some(0)));
     });
 }

@@ -1,8 +1,8 @@
 use super::*;
 use std::os::unix::fs::{MetadataExt, symlink};
 
-fn names(within: &Path) -> Vec<String> {
-    let entries = fs::read_dir(within).expect("a folder").flatten();
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").flatten();
     let mut names: Vec<String> = entries
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
