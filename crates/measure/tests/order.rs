@@ -22,6 +22,12 @@ struct Scripted {
     takes: Duration,
 }
 
+impl Scripted {
+    fn cases(&self) -> Vec<u32> {
+        self.orders.iter().map(|(case, ..)| *case).collect()
+    }
+}
+
 impl Executor for Scripted {
     fn repetition(
         &mut self,
@@ -44,11 +50,9 @@ impl Executor for Scripted {
         if !self.pause.is_none() {
             take(Message::Paused(self.pause));
         }
-        {
-            let mut rounds = BatchRounds::default();
-            rounds.set(Arm::SwitchDirect, 7);
-            RepetitionOutcome::Done(rounds)
-        }
+        let mut rounds = BatchRounds::default();
+        rounds.set(Arm::SwitchDirect, 7);
+        RepetitionOutcome::Done(rounds)
     }
 }
 
@@ -152,13 +156,14 @@ fn every_case_gets_its_first_repetitions_before_any_gets_more() {
     let (reason, lines) = run(&header(5, 1), &mut executor, &mut patience(10));
     assert_eq!(reason, EndReason::Complete);
     assert_eq!(lines.len(), 50);
-    let first: Vec<u32> = executor.orders[..40]
-        .iter()
-        .map(|(_, repetition, _)| *repetition)
-        .collect();
-    assert!(first.iter().all(|repetition| *repetition < 8), "{first:?}");
-    for pass in executor.orders[..40].chunks(5) {
-        let mut cases: Vec<u32> = pass.iter().map(|(case, _, _)| *case).collect();
+    let is_early = |order: &(u32, u32, BatchRounds)| order.1 < 8;
+    assert!(
+        executor.orders[..40].iter().all(is_early),
+        "{:?}",
+        executor.orders
+    );
+    for pass in executor.cases()[..40].chunks(5) {
+        let mut cases = pass.to_vec();
         cases.sort_unstable();
         assert_eq!(cases, [0, 1, 2, 3, 4], "each pass visits each case once");
     }
@@ -169,11 +174,7 @@ fn the_order_is_random_and_the_seed_repeats_it() {
     let order = |seed| {
         let mut executor = Scripted::default();
         run(&header(8, seed), &mut executor, &mut patience(8));
-        executor
-            .orders
-            .iter()
-            .map(|(case, _, _)| *case)
-            .collect::<Vec<_>>()
+        executor.cases()
     };
     assert_eq!(order(3), order(3));
     assert_ne!(order(3), order(4));
@@ -188,10 +189,9 @@ fn the_order_is_random_and_the_seed_repeats_it() {
 fn rounds_are_calibrated_once() {
     let mut executor = Scripted::default();
     run(&header(1, 1), &mut executor, &mut patience(3));
-    let rounds: Vec<u64> = executor
-        .orders
-        .iter()
-        .map(|(_, _, rounds)| rounds.rounds(Arm::SwitchDirect))
+    let orders = executor.orders.iter();
+    let rounds: Vec<u64> = orders
+        .map(|(.., rounds)| rounds.rounds(Arm::SwitchDirect))
         .collect();
     assert_eq!(rounds, [0, 7, 7]);
 }
@@ -204,14 +204,9 @@ fn a_case_that_cannot_be_run_is_given_up_and_the_others_go_on() {
     };
     let (reason, lines) = run(&header(3, 1), &mut executor, &mut patience(6));
     assert_eq!(reason, EndReason::Complete);
-    let refusals = lines
-        .iter()
-        .filter(|line| matches!(line, Line::Refusal(_)))
-        .count();
-    let windows = lines
-        .iter()
-        .filter(|line| matches!(line, Line::Cycles(_)))
-        .count();
+    let count = |is_counted: fn(&&Line) -> bool| lines.iter().filter(is_counted).count();
+    let refusals = count(|line| matches!(line, Line::Refusal(_)));
+    let windows = count(|line| matches!(line, Line::Cycles(_)));
     assert_eq!((refusals, windows), (2, 12));
 }
 
@@ -224,20 +219,10 @@ fn no_repetition_may_last_long_after_the_budget() {
     run(&header, &mut executor, &mut patience(2));
     // The budget, a quarter of it, and two seconds.
     let allowed = Nanos::millis(3000 + 750 + 2000);
-    let (first, last) = (before + allowed, monotonic() + allowed);
-    assert!(
-        executor
-            .latest
-            .iter()
-            .all(|latest| (first..=last).contains(latest)),
-        "{:?}",
-        executor.latest
-    );
-    assert_eq!(executor.latest.len(), 4);
-    assert!(
-        executor.latest.windows(2).all(|pair| pair[0] == pair[1]),
-        "one end for the whole run"
-    );
+    let in_time = before + allowed..=monotonic() + allowed;
+    let latest = executor.latest;
+    assert!(in_time.contains(&latest[0]), "{latest:?}");
+    assert_eq!(latest, [latest[0]; 4], "one end for the whole run");
 }
 
 #[test]
@@ -290,14 +275,12 @@ fn a_budget_too_short_for_all_cases_is_spent_on_the_first() {
     let (reason, _) = run(&header, &mut executor, &mut patience(5));
     assert_eq!(reason, EndReason::Complete);
     let mut repetitions: BTreeMap<u32, usize> = BTreeMap::new();
-    for (case, ..) in &executor.orders {
-        *repetitions.entry(*case).or_default() += 1;
+    for case in executor.cases() {
+        *repetitions.entry(case).or_default() += 1;
     }
-    let whole: Vec<u32> = repetitions
-        .iter()
-        .filter(|(_, of)| **of == 5)
-        .map(|(case, _)| *case)
-        .collect();
+    let mut whole = repetitions.clone();
+    whole.retain(|_, count| *count == 5);
+    let whole: Vec<u32> = whole.into_keys().collect();
     assert!((1..=16).contains(&whole.len()), "{repetitions:?}");
     assert_eq!(whole, (0..whole.len() as u32).collect::<Vec<_>>());
 }

@@ -37,81 +37,83 @@ fn selection() -> Selection {
     }
 }
 
+/// Returns a selection with these changes.
+fn with(change: impl FnOnce(&mut Selection)) -> Selection {
+    let mut wanted = selection();
+    change(&mut wanted);
+    wanted
+}
+
 fn make(selection: &Selection) -> Result<Plan, PlanError> {
     plan(selection, &host(), &|_, _| Relation::SharedCache)
+}
+
+fn planned(change: impl FnOnce(&mut Selection)) -> Plan {
+    make(&with(change)).expect("a plan")
 }
 
 fn message(selection: &Selection) -> String {
     make(selection).expect_err("no such plan").to_string()
 }
 
+fn refusal(change: impl FnOnce(&mut Selection)) -> String {
+    message(&with(change))
+}
+
+fn sizes(plan: &Plan) -> Vec<Bytes> {
+    let sizes = plan.cases.iter().map(|case| case.working_set.size_bytes);
+    sizes.collect()
+}
+
+fn names(plan: &Plan) -> Vec<String> {
+    let cases = plan.cases.iter();
+    cases
+        .map(|case| format!("{} {}", case.name(), case.working_set.size_bytes))
+        .collect()
+}
+
 #[test]
 fn what_is_not_selected_is_not_run() {
-    let wanted = Selection {
-        mechanisms: vec![Mechanism::Pipe, Mechanism::Futex],
-        sizes: vec![Bytes(0), Bytes::kib(64)],
-        strides: vec![Bytes(8)],
-        accesses: vec![Access::Rmw],
-        ..selection()
-    };
-    let plan = make(&wanted).expect("a plan");
-    let names: Vec<String> = plan
-        .cases
-        .iter()
-        .map(|c| format!("{} {}", c.mechanism, c.working_set.size_bytes))
-        .collect();
+    let plan = planned(|s| {
+        s.mechanisms = vec![Mechanism::Pipe, Mechanism::Futex];
+        s.sizes = vec![Bytes(0), Bytes::kib(64)];
+        s.strides = vec![Bytes(8)];
+        s.accesses = vec![Access::Rmw];
+    });
     assert_eq!(
-        names,
+        names(&plan),
         ["pipe 0 B", "pipe 64 KiB", "futex 0 B", "futex 64 KiB"]
     );
-    assert!(
-        plan.cases
-            .iter()
-            .all(|c| c.between == Between::Process && c.tasks == 2)
-    );
+    let is_usual = |case: &Case| case.between == Between::Process && case.tasks == 2;
+    assert!(plan.cases.iter().all(is_usual));
 }
 
 #[test]
 fn without_flags_all_mechanisms_and_a_sweep_are_run() {
-    let plan = make(&selection()).expect("a plan");
+    let plan = planned(|_| ());
+    let has = |mechanism| plan.cases.iter().any(|case| case.mechanism == mechanism);
     for mechanism in Mechanism::real() {
-        assert!(
-            plan.cases.iter().any(|c| c.mechanism == mechanism),
-            "{mechanism}"
-        );
+        assert!(has(mechanism), "{mechanism}");
     }
+    assert!(!has(Mechanism::Synthetic));
+    let sizes = sizes(&plan);
     assert!(
-        !plan
-            .cases
-            .iter()
-            .any(|c| c.mechanism == Mechanism::Synthetic)
+        sizes.contains(&Bytes::kib(1)) && sizes.contains(&Bytes::mib(64)),
+        "{sizes:?}"
     );
-    let sizes: Vec<u64> = plan
-        .cases
-        .iter()
-        .map(|c| c.working_set.size_bytes.0)
-        .collect();
-    assert!(
-        sizes.contains(&(1 << 10)) && sizes.contains(&(64 << 20)),
-        "1 KiB to 64 MiB: {sizes:?}"
-    );
+    assert!(plan.cases.iter().all(|case| case.away.is_none()));
+    assert!(plan.cases.iter().all(|case| case.mechanism.hands_over()));
 }
 
 #[test]
 fn the_full_grid_is_the_papers() {
-    let plan = make(&Selection {
-        preset: Preset::Full,
-        ..selection()
-    })
-    .expect("a plan");
+    let plan = planned(|s| s.preset = Preset::Full);
     let count = |access, stride| {
-        let sets = plan
-            .cases
-            .iter()
-            .map(|c| c.working_set)
-            .filter(|s| s.size_bytes.0 > 0);
-        sets.filter(|s| s.access == access && s.stride_bytes == Bytes(stride))
-            .count()
+        let is_counted = |case: &&Case| {
+            let set = case.working_set;
+            set.size_bytes.0 > 0 && set.access == access && set.stride_bytes == Bytes(stride)
+        };
+        plan.cases.iter().filter(is_counted).count()
     };
     assert_eq!((count(Access::Read, 8), count(Access::Write, 8)), (16, 16));
     assert!(count(Access::Rmw, 8) >= 16);
@@ -122,33 +124,30 @@ fn the_full_grid_is_the_papers() {
 }
 
 #[test]
-fn lmbenchs_columns_are_its_own() {
-    let plan = make(&Selection {
-        preset: Preset::Lmbench,
-        ..selection()
-    })
-    .expect("a plan");
-    let columns: Vec<String> = plan
-        .cases
-        .iter()
-        .map(|c| format!("{}p/{}K", c.tasks, c.working_set.size_bytes.0 >> 10))
-        .collect();
-    assert_eq!(
-        columns,
-        [
-            "2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"
-        ]
-    );
+fn lmbenchs_columns_are_its_own_also_on_a_pair_of_cpus() {
+    for placement in [
+        PlacementChoice::One(CpuId(1)),
+        PlacementChoice::Pair(CpuId(0), CpuId(1)),
+    ] {
+        let plan = planned(|s| (s.preset, s.placement) = (Preset::Lmbench, placement));
+        let columns: Vec<String> = plan
+            .cases
+            .iter()
+            .map(|c| format!("{}p/{}K", c.tasks, c.working_set.size_bytes.0 >> 10))
+            .collect();
+        assert_eq!(
+            columns,
+            [
+                "2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"
+            ]
+        );
+        assert_eq!(plan.preset, "lmbench");
+    }
 }
 
 #[test]
 fn a_matrix_has_every_cpu_and_every_pair() {
-    let placement = PlacementChoice::Matrix(vec![CpuId(0), CpuId(1)]);
-    let plan = make(&Selection {
-        placement,
-        ..selection()
-    })
-    .expect("a plan");
+    let plan = planned(|s| s.placement = PlacementChoice::Matrix(vec![CpuId(0), CpuId(1)]));
     let cpus: Vec<usize> = plan.cases.iter().map(|c| c.placement.cpus.len()).collect();
     assert_eq!(cpus, [1, 1, 2]);
     assert!(
@@ -159,127 +158,97 @@ fn a_matrix_has_every_cpu_and_every_pair() {
 
 #[test]
 fn bad_wishes_are_refused_with_advice() {
-    let with = |change: &dyn Fn(&mut Selection)| {
-        let mut wanted = selection();
-        change(&mut wanted);
-        message(&wanted)
-    };
-    assert_eq!(
-        with(&|s| s.tasks = vec![65]),
-        "65 tasks cannot hand off in a ring; choose 2 to 64 with --tasks"
-    );
-    assert_eq!(
-        with(&|s| s.tasks = vec![1]),
-        "1 task cannot hand off in a ring; choose 2 to 64 with --tasks"
-    );
-    assert_eq!(
-        with(&|s| s.placement = PlacementChoice::One(CpuId(7))),
-        "CPU 7 is not online (online: 0-1); choose one of these with --cpu"
-    );
-    assert_eq!(
-        with(&|s| {
-            s.mechanisms = vec![Mechanism::Preempt];
-            s.placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
-        }),
-        "preempt cannot be measured across CPUs, because one task preempts the other; give --cpu one number"
-    );
-    assert_eq!(
-        with(&|s| s.sizes = vec![Bytes(64 << 30)]),
-        "128 GiB of memory is needed for 2 arrays of 64 GiB, but only 22 GiB is free; use a smaller --size or fewer --tasks"
-    );
-    assert_eq!(
-        with(&|s| {
-            s.mechanisms = vec![Mechanism::Preempt];
-            s.tasks = vec![3];
-        }),
-        "3 tasks are too many for preempt, which takes 2: a victim and its preemptor; use --tasks 2"
-    );
-    assert_eq!(
-        with(&|s| {
-            s.mechanisms = vec![Mechanism::MutexCondvarHeld];
-            s.tasks = vec![3];
-        }),
-        "3 tasks are too many for mutex-condvar-held, which takes 2: whoever is notified is the other one; use --tasks 2"
-    );
-    assert_eq!(
-        with(&|s| {
-            s.max_repetitions = Some(7);
-            s.confidence_per_mille = 990;
-        }),
-        "--max-repetitions 7 is too low: a confidence of 99 % needs 8 or more; raise it, or lower --confidence"
-    );
-    assert_eq!(
-        with(&|s| (s.sizes, s.away) = (vec![Bytes(1 << 30)], vec![Bytes(64 << 30)])),
-        "65 GiB of memory is needed for an array of 1 GiB and 1 of 64 GiB (--away), but only 22 GiB is free; use a smaller \
-         --size or fewer --tasks"
-    );
-    assert!(with(&|s| s.sizes = vec![Bytes(4)]).starts_with("a size of 4 B is not a multiple"));
-    assert_eq!(
-        with(&|s| {
-            s.mechanisms = vec![Mechanism::Fiber];
-            s.betweens = vec![Between::Process];
-        }),
-        "--between process does not apply to fiber, which takes user; leave --between out"
-    );
+    let cases: [(fn(&mut Selection), &str); 11] = [
+        (
+            |s| s.tasks = vec![65],
+            "65 tasks cannot hand off in a ring; choose 2 to 64 with --tasks",
+        ),
+        (
+            |s| s.tasks = vec![1],
+            "1 task cannot hand off in a ring; choose 2 to 64 with --tasks",
+        ),
+        (
+            |s| s.placement = PlacementChoice::One(CpuId(7)),
+            "CPU 7 is not online (online: 0-1); choose one of these with --cpu",
+        ),
+        (
+            |s| {
+                s.mechanisms = vec![Mechanism::Preempt];
+                s.placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
+            },
+            "preempt cannot be measured across CPUs, because one task preempts the other; give --cpu one number",
+        ),
+        (
+            |s| s.sizes = vec![Bytes(64 << 30)],
+            "128 GiB of memory is needed for 2 arrays of 64 GiB, but only 22 GiB is free; use a smaller --size or fewer --tasks",
+        ),
+        (
+            |s| (s.mechanisms, s.tasks) = (vec![Mechanism::Preempt], vec![3]),
+            "3 tasks are too many for preempt, which takes 2: a victim and its preemptor; use --tasks 2",
+        ),
+        (
+            |s| (s.mechanisms, s.tasks) = (vec![Mechanism::MutexCondvarHeld], vec![3]),
+            "3 tasks are too many for mutex-condvar-held, which takes 2: whoever is notified is the other one; use --tasks 2",
+        ),
+        (
+            |s| (s.max_repetitions, s.confidence_per_mille) = (Some(7), 990),
+            "--max-repetitions 7 is too low: a confidence of 99 % needs 8 or more; raise it, or lower --confidence",
+        ),
+        (
+            |s| (s.sizes, s.away) = (vec![Bytes(1 << 30)], vec![Bytes(64 << 30)]),
+            "65 GiB of memory is needed for an array of 1 GiB and 1 of 64 GiB (--away), but only 22 GiB is free; use a smaller \
+             --size or fewer --tasks",
+        ),
+        (
+            |s| s.sizes = vec![Bytes(4)],
+            "a size of 4 B is not a multiple",
+        ),
+        (
+            |s| (s.mechanisms, s.betweens) = (vec![Mechanism::Fiber], vec![Between::Process]),
+            "--between process does not apply to fiber, which takes user; leave --between out",
+        ),
+    ];
+    for (change, expected) in cases {
+        let found = refusal(change);
+        assert!(found.starts_with(expected), "{found}");
+    }
 }
 
 #[test]
 fn the_reload_is_planned_for_each_pair_of_footprints() {
-    let footprints = |wanted: &Selection| -> Vec<(Bytes, Option<Bytes>)> {
-        let cases = make(wanted).expect("a plan").cases;
+    let footprints = |change: fn(&mut Selection)| -> Vec<(Bytes, Option<Bytes>)> {
+        let cases = planned(change).cases;
         cases
             .iter()
             .map(|case| (case.working_set.size_bytes, case.away))
             .collect()
     };
     let (small, large) = (Bytes::kib(64), Bytes::mib(1));
-    let own = Selection {
-        sizes: vec![small, large],
-        reload: true,
-        ..selection()
-    };
+    let own = footprints(|s| {
+        s.sizes = vec![Bytes::kib(64), Bytes::mib(1)];
+        s.reload = true;
+    });
     assert_eq!(
-        footprints(&own),
+        own,
         [(small, Some(small)), (large, Some(large))],
         "as much as one's own"
     );
-    let named = Selection {
-        sizes: vec![small],
-        away: vec![Bytes(0), large],
-        ..selection()
-    };
-    assert_eq!(
-        footprints(&named),
-        [(small, Some(Bytes(0))), (small, Some(large))]
-    );
-    assert_eq!(
-        footprints(&Selection {
-            reload: true,
-            ..selection()
-        })
-        .len(),
-        5,
-        "sizes of its own"
-    );
-    assert!(
-        make(&selection())
-            .expect("a plan")
-            .cases
-            .iter()
-            .all(|case| case.away.is_none())
-    );
+    let named = footprints(|s| {
+        s.sizes = vec![Bytes::kib(64)];
+        s.away = vec![Bytes(0), Bytes::mib(1)];
+    });
+    assert_eq!(named, [(small, Some(Bytes(0))), (small, Some(large))]);
+    let usual = footprints(|s| s.reload = true);
+    assert_eq!(usual.len(), 5, "sizes of its own");
 }
 
 #[test]
 fn a_reload_that_cannot_be_measured_is_refused() {
     let with = |change: &dyn Fn(&mut Selection)| {
-        let mut wanted = Selection {
-            sizes: vec![Bytes::kib(64)],
-            reload: true,
-            ..selection()
-        };
-        change(&mut wanted);
-        message(&wanted)
+        refusal(|wanted| {
+            (wanted.sizes, wanted.reload) = (vec![Bytes::kib(64)], true);
+            change(wanted);
+        })
     };
     assert!(
         with(&|s| s.sizes = vec![Bytes(0)]).starts_with("--size 0 leaves no working set to reload")
@@ -328,34 +297,25 @@ fn a_plan_that_no_machine_can_do_in_time_is_refused() {
         "--budget 5s is too short: 64 tasks need at least 8.93 s to walk 256 MiB each, 5 times; raise --budget, or lower \
          --tasks or --size until all arrays together are at most 8GiB"
     );
-    let several = Selection {
-        mechanisms: vec![Mechanism::Pipe, Mechanism::Futex],
-        ..large(Nanos::seconds(5))
-    };
+    let mut several = large(Nanos::seconds(5));
+    several.mechanisms = vec![Mechanism::Pipe, Mechanism::Futex];
     assert_eq!(
         message(&several),
         "--budget 5s is too short: 64 tasks need at least 20.10 s to walk 256 MiB each, 5 times, and another case as often; \
          raise --budget, or lower --tasks or --size until all arrays together are at most 4075MiB"
     );
-    let surer = Selection {
-        confidence_per_mille: 990,
-        ..large(Nanos::seconds(9))
-    };
-    assert!(
-        message(&surer).contains(" each, 8 times"),
-        "more repetitions for a surer interval"
-    );
+    let mut surer = large(Nanos::seconds(9));
+    surer.confidence_per_mille = 990;
+    let message = message(&surer);
+    assert!(message.contains(" each, 8 times"), "{message}");
 }
 
 #[test]
 fn what_the_refusal_says_would_fit_does() {
     assert!(make(&large(Nanos::seconds(9))).is_ok(), "a longer budget");
     for (tasks, size) in [(32, Bytes::mib(256)), (64, Bytes::mib(128))] {
-        let smaller = Selection {
-            tasks: vec![tasks],
-            sizes: vec![size],
-            ..large(Nanos::seconds(5))
-        };
+        let mut smaller = large(Nanos::seconds(5));
+        (smaller.tasks, smaller.sizes) = (vec![tasks], vec![size]);
         assert!(make(&smaller).is_ok(), "{tasks} x {size}");
     }
 }
@@ -364,37 +324,21 @@ fn what_the_refusal_says_would_fit_does() {
 /// chase touches each node once.
 #[test]
 fn what_is_not_touched_takes_no_time() {
-    let large = large(Nanos::seconds(8));
-    assert!(make(&large).is_err());
-    assert!(
-        make(&Selection {
-            sharing: Sharing::Shared,
-            ..large.clone()
-        })
-        .is_ok()
-    );
-    assert!(
-        make(&Selection {
-            pattern: Pattern::Chase,
-            ..large
-        })
-        .is_ok()
-    );
+    let mut shared = large(Nanos::seconds(8));
+    let mut chased = shared.clone();
+    assert!(make(&shared).is_err());
+    shared.sharing = Sharing::Shared;
+    chased.pattern = Pattern::Chase;
+    assert!(make(&shared).is_ok() && make(&chased).is_ok());
 }
 
 #[test]
 fn pauses_that_take_longer_than_the_budget_are_refused() {
     let paused = |pause, budget| {
-        let rounds = Rounds {
-            pause_ns: Some(pause),
-            ..Rounds::default()
-        };
-        Selection {
-            rounds,
-            sizes: vec![Bytes(0)],
-            budget: Some(budget),
-            ..selection()
-        }
+        with(|s| {
+            s.rounds.pause_ns = Some(pause);
+            (s.sizes, s.budget) = (vec![Bytes(0)], Some(budget));
+        })
     };
     assert_eq!(
         message(&paused(Nanos::seconds(10), Nanos::seconds(5))),
@@ -407,23 +351,17 @@ fn pauses_that_take_longer_than_the_budget_are_refused() {
 #[test]
 fn a_preset_with_its_own_budget_is_never_refused_for_want_of_time() {
     let mut giant = host();
-    giant
-        .caches
-        .iter_mut()
-        .filter(|cache| cache.level == 3)
-        .for_each(|cache| cache.size_bytes = Bytes(16 << 30));
+    for cache in &mut giant.caches {
+        if cache.level == 3 {
+            cache.size_bytes = Bytes(16 << 30);
+        }
+    }
     giant.memory_available_bytes = Bytes(4 << 40);
     let plan = |selection: &Selection| plan(selection, &giant, &|_, _| Relation::SharedCache);
-    let quick = Selection {
-        preset: Preset::Quick,
-        ..selection()
-    };
+    let mut quick = with(|s| s.preset = Preset::Quick);
     assert!(plan(&quick).is_ok());
-    let hurried = Selection {
-        budget: Some(Nanos::millis(1)),
-        ..quick
-    };
-    assert!(matches!(plan(&hurried), Err(PlanError::Time { .. })));
+    quick.budget = Some(Nanos::millis(1));
+    assert!(matches!(plan(&quick), Err(PlanError::Time { .. })));
 }
 
 /// Shows that every preset is accepted even with 1/20 of its default budget.
@@ -436,31 +374,16 @@ fn no_preset_is_refused_for_want_of_time() {
         Preset::Full,
         Preset::Lmbench,
     ] {
-        let usual = make(&Selection {
-            preset,
-            ..selection()
-        })
-        .expect("a plan");
-        let least = Nanos(usual.budget_ns.0 / 20);
-        assert!(
-            make(&Selection {
-                preset,
-                budget: Some(least),
-                ..selection()
-            })
-            .is_ok(),
-            "{preset} in {least}"
-        );
+        let mut hurried = with(|s| s.preset = preset);
+        let least = Nanos(make(&hurried).expect("a plan").budget_ns.0 / 20);
+        hurried.budget = Some(least);
+        assert!(make(&hurried).is_ok(), "{preset} in {least}");
     }
 }
 
 #[test]
 fn what_observe_needs_has_every_price_and_little_else() {
-    let plan = make(&Selection {
-        preset: Preset::Observe,
-        ..selection()
-    })
-    .expect("a plan");
+    let plan = planned(|s| s.preset = Preset::Observe);
     let direct = plan.cases.iter().filter(|case| case.working_set.is_empty());
     let mechanisms: Vec<Mechanism> = direct.map(|case| case.mechanism).collect();
     assert_eq!(
@@ -472,12 +395,8 @@ fn what_observe_needs_has_every_price_and_little_else() {
             Mechanism::Pipe
         ]
     );
-    let sizes: Vec<Bytes> = plan
-        .cases
-        .iter()
-        .map(|case| case.working_set.size_bytes)
-        .filter(|size| size.0 > 0)
-        .collect();
+    let mut sizes = sizes(&plan);
+    sizes.retain(|size| size.0 > 0);
     assert_eq!(sizes.len(), 4, "{sizes:?}");
     assert!(
         sizes.iter().all(|size| *size <= Bytes::mib(4)),
@@ -501,29 +420,9 @@ fn caches_are_emptied_by_more_than_they_hold_where_there_is_so_much() {
 }
 
 #[test]
-fn a_whole_preset_may_run_on_a_pair_of_cpus() {
-    let placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
-    let plan = make(&Selection {
-        preset: Preset::Lmbench,
-        placement,
-        ..selection()
-    })
-    .expect("a plan");
-    assert_eq!((plan.preset.as_str(), plan.cases.len()), ("lmbench", 7));
-}
-
-#[test]
 fn a_selection_under_quick_keeps_its_pace() {
-    let wanted = Selection {
-        preset: Preset::Quick,
-        mechanisms: vec![Mechanism::Futex],
-        ..selection()
-    };
-    let plan = make(&wanted).expect("a plan");
-    assert_eq!(
-        (plan.cases.len(), plan.cases[0].mechanism),
-        (1, Mechanism::Futex)
-    );
+    let plan = planned(|s| (s.preset, s.mechanisms) = (Preset::Quick, vec![Mechanism::Futex]));
+    assert_eq!(names(&plan), ["futex 0 B"]);
     assert_eq!(
         (plan.budget_ns, plan.repetition_ns),
         (Nanos::seconds(1), Nanos::millis(10))
@@ -541,13 +440,10 @@ fn the_fewest_repetitions_are_those_of_the_signed_rank_test() {
 fn a_cpu_outside_the_cpuset_is_named_as_such() {
     let mut narrow = host();
     narrow.cpus_allowed = vec![CpuId(0)];
-    let error =
-        plan(&selection(), &narrow, &|_, _| Relation::Smt).expect_err("CPU 1 is not allowed");
-    assert!(
-        error
-            .to_string()
-            .starts_with("CPU 1 is not allowed for this process (allowed: 0);")
-    );
+    let error = plan(&selection(), &narrow, &|_, _| Relation::Smt);
+    let error = error.expect_err("CPU 1 is not allowed").to_string();
+    let expected = "CPU 1 is not allowed for this process (allowed: 0);";
+    assert!(error.starts_with(expected), "{error}");
 }
 
 #[test]
@@ -580,42 +476,32 @@ fn sizes_follow_the_caches_of_the_machine() {
 #[test]
 fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
     let one = Placement::one_cpu(CpuId(0));
-    let high = |mechanism, policy| {
-        switch_plan(mechanism, Between::Thread, &one, policy).map(|p| p.high_per_mille)
-    };
-    assert_eq!(high(Mechanism::MutexCondvar, Policy::Other), Some(2500));
-    assert_eq!(high(Mechanism::MutexCondvar, Policy::Fifo), Some(1000));
-    assert_eq!(high(Mechanism::MutexCondvarHeld, Policy::Other), Some(2500));
-    assert_eq!(high(Mechanism::Futex, Policy::Other), Some(2500));
-    assert_eq!(
-        high(Mechanism::Yield, Policy::Other),
-        Some(1000),
-        "no task is woken"
-    );
+    for (mechanism, policy, high) in [
+        (Mechanism::MutexCondvar, Policy::Other, 2500),
+        (Mechanism::MutexCondvar, Policy::Fifo, 1000),
+        (Mechanism::MutexCondvarHeld, Policy::Other, 2500),
+        (Mechanism::Futex, Policy::Other, 2500),
+        // No task is woken.
+        (Mechanism::Yield, Policy::Other, 1000),
+    ] {
+        let plan = switch_plan(mechanism, Between::Thread, &one, policy);
+        assert_eq!(plan.map(|p| p.high_per_mille), Some(high), "{mechanism}");
+    }
 }
 
 /// Shows the plan for a shared cache: each size with time-sharing on the first CPU and concurrently
 /// on both, and a control whose arrays fit any cache.
 #[test]
 fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
-    let pair = PlacementChoice::Pair(CpuId(1), CpuId(0));
-    let wanted = Selection {
-        is_concurrent: true,
-        placement: pair,
-        sizes: vec![Bytes::mib(1)],
-        ..selection()
-    };
+    let mut wanted = concurrent();
+    wanted.sizes = vec![Bytes::mib(1)];
     let plan = make(&wanted).expect("a plan");
     let names: Vec<String> = plan
         .cases
         .iter()
         .map(|c| {
-            format!(
-                "{} {} on {}",
-                c.mechanism,
-                c.working_set.size_bytes,
-                switchcost_units::format_cpu_list(&c.placement.cpus)
-            )
+            let cpus = switchcost_units::format_cpu_list(&c.placement.cpus);
+            format!("{} {} on {cpus}", c.mechanism, c.working_set.size_bytes)
         })
         .collect();
     let expected = [
@@ -625,74 +511,46 @@ fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
         "concurrent 1 MiB on 1,0",
     ];
     assert_eq!(names, expected);
-    assert!(
-        plan.cases
-            .iter()
-            .all(|case| case.switches.is_some() == case.mechanism.hands_over())
-    );
-    let usual = make(&Selection {
-        sizes: vec![],
-        ..wanted
-    })
-    .expect("a plan");
-    let sizes: Vec<Bytes> = usual
-        .cases
-        .iter()
-        .map(|case| case.working_set.size_bytes)
-        .collect();
+    let is_judged = |case: &Case| case.switches.is_some() == case.mechanism.hands_over();
+    assert!(plan.cases.iter().all(is_judged));
+    let sizes = sizes(&make(&concurrent()).expect("a plan"));
     assert!(sizes.len() >= 8 && sizes[0] == Bytes::kib(4), "{sizes:?}");
-    assert!(
-        make(&selection())
-            .expect("a plan")
-            .cases
-            .iter()
-            .all(|case| case.mechanism.hands_over())
-    );
+}
+
+fn concurrent() -> Selection {
+    with(|s| {
+        s.is_concurrent = true;
+        s.placement = PlacementChoice::Pair(CpuId(1), CpuId(0));
+    })
 }
 
 #[test]
 fn who_shares_no_cache_has_none_to_compare() {
-    let pair = PlacementChoice::Pair(CpuId(1), CpuId(0));
-    let wanted = Selection {
-        is_concurrent: true,
-        placement: pair,
-        ..selection()
-    };
     let reported = |selection: &Selection, related| {
-        plan(selection, &host(), &|_, _| related)
-            .expect_err("no such plan")
-            .to_string()
+        let refused = plan(selection, &host(), &|_, _| related);
+        refused.expect_err("no such plan").to_string()
     };
-    for (relation, name) in [
-        (Relation::Smt, "smt"),
-        (Relation::SameSocket, "same-socket"),
-        (Relation::Unknown, "unknown"),
-    ] {
+    for relation in [Relation::Smt, Relation::SameSocket, Relation::Unknown] {
         assert_eq!(
-            reported(&wanted, relation),
+            reported(&concurrent(), relation),
             format!(
-                "concurrent tasks cannot run with CPUs 1 and 0 ({name}); name two cores that share a cache with --cpu (lscpu -e \
+                "concurrent tasks cannot run with CPUs 1 and 0 ({relation}); name two cores that share a cache with --cpu (lscpu -e \
                  shows them)"
             )
         );
     }
-    let with = |change: &dyn Fn(&mut Selection)| {
-        let mut changed = wanted.clone();
-        change(&mut changed);
-        reported(&changed, Relation::SharedCache)
-    };
-    assert!(
-        with(&|s| s.sizes = vec![Bytes(0)])
-            .starts_with("concurrent tasks cannot run with no arrays; give some")
-    );
-    assert!(
-        with(&|s| s.tasks = vec![4])
-            .starts_with("concurrent tasks cannot run with 4 tasks; use --tasks 2")
-    );
-    assert!(
-        with(&|s| s.placement = PlacementChoice::One(CpuId(1)))
-            .contains("concurrent tasks cannot run with 1 CPUs")
-    );
+    let cases: [(fn(&mut Selection), &str); 3] = [
+        (|s| s.sizes = vec![Bytes(0)], "no arrays; give some"),
+        (|s| s.tasks = vec![4], "4 tasks; use --tasks 2"),
+        (|s| s.placement = PlacementChoice::One(CpuId(1)), "1 CPUs"),
+    ];
+    for (change, why) in cases {
+        let mut wanted = concurrent();
+        change(&mut wanted);
+        let message = reported(&wanted, Relation::SharedCache);
+        let expected = format!("concurrent tasks cannot run with {why}");
+        assert!(message.starts_with(&expected), "{message}");
+    }
 }
 
 fn runtime(handoff: &str, is_usual: bool) -> RuntimeSelection {
@@ -711,20 +569,11 @@ fn runtime(handoff: &str, is_usual: bool) -> RuntimeSelection {
 
 #[test]
 fn runtimes_stand_beside_the_kernel_and_walk_by_one_hand_off_each() {
-    let runtimes = vec![runtime("channel", true), runtime("cond", false)];
-    let wanted = Selection {
-        runtimes,
-        sizes: vec![Bytes(0), Bytes::kib(256)],
-        is_ladder: true,
-        ..selection()
-    };
-    let names = |selection: &Selection| -> Vec<String> {
-        let plan = make(selection).expect("a plan");
-        plan.cases
-            .iter()
-            .map(|case| format!("{} {}", case.name(), case.working_set.size_bytes))
-            .collect()
-    };
+    let mut wanted = with(|s| {
+        s.runtimes = vec![runtime("channel", true), runtime("cond", false)];
+        s.sizes = vec![Bytes(0), Bytes::kib(256)];
+        s.is_ladder = true;
+    });
     let ladder = [
         "fiber 0 B",
         "futex 0 B",
@@ -734,51 +583,40 @@ fn runtimes_stand_beside_the_kernel_and_walk_by_one_hand_off_each() {
         "go/channel 256 KiB",
         "go/cond 0 B",
     ];
-    assert_eq!(names(&wanted), ladder);
-    let whole = Selection {
-        is_ladder: false,
-        mechanisms: vec![Mechanism::Yield],
-        ..wanted
-    };
-    assert_eq!(names(&whole).len(), 6);
+    assert_eq!(names(&make(&wanted).expect("a plan")), ladder);
+    wanted.is_ladder = false;
+    wanted.mechanisms = vec![Mechanism::Yield];
+    assert_eq!(make(&wanted).expect("a plan").cases.len(), 6);
 }
 
 #[test]
 fn a_runtime_may_use_both_cpus_and_its_switches_are_not_judged() {
-    let placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
-    let plan = make(&Selection {
-        runtimes: vec![runtime("channel", true)],
-        placement,
-        ..selection()
-    })
-    .expect("a plan");
-    let case = plan
-        .cases
-        .iter()
-        .find(|case| case.runtime.is_some())
-        .expect("it was selected");
+    let plan = planned(|s| {
+        s.runtimes = vec![runtime("channel", true)];
+        s.placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
+    });
+    let mut cases = plan.cases.iter();
+    let case = cases.find(|case| case.runtime.is_some());
+    let case = case.expect("it was selected");
     assert_eq!((case.placement.cpus.len(), case.switches), (2, None));
 }
 
 #[test]
 fn on_one_cpu_and_on_two_those_that_stay_on_one_are_measured_once() {
-    let placement = PlacementChoice::OneAndPair(CpuId(0), CpuId(1));
-    let runtimes = vec![runtime("channel", true), runtime("await", false)];
-    let plan = make(&Selection {
-        runtimes,
-        placement,
-        ..selection()
-    })
-    .expect("a plan");
-    let on = |name: &str| -> Vec<usize> {
-        plan.cases
-            .iter()
-            .filter(|case| case.name() == name)
-            .map(|case| case.placement.cpus.len())
-            .collect()
-    };
-    assert_eq!((on("go/channel"), on("futex")), (vec![1, 2], vec![1, 2]));
-    assert_eq!((on("go/await"), on("fiber")), (vec![1], vec![1]));
+    let plan = planned(|s| {
+        s.runtimes = vec![runtime("channel", true), runtime("await", false)];
+        s.placement = PlacementChoice::OneAndPair(CpuId(0), CpuId(1));
+    });
+    for (name, cpus) in [
+        ("go/channel", &[1, 2][..]),
+        ("futex", &[1, 2]),
+        ("go/await", &[1]),
+        ("fiber", &[1]),
+    ] {
+        let cases = plan.cases.iter().filter(|case| case.name() == name);
+        let found: Vec<usize> = cases.map(|case| case.placement.cpus.len()).collect();
+        assert_eq!(found, cpus, "{name}");
+    }
 }
 
 #[test]
@@ -787,20 +625,16 @@ fn each_state_of_the_vector_registers_is_a_case_of_its_own() {
         state,
         xsave_bytes: Bytes(bytes),
     };
-    let vectors = vec![case(VectorState::Init, 0), case(VectorState::Avx512, 2368)];
-    let wanted = Selection {
-        vectors,
-        ..selection()
-    };
-    let plan = make(&wanted).expect("a plan");
-    let names: Vec<String> = plan.cases.iter().map(Case::name).collect();
-    assert_eq!(names, ["pipe/init", "pipe/avx512"]);
+    let mut wanted =
+        with(|s| s.vectors = vec![case(VectorState::Init, 0), case(VectorState::Avx512, 2368)]);
+    assert_eq!(
+        names(&make(&wanted).expect("a plan")),
+        ["pipe/init 0 B", "pipe/avx512 0 B"]
+    );
     for mechanism in [Mechanism::Fiber, Mechanism::Preempt] {
+        wanted.mechanisms = vec![mechanism];
         assert_eq!(
-            message(&Selection {
-                mechanisms: vec![mechanism],
-                ..wanted.clone()
-            }),
+            message(&wanted),
             format!(
                 "--vector-state cannot be measured with {mechanism}, which does not switch in the kernel; use --mechanism \
                  pipe, eventfd, futex and the like"

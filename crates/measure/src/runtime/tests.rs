@@ -64,13 +64,12 @@ fn a_window_is_what_the_program_says_of_it() {
         let order = order(&ring(handoff_ns));
         let mut runtime = Runtimes::start(&order).expect("a shell");
         let mut run = |arm| {
-            runtime
-                .run(Batch {
-                    arm,
-                    rounds: 50,
-                    warm_up: 4,
-                })
-                .expect("an answer")
+            let batch = Batch {
+                arm,
+                rounds: 50,
+                warm_up: 4,
+            };
+            runtime.run(batch).expect("an answer")
         };
         let (switch, own) = (run(Arm::SwitchDirect), run(Arm::BaselineDirect));
         assert_eq!(
