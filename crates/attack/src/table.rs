@@ -232,36 +232,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_can_be_read() {
-        assert!(verbs().len() > 10);
-        assert!(
-            !read::<Kills>(include_str!("../tables/kills.toml"))
-                .kill
-                .is_empty()
-        );
-        assert!(
-            !read::<Injections>(include_str!("../tables/injections.toml"))
-                .injection
-                .is_empty()
-        );
-        assert!(
-            !read::<Environments>(include_str!("../tables/environments.toml"))
-                .environment
-                .is_empty()
-        );
-        assert!(
-            !read::<Clients>(include_str!("../tables/clients.toml"))
-                .client
-                .is_empty()
-        );
-        assert!(
-            !read::<Mutants>(include_str!("../tables/mutants.toml"))
-                .format
-                .is_empty()
-        );
-    }
-
-    #[test]
     fn no_name_stands_for_two_trials() {
         let environments =
             read::<Environments>(include_str!("../tables/environments.toml")).environment;

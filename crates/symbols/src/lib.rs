@@ -315,18 +315,10 @@ mod tests {
         let (path, build_id, offset) = offset_of("a_place_to_be_found");
         let build_id = Some(build_id.as_str()).filter(|id| !id.is_empty());
         let place = Symbols::default().resolve(&path, build_id, offset);
+        let has =
+            |part: &Option<String>, text| part.as_ref().is_some_and(|part| part.contains(text));
         assert!(
-            place
-                .function
-                .as_deref()
-                .is_some_and(|name| name.contains("a_place_to_be_found")),
-            "{place:?}"
-        );
-        assert!(
-            place
-                .line
-                .as_deref()
-                .is_some_and(|line| line.contains(".rs:")),
+            has(&place.function, "a_place_to_be_found") && has(&place.line, ".rs:"),
             "{place:?}"
         );
     }
@@ -363,25 +355,15 @@ mod tests {
     fn says_nothing_about_another_build_a_pipe_or_nothing() {
         let (path, _, offset) = offset_of("a_place_to_be_found");
         let mut symbols = Symbols::default();
-        assert_eq!(
-            symbols.resolve(&path, Some("00ff"), offset),
-            SourceLocation::default()
-        );
-        assert_eq!(
-            symbols.resolve(Path::new("/dev/zero"), None, 0),
-            SourceLocation::default()
-        );
-        assert_eq!(
-            symbols.resolve(Path::new("/nonexistent"), None, 0),
-            SourceLocation::default()
-        );
-        assert_eq!(
-            symbols.resolve(Path::new("relative"), None, 0),
-            SourceLocation::default()
-        );
-        assert_eq!(
-            symbols.resolve(&path, None, u64::MAX),
-            SourceLocation::default()
-        );
+        for (path, build_id, offset) in [
+            (path.as_path(), Some("00ff"), offset),
+            (Path::new("/dev/zero"), None, 0),
+            (Path::new("/nonexistent"), None, 0),
+            (Path::new("relative"), None, 0),
+            (&path, None, u64::MAX),
+        ] {
+            let found = symbols.resolve(path, build_id, offset);
+            assert_eq!(found, SourceLocation::default(), "{path:?}");
+        }
     }
 }
