@@ -93,10 +93,12 @@ fn profile_of(stream: &[(u64, u16)], most: usize) -> Profile {
             .for_each(|(line, instructions)| push(&mut chunk, *line, *instructions));
         profiler.add(&chunk, &Dependences::default());
     }
-    profiler.finish(
-        &TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"),
-        "1",
-    )
+    finish(profiler)
+}
+
+fn finish(profiler: Profiler) -> Profile {
+    let header = TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64");
+    profiler.finish(&header, "1")
 }
 
 /// Returns the number of lines in a class of ages, over all kinds.
@@ -113,7 +115,7 @@ fn is_near(found: f64, need: f64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
     fn as_many_lines_are_used_again_as_when_each_cut_is_looked_at_by_itself(
@@ -138,12 +140,11 @@ fn walk(lines: u64, steps: u64, place: impl Fn(u64) -> u64) -> Vec<(u64, u16)> {
         .collect()
 }
 
-fn row(profile: &Profile, kind: switchcost_record::profile::Kind, age: Bytes) -> Option<&[f64]> {
-    let found = profile
-        .reused
-        .iter()
-        .find(|row| (row.kind, row.age_bytes) == (kind, age));
-    found.map(|row| row.lines.as_slice())
+/// Returns the lines of a kind that are as old as 128 KiB, by time.
+fn row(profile: &Profile, kind: Kind) -> &[f64] {
+    let mut rows = profile.reused.iter();
+    let row = rows.find(|row| (row.kind, row.age_bytes) == (kind, Bytes::kib(128)));
+    &row.expect("a row").lines
 }
 
 /// Shows that a walk is sequential and as old as its length: 2,048 lines are 128 KiB, and the line
@@ -151,22 +152,12 @@ fn row(profile: &Profile, kind: switchcost_record::profile::Kind, age: Bytes) ->
 #[test]
 fn a_walk_is_sequential_and_as_old_as_it_is_long() {
     let profile = profile_of(&walk(2047, 100_000, |step| step), MOST_LINES);
-    let found = row(
-        &profile,
-        switchcost_record::profile::Kind::Sequential,
-        Bytes::kib(128),
-    )
-    .expect("a row");
+    let found = row(&profile, Kind::Sequential);
     // 64 lines in 1,024 instructions, until all have come; the first time round they are new.
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
     assert!((found[6] / 2047.0 - 0.98).abs() < 0.01, "{found:?}");
     // The first two of each round have no stream before them.
-    let others = row(
-        &profile,
-        switchcost_record::profile::Kind::Dependent,
-        Bytes::kib(128),
-    )
-    .expect("a row");
+    let others = row(&profile, Kind::Dependent);
     assert!(others[6] < 2.5, "{others:?}");
     assert!(
         (profile.lines[0].p50 / 65.0 - 1.0).abs() < 0.04,
@@ -178,12 +169,7 @@ fn a_walk_is_sequential_and_as_old_as_it_is_long() {
 #[test]
 fn steps_of_one_instruction_that_stay_the_same_are_strided() {
     let profile = profile_of(&walk(2047, 100_000, |step| step * 3), MOST_LINES);
-    let found = row(
-        &profile,
-        switchcost_record::profile::Kind::Strided,
-        Bytes::kib(128),
-    )
-    .expect("a row");
+    let found = row(&profile, Kind::Strided);
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
 }
 
@@ -195,11 +181,8 @@ fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
         &walk(2039, 100_000, |step| step * 797 % 2039 * 5),
         MOST_LINES,
     );
-    let of = |kind| row(&profile, kind, Bytes::kib(128)).expect("a row")[0];
-    let (gathered, dependent) = (
-        of(switchcost_record::profile::Kind::Gathered),
-        of(switchcost_record::profile::Kind::Dependent),
-    );
+    let [gathered, dependent] =
+        [Kind::Gathered, Kind::Dependent].map(|kind| row(&profile, kind)[0]);
     assert!(
         (gathered / dependent / 4.0 - 1.0).abs() < 0.01,
         "{gathered} {dependent}"
@@ -265,10 +248,7 @@ fn the_program_is_the_file_that_was_executed_first() {
     push(&mut chunk, DATA_LINE, 100);
     let mut profiler = Profiler::default();
     profiler.add(&chunk, &Dependences::default());
-    let profile = profiler.finish(
-        &TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"),
-        "1",
-    );
+    let profile = finish(profiler);
     let program = Program {
         name: "gzip".to_owned(),
         build_id: Some("ab0c".to_owned()),
