@@ -1,7 +1,6 @@
 //! Counts lines lost to other processes, by the level in which the process would have found the
-//! line if it ran alone, and by the kind of request. Lines of data
-//! are also counted by instruction, because only lost requests are seen here, and the kind depends
-//! on others, too.
+//! line if it ran alone, and by the kind of request. Lines of data are also counted by instruction,
+//! because only lost requests are seen here, and the kind depends on others, too.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +10,17 @@ use switchcost_reuse::{Access, Arrival, Classifier, LINE_BITS};
 
 use crate::machine::{Levels, Listener, Lookup, Took};
 
+/// Lines that were lost in the same way: the levels that would have held them and that missed them,
+/// the kind of request, and for data the address of the instruction.
+type Group = ((usize, usize), Kind, Option<u64>);
+
 /// Number of lost lines of all processes together.
 #[derive(Debug)]
 pub(crate) struct LostLines {
     caches: usize,
     instructions: u64,
     classifier: Classifier,
-    lines: BTreeMap<((usize, usize), Kind, Option<u64>), u64>,
+    lines: BTreeMap<Group, u64>,
 }
 
 /// Returns the age, in the classifier's unit, that is assumed for a line found after `missed`
