@@ -1,30 +1,25 @@
 use super::*;
+use crate::protocol;
 
 const HEADER: &str = include_str!("../../../../capture/valgrind/protocol.h");
 
 /// Returns the header without comments.
 fn code() -> String {
-    let mut code = String::new();
-    for (index, piece) in HEADER.split("/*").enumerate() {
-        code.push_str(if index == 0 {
-            piece
-        } else {
-            piece.split_once("*/").expect("a comment ends").1
-        });
-    }
-    code
+    let pieces = format!("*/{HEADER}");
+    let pieces = pieces
+        .split("/*")
+        .map(|piece| piece.split_once("*/").expect("a comment ends").1);
+    pieces.collect()
 }
 
 fn defined(name: &str) -> u64 {
     let code = code();
-    let line = code
-        .lines()
-        .find(|line| line.split_whitespace().take(2).eq(["#define", name]))
-        .unwrap_or_else(|| panic!("{name} is not defined"));
-    let text = line
-        .split_whitespace()
-        .nth(2)
-        .expect("a value")
+    let mut words = code.lines().map(str::split_whitespace);
+    let value = words.find_map(|mut words| {
+        (words.next()? == "#define" && words.next()? == name).then(|| words.next())?
+    });
+    let text = value
+        .unwrap_or_else(|| panic!("{name} is not defined"))
         .trim_end_matches("ULL");
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).expect("hexadecimal"),
@@ -65,141 +60,54 @@ fn fields(of: &str) -> (Vec<(String, usize)>, usize) {
     (fields, at)
 }
 
-fn check_fields(of: &str, bytes: usize, expected: &[(&str, usize)]) {
-    let (fields, size) = fields(of);
-    assert_eq!(size, bytes, "size of {of}");
-    for &(name, offset) in expected {
-        assert!(
-            fields.contains(&(name.to_owned(), offset)),
-            "{of}.{name} at {offset} in {fields:?}"
-        );
-    }
+/// Asserts the size of a struct of the tool, and the offsets of its fields, which are constants with
+/// the same names.
+macro_rules! assert_fields {
+    ($struct:literal, $module:ident, $($field:ident)*) => {
+        let (fields, size) = fields($struct);
+        assert_eq!(size, $module::BYTES, "size of {}", $struct);
+        for (name, offset) in [$((stringify!($field).to_lowercase(), $module::$field)),*] {
+            let field = (name, offset);
+            assert!(fields.contains(&field), "{}: {field:?} in {fields:?}", $struct);
+        }
+    };
 }
 
 #[test]
-fn header_fields_are_where_the_tool_has_them() {
-    use super::header::*;
-    check_fields(
-        "sc_header",
-        BYTES,
-        &[
-            ("magic", MAGIC),
-            ("version", VERSION),
-            ("mode", MODE),
-            ("controller_pid", CONTROLLER_PID),
-            ("slots", SLOTS),
-            ("buffers", BUFFERS),
-            ("buffer_words", BUFFER_WORDS),
-            ("slots_offset", SLOTS_OFFSET),
-            ("infos_offset", INFOS_OFFSET),
-            ("buffers_offset", BUFFERS_OFFSET),
-            ("total_bytes", TOTAL_BYTES),
-            ("doorbell", DOORBELL),
-            ("controller_sleeps", CONTROLLER_SLEEPS),
-            ("freed", FREED),
-            ("is_closing", IS_CLOSING),
-            ("fault", FAULT),
-            ("next_order", NEXT_ORDER),
-            ("current_buffer", CURRENT_BUFFER),
-            ("current_words", CURRENT_WORDS),
-            ("is_alone", IS_ALONE),
-            ("is_stopping", IS_STOPPING),
-            ("fault_detail", FAULT_DETAIL),
-            ("cpu", CPU),
-            ("slots_used", SLOTS_USED),
-            ("submissions", SUBMISSIONS),
-            ("consumer_sleeps", CONSUMER_SLEEPS),
-            ("restricted_pid", RESTRICTED_PID),
-            ("undecoded_pid", UNDECODED_PID),
-            ("undecoded", UNDECODED),
-            ("tracing_pid", TRACING_PID),
-            ("namespace_pid", NAMESPACE_PID),
-            ("rights_pid", RIGHTS_PID),
-        ],
-    );
+fn fields_are_where_the_tool_has_them() {
+    assert_fields!("sc_header", header,
+        MAGIC VERSION MODE CONTROLLER_PID SLOTS BUFFERS BUFFER_WORDS SLOTS_OFFSET INFOS_OFFSET BUFFERS_OFFSET
+        TOTAL_BYTES DOORBELL CONTROLLER_SLEEPS FREED IS_CLOSING FAULT NEXT_ORDER CURRENT_BUFFER CURRENT_WORDS IS_ALONE
+        IS_STOPPING FAULT_DETAIL CPU SLOTS_USED SUBMISSIONS CONSUMER_SLEEPS RESTRICTED_PID UNDECODED_PID UNDECODED
+        TRACING_PID NAMESPACE_PID RIGHTS_PID);
+    assert_fields!("sc_slot", slot,
+        STATE GRANT PID TID PARENT WHY SYSCALL PROCESS_SLOT BUDGET OPEN_STAMP BACK IS_MAKING);
+    assert_fields!("sc_info", info, STATE SLOT WORDS ORDER STAMP);
 }
 
-#[test]
-fn slot_and_buffer_fields_are_where_the_tool_has_them() {
-    check_fields(
-        "sc_slot",
-        slot::BYTES,
-        &[
-            ("state", slot::STATE),
-            ("grant", slot::GRANT),
-            ("pid", slot::PID),
-            ("tid", slot::TID),
-            ("parent", slot::PARENT),
-            ("why", slot::WHY),
-            ("syscall", slot::SYSCALL),
-            ("process_slot", slot::PROCESS_SLOT),
-            ("budget", slot::BUDGET),
-            ("open_stamp", slot::OPEN_STAMP),
-            ("back", slot::BACK),
-            ("is_making", slot::IS_MAKING),
-        ],
-    );
-    let infos = [
-        ("state", info::STATE),
-        ("slot", info::SLOT),
-        ("words", info::WORDS),
-        ("order", info::ORDER),
-        ("stamp", info::STAMP),
-    ];
-    check_fields("sc_info", info::BYTES, &infos);
+/// Asserts that constants of a module have the values of those of the tool, whose names are these
+/// after a prefix.
+macro_rules! assert_numbers {
+    ($prefix:literal, $module:ident: $($number:ident)*) => {
+        $(assert_eq!(
+            defined(concat!($prefix, stringify!($number))),
+            $module::$number as u64,
+            "{}",
+            stringify!($number)
+        );)*
+    };
 }
 
 #[test]
 fn numbers_are_those_of_the_tool() {
-    let expected = [
-        ("SC_MAGIC", MAGIC),
-        ("SC_VERSION", VERSION.into()),
-        ("SC_SCHEDULED", SCHEDULED.into()),
-        ("SC_AS_RUN", AS_RUN.into()),
-        ("SC_SYSTEM", SYSTEM.into()),
-        ("SC_KERNEL_BIT", KERNEL_BIT.into()),
-        ("SC_FREE", state::FREE.into()),
-        ("SC_CLAIMED", state::CLAIMED.into()),
-        ("SC_QUEUED", state::QUEUED.into()),
-        ("SC_GRANTED", state::GRANTED.into()),
-        ("SC_IN_SYSCALL", state::IN_SYSCALL.into()),
-        ("SC_ENDED", state::ENDED.into()),
-        ("SC_WHY_QUANTUM", WHY_QUANTUM.into()),
-        ("SC_WHY_SYSCALL", WHY_SYSCALL.into()),
-        ("SC_WHY_SLEPT", WHY_SLEPT.into()),
-        ("SC_EMPTY", buffer::EMPTY.into()),
-        ("SC_HELD", buffer::HELD.into()),
-        ("SC_FULL", buffer::FULL.into()),
-        ("SC_BLOCK", tag::BLOCK),
-        ("SC_DEFINE", tag::DEFINE),
-        ("SC_SYSCALL_ENTER", tag::SYSCALL_ENTER),
-        ("SC_SYSCALL_EXIT", tag::SYSCALL_EXIT),
-        ("SC_KERNEL_TOUCH", tag::KERNEL_TOUCH),
-        ("SC_SWITCH", tag::SWITCH),
-        ("SC_BIRTH", tag::BIRTH),
-        ("SC_EXEC", tag::EXEC),
-        ("SC_EXIT", tag::EXIT),
-        ("SC_MAP", tag::MAP),
-        ("SC_UNMAP", tag::UNMAP),
-        ("SC_STAMP", tag::STAMP),
-        ("SC_BORN", tag::BORN),
-        ("SC_LEAVE", tag::LEAVE),
-        ("SC_FORK", tag::FORK),
-        ("SC_LEFT_SYSCALL", left::SYSCALL),
-        ("SC_LEFT_PREEMPTED", left::PREEMPTED),
-        ("SC_LEFT_WAITING", left::WAITING),
-        ("SC_LEFT_LOCK", left::LOCK),
-        ("SC_LEFT_ENDED", left::ENDED),
-        ("SC_FAULT_RSEQ", fault::RSEQ.into()),
-        ("SC_FAULT_CPU", fault::CPU.into()),
-        ("SC_NOT_DONE", NOT_DONE),
-        ("SC_LANES", switchcost_trace::LANES as u64),
-        ("SC_EXPLICIT", how::EXPLICIT),
-        ("SC_FIXED", how::FIXED),
-        ("SC_RELATIVE", how::RELATIVE),
-        ("SC_GUARDED", how::GUARDED),
-    ];
-    for (name, value) in expected {
-        assert_eq!(defined(name), value, "{name}");
-    }
+    use switchcost_trace as trace;
+    assert_numbers!("SC_", protocol: MAGIC VERSION SCHEDULED AS_RUN SYSTEM KERNEL_BIT WHY_QUANTUM WHY_SYSCALL WHY_SLEPT NOT_DONE);
+    assert_numbers!("SC_", trace: LANES);
+    assert_numbers!("SC_", state: FREE CLAIMED QUEUED GRANTED IN_SYSCALL ENDED);
+    assert_numbers!("SC_", buffer: EMPTY HELD FULL);
+    assert_numbers!("SC_", tag:
+        BLOCK DEFINE SYSCALL_ENTER SYSCALL_EXIT KERNEL_TOUCH SWITCH BIRTH EXEC EXIT MAP UNMAP STAMP BORN LEAVE FORK);
+    assert_numbers!("SC_LEFT_", left: SYSCALL PREEMPTED WAITING LOCK ENDED);
+    assert_numbers!("SC_FAULT_", fault: RSEQ CPU);
+    assert_numbers!("SC_", how: EXPLICIT FIXED RELATIVE GUARDED);
 }

@@ -121,6 +121,7 @@ fn copied_root() -> TempDir {
 }
 
 #[test]
+#[ignore = "takes long: make test ARGS=--all"]
 fn another_build_of_the_same_valgrind_links_the_tool_again() {
     let root = copied_root();
     let out = root.path().join("out");

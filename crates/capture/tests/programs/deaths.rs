@@ -15,16 +15,10 @@ use switchcost_capture::{
 use switchcost_trace::Chunk;
 
 use super::support::{
-    await_that, code, compiled, in_time, living_with, options, processes_with, recorded, scratch,
-    signal, tool,
+    ORDERS, await_that, code, compiled, in_order, in_time, living_with, processes_with, recorded,
+    scratch, signal, tool,
 };
 
-const ORDERS: [Order; 2] = [
-    Order::Scheduled {
-        quantum_instructions: 50_000,
-    },
-    Order::AsRun,
-];
 /// Environment variable that only the traced programs have.
 const MARK: &str = "SWITCHCOST_TEST_DEATHS";
 
@@ -71,8 +65,7 @@ fn sound(commands: &[Command], options: Options, stop: &AtomicBool) -> Summary {
 #[ignore = "takes long: make test ARGS=--all"]
 fn a_program_of_many_more_threads_than_valgrind_allows_by_itself_is_captured() {
     for order in ORDERS {
-        let summary =
-            in_time(|stop| sound(&[many_threads(510)], Options { order, ..options() }, stop));
+        let summary = in_time(|stop| sound(&[many_threads(510)], in_order(order), stop));
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
         assert!(
             summary.statuses[0].is_some_and(|status| status.success()),
@@ -86,10 +79,7 @@ fn a_program_of_many_more_threads_than_valgrind_allows_by_itself_is_captured() {
 fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_there_is() {
     // With granted turns the result is the same, but takes a minute, because the kernel is asked
     // about each task again and again.
-    let options = Options {
-        order: Order::AsRun,
-        ..options()
-    };
+    let options = in_order(Order::AsRun);
     let mut instructions = 0;
     let failure = in_time(|stop| {
         run(&[many_threads(2100)], options, stop, |chunk: &mut Chunk| {
@@ -138,9 +128,8 @@ fn where_valgrind_gives_a_program_up_the_capture_ends_and_says_so() {
             sound(
                 &[many_threads(50)],
                 Options {
-                    order,
                     tool: tool.clone(),
-                    ..options()
+                    ..in_order(order)
                 },
                 stop,
             )
@@ -205,7 +194,7 @@ fn a_program_that_is_killed_while_it_runs_ends_the_capture() {
                     await_that("the loop began", || begun.exists());
                     kill_all_with(&mark);
                 });
-                sound(&[command], Options { order, ..options() }, stop)
+                sound(&[command], in_order(order), stop)
             })
         });
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
@@ -246,7 +235,7 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
             .expect("our own fifo");
         let mut is_killed = false;
         let summary = in_time(|stop| {
-            run(&commands, Options { order, ..options() }, stop, |_| {
+            run(&commands, in_order(order), stop, |_| {
                 if !is_killed {
                     is_killed = true;
                     // No process reads now, and the loop fills all buffers in far less time.
@@ -270,7 +259,7 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
 fn a_family_that_is_killed_at_any_moment_ends_the_capture() {
     let family = "while :; do ls / | sort | wc -l; (:) & wait; done";
     for order in ORDERS {
-        for round in 0..6 {
+        for round in [0, 2, 5] {
             let mark = mark_of(&format!("family {round}"), order);
             let command = marked(Command::new(["sh", "-c", family]), &mark);
             let summary = in_time(|stop| {
@@ -282,7 +271,7 @@ fn a_family_that_is_killed_at_any_moment_ends_the_capture() {
                             kill_all_with(&mark);
                         }
                     });
-                    sound(&[command], Options { order, ..options() }, stop)
+                    sound(&[command], in_order(order), stop)
                 })
             });
             assert_eq!(

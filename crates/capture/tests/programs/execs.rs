@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use switchcost_capture::{Command, Ending, Options, Order};
+use switchcost_capture::Command;
 
-use super::support::{code, compiled, in_time, options, recorded, scratch};
+use super::support::{ORDERS, compiled, scratch, succeeds, succeeds_in_both_orders};
 
 /// Program whose stages each write what they see of themselves, and execute the next stage in
 /// another way.
@@ -102,18 +102,15 @@ fn a_program_that_executes_itself_finds_itself_under_its_own_name() {
         .expect("it runs");
     assert!(status.success(), "{status} {}", lines(&alone));
     assert_eq!(lines(&alone).lines().count(), 10, "{}", lines(&alone));
-    for order in [Order::default(), Order::AsRun] {
+    for order in ORDERS {
         let log = folder.join("again.traced");
         let _ = fs::remove_file(&log);
         let command = Command {
             environment: environment(&log).to_vec(),
             ..Command::new([&program])
         };
-        let options = Options { order, ..options() };
-        let (summary, _) = in_time(|stop| recorded(&[command], options, stop));
-        assert_eq!(lines(&log), lines(&alone), "{order:?} {summary:?}");
-        assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
+        succeeds(&command, order);
+        assert_eq!(lines(&log), lines(&alone), "{order:?}");
     }
 }
 
@@ -165,10 +162,5 @@ int main(int count, char **words)
 
 #[test]
 fn a_program_with_other_threads_executes_itself() {
-    let program = compiled("busy", BUSY);
-    for order in [Order::default(), Order::AsRun] {
-        let options = Options { order, ..options() };
-        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
-        assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
-    }
+    succeeds_in_both_orders(&Command::new([compiled("busy", BUSY)]));
 }

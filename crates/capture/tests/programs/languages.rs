@@ -5,21 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::atomic::AtomicBool;
 
-use switchcost_capture::{Command, Options, Order};
+use switchcost_capture::{Command, Order};
 
-use super::support::{code, options, recorded, scratch};
+use super::support::{code, in_order, recorded, scratch};
 
 /// Returns the file to which every program writes its output.
 fn output() -> PathBuf {
     scratch().join("said")
 }
 
-fn both() -> [Order; 2] {
-    [Order::default(), Order::AsRun]
-}
-
-/// Checks that a shell command writes the same output alone and traced in these orders.
-fn says_the_same(name: &str, command: &str, orders: &[Order]) {
+/// Checks that a shell command writes the same output alone and traced in both orders.
+fn says_the_same(name: &str, command: &str) {
     let file = output().with_extension(name);
     let script = format!("({command}) > {}", file.display());
     let said = || std::fs::read_to_string(&file).unwrap_or_default();
@@ -32,14 +28,10 @@ fn says_the_same(name: &str, command: &str, orders: &[Order]) {
         alone.success() && !expected.is_empty(),
         "{name} by itself: {alone}"
     );
-    for &order in orders {
+    for order in [Order::default(), Order::AsRun] {
         let _ = std::fs::remove_file(&file);
-        let options = Options { order, ..options() };
-        let (summary, _) = recorded(
-            &[Command::new(["sh", "-c", &script])],
-            options,
-            &AtomicBool::new(false),
-        );
+        let command = Command::new(["sh", "-c", &script]);
+        let (summary, _) = recorded(&[command], in_order(order), &AtomicBool::new(false));
         assert_eq!(code(&summary, 0), Some(0), "{name}, {order:?}: {summary:?}");
         assert_eq!(said(), expected, "{name}, {order:?}");
     }
@@ -137,12 +129,9 @@ fn rust() -> String {
 #[test]
 #[ignore = "takes long: make test ARGS=--all"]
 fn programs_in_rust_and_python_say_the_same_as_alone() {
-    says_the_same("rust", &rust(), &both()[..1]);
-    says_the_same(
-        "python",
-        &format!("python3 -I -S {}", written("threads.py", PYTHON).display()),
-        &[Order::AsRun],
-    );
+    let python = written("threads.py", PYTHON);
+    says_the_same("rust", &rust());
+    says_the_same("python", &format!("python3 -I -S {}", python.display()));
 }
 
 #[test]
@@ -152,46 +141,30 @@ fn ten_programs_in_seven_languages_say_the_same_as_alone_in_both_orders() {
     says_the_same(
         "gzip",
         &format!("cat {inputs} | gzip -c | gzip -dc | cksum"),
-        &both(),
     );
-    says_the_same(
-        "sort",
-        "sort --parallel=2 -S 1M /etc/passwd | uniq -c",
-        &both(),
-    );
+    says_the_same("sort", "sort --parallel=2 -S 1M /etc/passwd | uniq -c");
     says_the_same(
         "awk",
         &format!("cat {inputs} | awk -F: '{{ n[$1]++ }} END {{ print length(n) }}'"),
-        &both(),
     );
-    says_the_same("tar", "tar -C /etc -cf - passwd group | tar -tf -", &both());
-    says_the_same("rust", &rust(), &both());
-    says_the_same(
-        "python",
-        &format!("python3 {}", written("threads.py", PYTHON).display()),
-        &both(),
-    );
+    says_the_same("tar", "tar -C /etc -cf - passwd group | tar -tf -");
+    programs_in_rust_and_python_say_the_same_as_alone();
     says_the_same(
         "bash",
         "bash -c 'f() { echo $(( $1 * 2 )); }; for i in 1 2 3; do f $i | sed s/^/x/; done; wait'",
-        &both(),
     );
     let (go, node) = (written("sums.go", GO), written("sums.js", NODE));
     let folder = go.parent().expect("a folder");
     written("Sums.java", JAVA);
     if is_there("go") {
         made("go", &["build", "-o", "sums", "sums.go"], folder);
-        says_the_same("go", &go.with_extension("").display().to_string(), &both());
+        says_the_same("go", &go.with_extension("").display().to_string());
     }
     if is_there("javac") {
         made("javac", &["Sums.java"], folder);
-        says_the_same(
-            "java",
-            &format!("java -cp {} Sums", folder.display()),
-            &both(),
-        );
+        says_the_same("java", &format!("java -cp {} Sums", folder.display()));
     }
     if is_there("node") {
-        says_the_same("node", &format!("node {}", node.display()), &both());
+        says_the_same("node", &format!("node {}", node.display()));
     }
 }

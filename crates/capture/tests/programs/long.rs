@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use switchcost_capture::{Command, Options, Order, run, run_unread};
 use switchcost_trace::{Chunk, Reference};
 
-use super::support::{FRAME, ROUNDS, compiled_with, options};
+use super::support::{FRAME, ROUNDS, compiled_with, in_order, options};
 
 /// Number of rounds, some 9 million superblocks; the first superblocks are made longer after four
 /// million.
@@ -18,13 +18,13 @@ const SHORT: u32 = 100_000;
 /// Executed instructions and references, counted as Cachegrind does: an instruction that loads and
 /// then stores to the same place counts as a load.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Ran {
-    pub(super) instructions: u64,
-    pub(super) loads: u64,
-    pub(super) stores: u64,
+struct Ran {
+    instructions: u64,
+    loads: u64,
+    stores: u64,
     /// Hash of all blocks and references.
     hash: u64,
-    pub(super) successes: usize,
+    successes: usize,
 }
 
 /// Compiles a program from a source with these rounds.
@@ -66,12 +66,12 @@ fn arguments(program: &Path, rounds: u32) -> [String; 2] {
     [rounds, result]
 }
 
-pub(super) fn checked(program: &Path, rounds: u32) -> Command {
+fn checked(program: &Path, rounds: u32) -> Command {
     let [rounds, result] = &arguments(program, rounds);
     Command::new([program.to_str().expect("a plain path"), rounds, result])
 }
 
-pub(super) fn ran(commands: &[Command], options: Options) -> Ran {
+fn ran(commands: &[Command], options: Options) -> Ran {
     let mut ran = Ran::default();
     let summary = run(
         commands,
@@ -125,7 +125,7 @@ fn hashed(hash: u64, word: u64) -> u64 {
 }
 
 /// Returns Cachegrind's counts of instructions, loads and stores.
-pub(super) fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
+fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
     let file = program.with_extension("counts");
     let mut cachegrind = std::process::Command::new("valgrind");
     cachegrind.args(["-q", "--tool=cachegrind", "--cache-sim=yes"]);
@@ -152,21 +152,25 @@ pub(super) fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
     ["Ir", "Dr", "Dw"].map(of)
 }
 
+/// Asserts that a program calculates in each of these orders what it does without us, in as many
+/// instructions, loads and stores as Cachegrind counts.
+pub(super) fn assert_runs_as_cachegrind_counts<const N: usize>(
+    program: &Path,
+    rounds: u32,
+    orders: [Order; N],
+) {
+    let counts = cachegrinds(program, rounds);
+    for order in orders {
+        let ran = ran(&[checked(program, rounds)], in_order(order));
+        assert_eq!(ran.successes, 1, "{}, {order:?}", program.display());
+        let found = [ran.instructions, ran.loads, ran.stores];
+        assert_eq!(found, counts, "{}, {order:?}", program.display());
+    }
+}
+
 #[test]
 fn what_runs_long_is_counted_as_cachegrind_counts_it() {
-    let program = program("rounds");
-    let Ran {
-        instructions,
-        loads,
-        stores,
-        successes,
-        ..
-    } = ran(&[checked(&program, LONG)], options());
-    assert_eq!(
-        successes, 1,
-        "the program calculates what it does without us"
-    );
-    assert_eq!([instructions, loads, stores], cachegrinds(&program, LONG));
+    assert_runs_as_cachegrind_counts(&program("rounds"), LONG, [Order::default(), Order::AsRun]);
 }
 
 #[test]
@@ -197,25 +201,4 @@ fn programs_that_run_long_take_the_same_turns_every_time() {
         "the programs calculate what they do without us"
     );
     assert_eq!(ran(&commands, options()), first);
-}
-
-#[test]
-fn what_runs_long_in_the_order_of_the_kernel_is_as_much() {
-    let program = program("as_run");
-    let options = Options {
-        order: Order::AsRun,
-        ..options()
-    };
-    let Ran {
-        instructions,
-        loads,
-        stores,
-        successes,
-        ..
-    } = ran(&[checked(&program, LONG)], options);
-    assert_eq!(
-        successes, 1,
-        "the program calculates what it does without us"
-    );
-    assert_eq!([instructions, loads, stores], cachegrinds(&program, LONG));
 }

@@ -1,10 +1,8 @@
 //! Tests threads that are interrupted while they compute.
 
-use std::sync::atomic::AtomicBool;
+use switchcost_capture::Command;
 
-use switchcost_capture::{Command, Ending, Options, Order};
-
-use super::support::{code, compiled, options, recorded};
+use super::support::{compiled, succeeds_in_both_orders};
 
 /// Program in which a thread computes, and another sends it signals. Each signal has its own
 /// handler, which is translated at its first signal.
@@ -41,15 +39,5 @@ int main(void)
 
 #[test]
 fn a_thread_that_computes_handles_a_signal_beside_another_thread() {
-    let program = compiled("signalled", SIGNALLED);
-    for order in [Order::AsRun, Order::default()] {
-        let options = Options { order, ..options() };
-        let (summary, _) = recorded(
-            &[Command::new([&program])],
-            options,
-            &AtomicBool::new(false),
-        );
-        assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
-    }
+    succeeds_in_both_orders(&Command::new([compiled("signalled", SIGNALLED)]));
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use switchcost_capture::{Command, Options, Order, Output, Summary, Tool, record};
+use switchcost_capture::{Command, Ending, Options, Order, Output, Summary, Tool, record};
 use switchcost_trace::{Cause, Chunk, Mark, Recorder, TraceHeader, TraceOrder, TraceReader};
 
 /// Time after which a program counts as hanging.
@@ -51,11 +51,36 @@ pub(crate) fn scratch() -> PathBuf {
     folder
 }
 
+/// Both orders, the first with short time slices.
+pub(crate) const ORDERS: [Order; 2] = [
+    Order::Scheduled {
+        quantum_instructions: 50_000,
+    },
+    Order::AsRun,
+];
+
 pub(crate) fn options() -> Options {
     Options {
         output: Output::Nowhere,
         ..Options::new(tool())
     }
+}
+
+pub(crate) fn in_order(order: Order) -> Options {
+    Options { order, ..options() }
+}
+
+/// Captures a command that must succeed.
+pub(crate) fn succeeds(command: &Command, order: Order) -> Summary {
+    let command = std::slice::from_ref(command);
+    let (summary, _) = in_time(|stop| recorded(command, in_order(order), stop));
+    assert_eq!(summary.ending, Ending::Finished, "{order:?}: {summary:?}");
+    assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
+    summary
+}
+
+pub(crate) fn succeeds_in_both_orders(command: &Command) -> [Summary; 2] {
+    ORDERS.map(|order| succeeds(command, order))
 }
 
 /// Captures directly into a trace and checks the trace against every rule of the format; returns

@@ -5,31 +5,17 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Options, Order, Summary};
 
-use super::support::{assert_only_warning, compiled, in_time, options, recorded, scratch};
-
-const ORDERS: [Order; 2] = [
-    Order::Scheduled {
-        quantum_instructions: 400_000,
-    },
-    Order::AsRun,
-];
+use super::support::{
+    ORDERS, assert_only_warning, code, compiled, in_order, in_time, recorded, scratch, succeeds,
+    succeeds_in_both_orders,
+};
 
 fn traced(words: &[&str], order: Order) -> Summary {
-    let options = Options { order, ..options() };
-    recorded(
-        &[Command::new(words.iter().copied())],
-        options,
-        &AtomicBool::new(false),
-    )
-    .0
-}
-
-fn ends_well(summary: &Summary) -> bool {
-    summary.statuses[0].is_some_and(|status| status.success())
+    let command = Command::new(words.iter().copied());
+    in_time(|stop| recorded(&[command], in_order(order), stop)).0
 }
 
 #[test]
@@ -66,11 +52,8 @@ fn files_that_the_caller_opened_are_handed_on() {
     let file = File::open(&path).expect("a file");
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("a file of ours");
     let by_number = format!("/dev/fd/{}", file.as_raw_fd());
-    let summary = traced(
-        &["cmp", &by_number, path.to_str().expect("text")],
-        Order::default(),
-    );
-    assert!(ends_well(&summary), "{summary:?}");
+    let words = ["cmp", &by_number, path.to_str().expect("text")];
+    succeeds(&Command::new(words), Order::default());
 }
 
 /// Program that writes three lines into a file under a filter that allows only system calls to
@@ -121,10 +104,8 @@ fn a_program_that_restricts_its_system_calls_runs_on_and_that_is_reported() {
     let lines = |path: &Path| fs::read_to_string(path).expect("written");
     for how in ["strict", "prctl", "seccomp"] {
         for order in ORDERS {
-            let words = [program.as_path(), Path::new(how), path.as_path()]
-                .map(|word| word.to_str().expect("text"));
-            let summary = traced(&words, order);
-            assert!(ends_well(&summary), "{how}, {order:?}: {summary:?}");
+            let command = Command::new([program.as_path(), Path::new(how), path.as_path()]);
+            let summary = succeeds(&command, order);
             assert_eq!(lines(&path), "hi\nhi\nhi\n", "{how}, {order:?}");
             assert_only_warning(&summary, "restricted its own system calls (seccomp)");
         }
@@ -159,11 +140,8 @@ int main(void)
 
 #[test]
 fn a_debugger_is_refused_and_that_is_reported() {
-    let program = compiled("debugger", DEBUGGER);
-    for order in ORDERS {
-        let options = Options { order, ..options() };
-        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
-        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+    let command = Command::new([compiled("debugger", DEBUGGER)]);
+    for summary in succeeds_in_both_orders(&command) {
         assert_only_warning(&summary, "or to be traced by one (ptrace)");
     }
 }
@@ -186,34 +164,20 @@ int main(int count, char **words)
 #[test]
 fn who_gives_up_its_rights_and_executes_another_program_is_traced_on() {
     let program = compiled("unprivileged", UNPRIVILEGED);
-    for order in ORDERS {
-        let words = [
-            program.to_str().expect("text"),
-            "/bin/sh",
-            "-c",
-            "/bin/true && exec /bin/true",
-        ];
-        let summary = traced(&words, order);
-        assert!(
-            ends_well(&summary) && summary.warnings.is_empty(),
-            "{order:?}: {summary:?}"
-        );
+    let words = ["/bin/sh", "-c", "/bin/true && exec /bin/true"].map(Path::new);
+    let command = Command::new([&[program.as_path()], &words[..]].concat());
+    for summary in succeeds_in_both_orders(&command) {
+        assert_eq!(summary.warnings, [""; 0]);
     }
 }
 
 #[test]
 fn no_folder_for_temporary_files_is_needed() {
-    for order in ORDERS {
-        let options = Options { order, ..options() };
-        let environment = vec![("TMPDIR".into(), "/no/such/folder".into())];
-        let words = "cat /proc/self/cmdline | grep -aq '^cat'";
-        let command = Command {
-            environment,
-            ..Command::new(["sh", "-c", words])
-        };
-        let (summary, _) = recorded(&[command], options, &AtomicBool::new(false));
-        assert!(ends_well(&summary), "{order:?}: {summary:?}");
-    }
+    let words = ["sh", "-c", "cat /proc/self/cmdline | grep -aq '^cat'"];
+    succeeds_in_both_orders(&Command {
+        environment: vec![("TMPDIR".into(), "/no/such/folder".into())],
+        ..Command::new(words)
+    });
 }
 
 /// Program that exits with 0 if it gets no PID namespace, neither for a child nor by number, but
@@ -247,11 +211,8 @@ int main(void)
 
 #[test]
 fn a_pid_namespace_is_refused_and_that_is_reported() {
-    let program = compiled("namespaced", NAMESPACED);
-    for order in ORDERS {
-        let options = Options { order, ..options() };
-        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
-        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+    let command = Command::new([compiled("namespaced", NAMESPACED)]);
+    for summary in succeeds_in_both_orders(&command) {
         assert_only_warning(&summary, "asked for a PID namespace");
     }
 }
@@ -267,24 +228,16 @@ fn a_program_with_its_callers_own_rights_is_traced_and_one_with_others_is_refuse
     for order in ORDERS {
         mode(0o6755);
         for words in [&by_shell[3..], &by_shell[..]] {
-            let summary = traced(words, order);
-            assert!(
-                ends_well(&summary) && summary.warnings.is_empty(),
-                "{order:?}: {summary:?}"
-            );
+            let summary = succeeds(&Command::new(words.iter().copied()), order);
+            assert_eq!(summary.warnings, [""; 0], "{order:?}");
         }
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(&program, Some(65_534), None).expect("we are root");
             mode(0o4755);
             let summary = traced(&by_shell, order);
             std::os::unix::fs::chown(&program, Some(0), None).expect("we are root");
-            let [warning] = &summary.warnings[..] else {
-                panic!("one warning: {summary:?}")
-            };
-            assert!(
-                !ends_well(&summary) && warning.contains("with rights that its caller has not"),
-                "{summary:?}"
-            );
+            assert_ne!(code(&summary, 0), Some(0), "{summary:?}");
+            assert_only_warning(&summary, "with rights that its caller has not");
         }
     }
 }
@@ -307,12 +260,7 @@ int main(void)
 
 #[test]
 fn a_program_that_bars_time_stamps_leaves_those_of_the_capture() {
-    let program = compiled("timeless", TIMELESS);
-    for order in ORDERS {
-        let options = Options { order, ..options() };
-        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
-        assert!(ends_well(&summary), "{order:?}: {summary:?}");
-    }
+    succeeds_in_both_orders(&Command::new([compiled("timeless", TIMELESS)]));
 }
 
 /// Program that exits with 0 if it may run on one CPU only but knows of all.
@@ -339,17 +287,16 @@ fn a_program_is_allowed_one_cpu_and_knows_of_all_of_the_machine() {
         .filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "))
         .count()
         .to_string();
+    let command = Command::new([program.as_os_str(), online.as_ref()]);
     for order in ORDERS {
         let cpu = switchcost_facts::allowed_cpus(&switchcost_facts::Root::system())
             .first()
             .copied();
         let options = Options {
-            order,
             cpu,
-            ..options()
+            ..in_order(order)
         };
-        let command = Command::new([program.as_os_str(), online.as_ref()]);
-        let (summary, _) = in_time(|stop| recorded(&[command], options, stop));
-        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+        let (summary, _) = in_time(|stop| recorded(std::slice::from_ref(&command), options, stop));
+        assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
     }
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use switchcost_capture::{Command, Ending, Options, Order, Summary};
+use switchcost_capture::{Command, Ending, Order, Summary};
 use switchcost_trace::{Cause, Chunk, Mark};
 
 use super::support::{
-    await_that, code, compiled, in_time, marks, options, processes_with, recorded, scratch,
-    switches, traced,
+    ORDERS, await_that, code, compiled, in_order, in_time, marks, options, processes_with,
+    recorded, scratch, switches, traced,
 };
 
 const CLOCK_NANOSLEEP: u16 = 230;
@@ -16,9 +16,8 @@ const TGKILL: u16 = 234;
 
 /// Captures a program that must succeed; returns the summary and its switches.
 fn captured(name: &str, source: &str, order: Order) -> (Summary, Vec<Chunk>) {
-    let program = compiled(name, source);
-    let options = Options { order, ..options() };
-    let (summary, chunks) = in_time(|stop| traced(&[Command::new([&program])], options, stop));
+    let command = Command::new([compiled(name, source)]);
+    let (summary, chunks) = in_time(|stop| traced(&[command], in_order(order), stop));
     assert_eq!(summary.ending, Ending::Finished, "{order:?}");
     assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
     (summary, chunks)
@@ -54,13 +53,10 @@ int main(void)
 
 #[test]
 fn a_sleep_too_short_to_be_seen_is_a_switch_all_the_same() {
-    let order = Order::Scheduled {
-        quantum_instructions: 50_000,
-    };
     // If an interrupt delays the kernel, a timer can expire before its task sleeps; then the kernel
     // does not count a switch for the call either.
     let has_all_in_one = (0..3).any(|_| {
-        let (_, chunks) = captured("short_sleeps", SHORT_SLEEPS, order);
+        let (_, chunks) = captured("short_sleeps", SHORT_SLEEPS, ORDERS[0]);
         let slept = voluntary_at(&chunks, CLOCK_NANOSLEEP);
         assert!((95..=100).contains(&slept), "{slept} of 100");
         slept == 100
@@ -116,10 +112,7 @@ int main(void)
 
 #[test]
 fn who_is_stopped_gets_no_turn_before_it_is_continued_and_holds_no_one_up() {
-    let scheduled = Order::Scheduled {
-        quantum_instructions: 50_000,
-    };
-    let (_, chunks) = captured("stops", STOPS, scheduled);
+    let (_, chunks) = captured("stops", STOPS, ORDERS[0]);
     assert_eq!(
         voluntary_at(&chunks, TGKILL),
         1,
@@ -229,13 +222,7 @@ int main(void)
 
 #[test]
 fn who_waits_for_a_child_to_execute_a_program_holds_no_one_up_with_its_other_threads() {
-    let (_, chunks) = captured(
-        "spawns",
-        SPAWNS,
-        Order::Scheduled {
-            quantum_instructions: 50_000,
-        },
-    );
+    let (_, chunks) = captured("spawns", SPAWNS, ORDERS[0]);
     assert_eq!(
         marks(&chunks)
             .filter(|mark| matches!(mark, Mark::Exec { .. }))
