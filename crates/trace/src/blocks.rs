@@ -260,15 +260,4 @@ mod tests {
         numbers.swap(0, 1);
         assert_eq!(one, other);
     }
-
-    #[test]
-    fn a_run_is_cut_where_it_is_asked_to() {
-        let blocks: Blocks = (0..10).map(|number| block(number * 4)).collect();
-        let (before, after) = blocks.run().split_at(3);
-        assert_eq!((before.len(), after.len()), (3, 7));
-        assert_eq!(after.get(0), Some(&block(12)));
-        assert_eq!(after.get(7), None);
-        assert!(after.slice(1..3).iter().eq(&[block(16), block(20)]));
-        assert!(after.slice(2..2).is_empty());
-    }
 }

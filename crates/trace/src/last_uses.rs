@@ -346,7 +346,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
         fn lines_have_the_same_last_uses_and_pages_the_same_first_ones(chunks in chunks(60)) {

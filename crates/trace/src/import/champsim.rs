@@ -148,6 +148,7 @@ impl Instruction {
 #[cfg(test)]
 mod tests {
     use super::super::Importer;
+    use super::super::tests::{blocks, first, touched};
     use super::RECORD_BYTES;
     use crate::Chunk;
 
@@ -178,30 +179,19 @@ mod tests {
     fn lengths_are_those_to_the_next_instruction_and_loads_come_first() {
         let bytes = four();
         let mut importer = Importer::champsim(&bytes[..]).expect("no packed file");
-        let mut chunk = Chunk::default();
-        assert!(importer.next_into(&mut chunk).expect("a whole file"));
-        let blocks = chunk.blocks.iter().map(|block| {
-            (
-                block.address,
-                block.bytes,
-                block.instructions,
-                block.references,
-            )
-        });
-        assert_eq!(
-            blocks.collect::<Vec<_>>(),
-            [(0x40_0000, 6, 3, 2), (0x40_0009, 1, 1, 1)]
+        let chunk = first(&mut importer);
+        assert_eq!(blocks(&chunk), [(0x40_0000, 6, 3, 2), (0x40_0009, 1, 1, 1)]);
+        let references = [(0x7f_0020, false), (0x7f_0010, true), (0x7f_0030, false)];
+        let found = touched(&chunk)
+            .into_iter()
+            .map(|(address, _, is_store)| (address, is_store));
+        assert_eq!(found.collect::<Vec<_>>(), references);
+        assert!(
+            !importer
+                .next_into(&mut Chunk::default())
+                .expect("a whole file")
         );
-        let touched = chunk
-            .references
-            .iter()
-            .map(|reference| (reference.address(), reference.is_store()));
-        assert_eq!(
-            touched.collect::<Vec<_>>(),
-            [(0x7f_0020, false), (0x7f_0010, true), (0x7f_0030, false)]
-        );
-        assert!(!importer.next_into(&mut chunk).expect("a whole file"));
-        assert!(importer.notes()[0].starts_with("the trace has no sizes"));
+        assert!(importer.notes()[0].starts_with("ChampSim's traces have no sizes"));
     }
 
     fn error(bytes: &[u8]) -> String {

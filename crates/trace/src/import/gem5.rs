@@ -256,6 +256,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::super::Importer;
+    use super::super::tests::{blocks, first, touched};
     use crate::Chunk;
 
     fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
@@ -313,22 +314,18 @@ mod tests {
     fn read(packets: &[Vec<u8>]) -> Read {
         let bytes = [header(), packets.concat()].concat();
         let mut importer = Importer::gem5(&bytes[..]).expect("no packed file");
-        let mut chunk = Chunk::default();
-        assert!(importer.next_into(&mut chunk).expect("a whole file"));
-        let blocks = chunk
-            .blocks
-            .iter()
-            .map(|b| (b.address, b.bytes, b.instructions, b.references))
-            .collect();
-        let references = chunk
-            .references
-            .iter()
-            .map(|r| (r.address(), r.is_store()))
-            .collect();
-        assert!(!importer.next_into(&mut chunk).expect("a whole file"));
+        let chunk = first(&mut importer);
+        assert!(
+            !importer
+                .next_into(&mut Chunk::default())
+                .expect("a whole file")
+        );
+        let references = touched(&chunk).into_iter();
         (
-            blocks,
-            references,
+            blocks(&chunk),
+            references
+                .map(|(address, _, is_store)| (address, is_store))
+                .collect(),
             importer.ignored_lines(),
             importer.notes(),
         )
@@ -385,7 +382,8 @@ mod tests {
             (stores, ignored),
             (vec![false, true, false, true, false, true, true], 1)
         );
-        let is_of_lines = |notes: &[String]| notes.iter().any(|note| note.contains("are lines"));
+        let is_of_lines =
+            |notes: &[String]| notes.iter().any(|note| note.contains("are the lines"));
         assert!(!is_of_lines(&notes), "{notes:?}");
         for command in [22, 24, 25] {
             let (_, references, _, notes) = read(&[packet(command, 64, 64, &[])]);

@@ -26,6 +26,29 @@ fn all(importer: Importer<&[u8]>) -> Vec<Chunk> {
     chunks
 }
 
+/// Returns the first chunk.
+pub(super) fn first(importer: &mut Importer<&[u8]>) -> Chunk {
+    let mut chunk = Chunk::default();
+    assert!(importer.next_into(&mut chunk).expect("well-formed"));
+    chunk
+}
+
+/// Returns each block: address, bytes, instructions, references.
+pub(super) fn blocks(chunk: &Chunk) -> Vec<(u64, u16, u16, u16)> {
+    let blocks = chunk.blocks.iter();
+    blocks
+        .map(|b| (b.address, b.bytes, b.instructions, b.references))
+        .collect()
+}
+
+/// Returns each reference: address, bytes, whether it is a store.
+pub(super) fn touched(chunk: &Chunk) -> Vec<(u64, u16, bool)> {
+    let references = chunk.references.iter();
+    references
+        .map(|r| (r.address(), r.bytes(), r.is_store()))
+        .collect()
+}
+
 pub(super) fn failure(importer: Importer<&[u8]>) -> ImportError {
     read(importer).1.expect("not well-formed")
 }
@@ -36,19 +59,12 @@ fn puts_instructions_that_follow_one_another_into_a_block() {
     let [chunk] = chunks.as_slice() else {
         panic!("one chunk")
     };
-    let shapes = chunk.blocks.iter().map(|b| {
-        (
-            b.address,
-            b.bytes,
-            b.instructions,
-            b.first_bytes,
-            b.references,
-        )
-    });
     assert_eq!(
-        shapes.collect::<Vec<_>>(),
-        [(0x0401_ab70, 8, 2, 3, 1), (0x0401_b770, 1, 1, 1, 3)]
+        blocks(chunk),
+        [(0x0401_ab70, 8, 2, 1), (0x0401_b770, 1, 1, 3)]
     );
+    let firsts = chunk.blocks.iter().map(|block| block.first_bytes);
+    assert_eq!(firsts.collect::<Vec<_>>(), [3, 1]);
     let store = |address, through| Reference::new(address, 7, through, true);
     let load = |address, code| Reference::new(address, code, 0, false);
     assert_eq!(
@@ -84,38 +100,37 @@ fn reads_words_of_din() {
 
 #[test]
 fn names_the_line_that_cannot_be() {
-    let message = |importer: Importer<&[u8]>| failure(importer).to_string();
+    let lackey = |text: &[u8]| failure(Importer::lackey(text)).to_string();
+    let din = |text: &[u8]| failure(Importer::din(text, 4).expect("a word")).to_string();
     assert_eq!(
-        message(Importer::lackey(b"I  zz,3\n".as_slice())),
+        lackey(b"I  zz,3\n"),
         "line 1: expected 'I  ADDRESS,SIZE', ' L ADDRESS,SIZE', ' S ...' or ' M ...' with a hexadecimal address, found 'I  \
          zz,3'; check that it is the right format"
     );
     assert_eq!(
-        message(Importer::lackey(b"I  10,0\n".as_slice())),
+        lackey(b"I  10,0\n"),
         "line 1: 0 bytes are not 1 to 255; check that it is the right format"
     );
     assert_eq!(
-        message(Importer::lackey(
-            b"I  10,1\n L 1000000000000,4\n".as_slice()
-        )),
+        lackey(b"I  10,1\n L 1000000000000,4\n"),
         "line 2: address 0x1000000000000 has more than 48 bits that count; check that it is the right format"
     );
     assert_eq!(
-        message(Importer::din(b"7 10\n".as_slice(), 4).expect("a word")),
+        din(b"7 10\n"),
         "line 1: expected a label from 0 to 4 and a hexadecimal address, found '7 10'; check that it is the right format"
     );
     assert_eq!(
-        message(Importer::lackey([b'x'; 5000].as_slice())),
+        lackey(&[b'x'; 5000]),
         "line 1: a line is longer than 4096 bytes; check that it is the right format"
     );
     assert_eq!(
-        message(Importer::din(b"\x1f\x8b\x08\0".as_slice(), 4).expect("a word")),
+        din(b"\x1f\x8b\x08\0"),
         "this is a gzip file, not a trace; unpack it: gzip -dc FILE | switchcost trace import --from din - -o TRACE"
     );
     let mut tar = [0; 512];
     tar[257..262].copy_from_slice(b"ustar");
     assert_eq!(
-        message(Importer::lackey(tar.as_slice())),
+        lackey(&tar),
         "this is a tar file, not a trace; unpack it: tar -xOf FILE | switchcost trace import --from lackey - -o TRACE"
     );
     let Err(error) = Importer::din(&b""[..], 3) else {
@@ -127,22 +142,12 @@ fn names_the_line_that_cannot_be() {
     );
 }
 
-/// Returns each reference: address, bytes, whether it is a store.
-fn touched(chunk: &Chunk) -> Vec<(u64, u16, bool)> {
-    chunk
-        .references
-        .iter()
-        .map(|r| (r.address(), r.bytes(), r.is_store()))
-        .collect()
-}
-
 #[test]
 fn lackey_text_with_other_blanks_is_read_or_refused_and_never_passed_over() {
     let mut importer = Importer::lackey(
         &b"I  0,1\n L 10,1\n I 004005b6,5\nI 04ead900,3\nM 0x20,4\r\n\tS\t30,2\n"[..],
     );
-    let mut chunk = Chunk::default();
-    assert!(importer.next_into(&mut chunk).expect("well-formed"));
+    let chunk = first(&mut importer);
     assert_eq!((chunk.instructions(), importer.ignored_lines()), (3, 0));
     assert_eq!(
         touched(&chunk),
@@ -176,11 +181,7 @@ fn lackey_text_with_other_blanks_is_read_or_refused_and_never_passed_over() {
     }
     let said = "I  0,1\nI am here, and so are you\nL\nS 5 of 7\nMoved 10,4\n\n";
     let mut importer = Importer::lackey(said.as_bytes());
-    assert!(
-        importer
-            .next_into(&mut chunk)
-            .expect("what programs say is no event")
-    );
+    let chunk = first(&mut importer);
     assert_eq!((chunk.instructions(), importer.ignored_lines()), (1, 5));
 }
 
@@ -188,8 +189,7 @@ fn lackey_text_with_other_blanks_is_read_or_refused_and_never_passed_over() {
 fn data_without_instructions_has_one_made_up_for_each_reference_and_that_is_said() {
     let mut importer = Importer::lackey(&b" L 10,1\n S 18,4\n M 20,8\n"[..]);
     assert!(importer.notes().is_empty());
-    let mut chunk = Chunk::default();
-    assert!(importer.next_into(&mut chunk).expect("well-formed"));
+    let chunk = first(&mut importer);
     assert_eq!(
         (chunk.instructions(), importer.made_up_instructions()),
         (3, 3)
@@ -212,13 +212,13 @@ fn data_without_instructions_has_one_made_up_for_each_reference_and_that_is_said
     let [note] = importer.notes().try_into().expect("one note");
     assert!(
         note.starts_with(
-            "the trace begins with data that no instruction touches, so one was made up"
+            "the trace begins with references without an instruction, so one instruction was added"
         ),
         "{note}"
     );
     let mut importer =
         Importer::din(&b"0 1000\n2 0X1004\n1 2000\n2 1008\n"[..], 4).expect("a word");
-    assert!(importer.next_into(&mut chunk).expect("well-formed"));
+    let chunk = first(&mut importer);
     assert_eq!(
         (
             chunk.instructions(),
@@ -233,18 +233,12 @@ fn data_without_instructions_has_one_made_up_for_each_reference_and_that_is_said
 fn an_instruction_may_touch_any_amount_of_data() {
     let text = format!("I  10,3\nI  13,2\n{}", " L 0,1048576\n".repeat(65));
     let mut importer = Importer::lackey(text.as_bytes());
-    let mut chunk = Chunk::default();
-    assert!(importer.next_into(&mut chunk).expect("well-formed"));
+    let chunk = first(&mut importer);
     assert_eq!(
         (chunk.references.len(), importer.made_up_instructions()),
         (65 * 1024, 1)
     );
-    let blocks: Vec<_> = chunk
-        .blocks
-        .iter()
-        .map(|b| (b.address, b.bytes, b.instructions, b.references))
-        .collect();
-    assert_eq!(blocks, [(0x10, 5, 2, u16::MAX), (0x13, 2, 1, 1025)]);
+    assert_eq!(blocks(&chunk), [(0x10, 5, 2, u16::MAX), (0x13, 2, 1, 1025)]);
     assert!(importer.notes().is_empty());
 }
 
@@ -254,8 +248,7 @@ fn an_instruction_may_touch_any_amount_of_data() {
 fn din_is_what_dinero_reads() {
     let text = "02 1000\n00 103e\n0x1 2001 comment\n3 0X3003\n4 1000\n  0\t0x\n\n0x 7\n";
     let mut importer = Importer::din(text.as_bytes(), 4).expect("a word");
-    let mut chunk = Chunk::default();
-    assert!(importer.next_into(&mut chunk).expect("well-formed"));
+    let chunk = first(&mut importer);
     assert_eq!(chunk.instructions(), 1);
     let words = [
         (0x103c, false),
@@ -333,13 +326,9 @@ fn follows_an_instruction_into_a_block_up_to_the_longest() {
     let text: String = (0..300)
         .map(|at| format!("I  {:x},4\n", 0x1000 + at * 4))
         .collect();
-    let blocks = &all(Importer::lackey(text.as_bytes()))[0].blocks;
     assert_eq!(
-        blocks
-            .iter()
-            .map(|b| (b.bytes, b.instructions))
-            .collect::<Vec<_>>(),
-        [(1024, 256), (176, 44)]
+        blocks(&all(Importer::lackey(text.as_bytes()))[0]),
+        [(0x1000, 1024, 256, 0), (0x1400, 176, 44, 0)]
     );
 }
 

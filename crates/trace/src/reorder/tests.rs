@@ -98,98 +98,69 @@ fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
     all
 }
 
-/// Returns, for each voluntary absence of a task, the calls of others during the absence, by task
-/// and number. Brute force.
-fn absences(events: &[Event]) -> BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>> {
-    let (mut open, mut done) = (BTreeMap::new(), BTreeMap::new());
-    let (mut left, mut calls) = (
-        BTreeMap::<TaskId, usize>::new(),
-        BTreeMap::<TaskId, usize>::new(),
-    );
-    let mut running = TaskId::NONE;
-    for event in events {
-        match event {
-            Event::Mark(Mark::Switch {
-                from,
-                to,
-                is_voluntary,
-                ..
-            }) => {
-                if *is_voluntary && *from != TaskId::NONE {
-                    let number = left.entry(*from).or_default();
-                    *number += 1;
-                    open.insert(*from, (*number, Vec::new()));
-                }
-                if let Some((number, meanwhile)) = open.remove(to) {
-                    done.insert((*to, number), meanwhile);
-                }
-                running = *to;
-            }
-            Event::Mark(Mark::SyscallEnter { .. }) => {
-                let number = calls.entry(running).or_default();
-                *number += 1;
-                open.values_mut()
-                    .for_each(|(_, meanwhile)| meanwhile.push((running, *number)));
-            }
-            _ => (),
-        }
-    }
-    done
+/// Voluntary absences and system calls of a stream, by brute force, each by task and number.
+#[derive(Default)]
+struct History {
+    /// Calls that others made during each absence.
+    meanwhile: BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>>,
+    /// Positions of the returns from absences in the order of events.
+    returned: BTreeMap<(TaskId, usize), usize>,
+    called: BTreeMap<(TaskId, usize), usize>,
 }
 
-/// Positions in the order of events of the n-th event of a task.
-type Moments = BTreeMap<(TaskId, usize), usize>;
-
-/// Returns the position of each return of a task after a voluntary switch, and of each call.
-fn moments(events: &[Event]) -> (Moments, Moments) {
-    let (mut left, mut calls) = (
-        BTreeMap::<TaskId, usize>::new(),
-        BTreeMap::<TaskId, usize>::new(),
-    );
-    let (mut away, mut back, mut called) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut running = TaskId::NONE;
-    for (moment, event) in events.iter().enumerate() {
-        match event {
-            Event::Mark(Mark::Switch {
-                from,
-                to,
-                is_voluntary,
-                ..
-            }) => {
-                if *is_voluntary && *from != TaskId::NONE {
-                    let number = left.entry(*from).or_default();
-                    *number += 1;
-                    away.insert(*from, *number);
+impl History {
+    fn new(events: &[Event]) -> History {
+        let (mut history, mut away) = (History::default(), BTreeMap::new());
+        let (mut left, mut calls) = (BTreeMap::new(), BTreeMap::new());
+        let next = |counts: &mut BTreeMap<TaskId, usize>, task| {
+            let number = counts.entry(task).or_default();
+            *number += 1;
+            (task, *number)
+        };
+        let mut running = TaskId::NONE;
+        for (moment, event) in events.iter().enumerate() {
+            match *event {
+                Event::Mark(Mark::Switch {
+                    from,
+                    to,
+                    is_voluntary,
+                    ..
+                }) => {
+                    if is_voluntary && from != TaskId::NONE {
+                        away.insert(from, (next(&mut left, from), Vec::new()));
+                    }
+                    if let Some((absence, meanwhile)) = away.remove(&to) {
+                        history.meanwhile.insert(absence, meanwhile);
+                        history.returned.insert(absence, moment);
+                    }
+                    running = to;
                 }
-                if let Some(number) = away.remove(to) {
-                    back.insert((*to, number), moment);
+                Event::Mark(Mark::SyscallEnter { .. }) => {
+                    let call = next(&mut calls, running);
+                    away.values_mut()
+                        .for_each(|(_, meanwhile)| meanwhile.push(call));
+                    history.called.insert(call, moment);
                 }
-                running = *to;
+                _ => (),
             }
-            Event::Mark(Mark::SyscallEnter { .. }) => {
-                let number = calls.entry(running).or_default();
-                *number += 1;
-                called.insert((running, *number), moment);
-            }
-            _ => (),
         }
+        history
     }
-    (back, called)
 }
 
 /// Checks that no task returns before an event that may have woken it. Returns the number of
 /// awaited calls.
 fn assert_waits(before: &[Event], after: &[Event]) -> usize {
-    let (back, called) = moments(after);
+    let (before, after) = (History::new(before), History::new(after));
     let mut waited = 0;
-    for (absence, meanwhile) in absences(before) {
+    for (absence, meanwhile) in before.meanwhile {
         // A task that returned without executing anything does not return here.
-        let Some(moment) = back.get(&absence) else {
+        let Some(moment) = after.returned.get(&absence) else {
             continue;
         };
         for call in meanwhile {
             assert!(
-                called[&call] < *moment,
+                after.called[&call] < *moment,
                 "{absence:?} came back before the call {call:?}"
             );
             waited += 1;
@@ -219,6 +190,8 @@ fn assert_same_work(chunks: &[Chunk], schedule: Schedule, quantum: u64) -> Vec<E
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
     #[test]
     fn every_task_does_the_same_in_its_own_order(chunks in testing::chunks(120), quantum in 1..200_u64) {
         for schedule in SCHEDULES {

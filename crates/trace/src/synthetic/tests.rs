@@ -237,6 +237,8 @@ fn what_does_nothing_ends() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn any_numbers_make_a_sound_stream(
         processes in 0..5_u32, code_bytes in 0..300_u64, data_bytes in 0..300_u64, stride_bytes in any::<u64>(),

@@ -4,6 +4,7 @@ use flate2::{Compression, write::GzEncoder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::import::tests::{blocks, first, touched};
 use crate::testing::find_problems;
 use crate::{Cause, Chunk, ImportError, Importer, Mark, ProcessId, ProcessTable, TaskId};
 
@@ -61,25 +62,9 @@ fn whole(records: &[(u16, u16, u64)]) -> Vec<(u16, u16, u64)> {
 #[test]
 fn reads_what_its_documentation_shows() {
     let chunk = only(&[PUBLISHED, &[FOOTER]].concat());
-    let [block] = chunk.blocks.iter().collect::<Vec<_>>()[..] else {
-        panic!("one block")
-    };
-    assert_eq!(
-        (block.address, block.bytes, block.instructions),
-        (0x5555_c5db_2e40, 3, 1)
-    );
-    let [load] = chunk.references.as_slice() else {
-        panic!("one reference")
-    };
-    assert_eq!(
-        (
-            load.address(),
-            load.bytes(),
-            load.is_store(),
-            load.through()
-        ),
-        (0x7ffe_d4b5_46ac, 4, false, 2)
-    );
+    assert_eq!(blocks(&chunk), [(0x5555_c5db_2e40, 3, 1, 1)]);
+    assert_eq!(touched(&chunk), [(0x7ffe_d4b5_46ac, 4, false)]);
+    assert_eq!(chunk.references[0].through(), 2);
     let name = b"process 211917".to_vec();
     let (task, process, parent) = (TaskId(1), ProcessId(1), TaskId::NONE);
     assert_eq!(
@@ -94,17 +79,21 @@ fn reads_what_its_documentation_shows() {
 }
 
 #[test]
-fn reads_a_packed_file_of_several_members() {
+fn reads_packed_files_of_several_members_and_frames() {
     let file = bytes(&[PUBLISHED, &[FOOTER]].concat());
-    let mut packed = Vec::new();
+    let mut members = Vec::new();
     for part in file.chunks(40) {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(part).expect("memory");
-        packed.extend(encoder.finish().expect("memory"));
+        members.extend(encoder.finish().expect("memory"));
     }
-    let (chunks, error) = read(&packed);
-    assert!(error.is_none(), "{error:?}");
-    assert_eq!(chunks, read(&file).0);
+    let mut frames = snap::write::FrameEncoder::new(Vec::new());
+    frames.write_all(&file).expect("memory");
+    for packed in [members, frames.into_inner().expect("memory")] {
+        let (chunks, error) = read(&packed);
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(chunks, read(&file).0);
+    }
 }
 
 /// Returns the switches in order: from, to, whether voluntary, cause.
@@ -278,14 +267,8 @@ fn a_core_that_ran_nothing_is_called_so() {
 fn a_reference_of_no_bytes_is_of_unknown_size() {
     let file = bytes(&whole(&[(10, 4, 0x1000), (1, 0, 0x7000), (0, 0, 0x7000)]));
     let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
-    let mut chunk = Chunk::default();
-    assert!(importer.next_into(&mut chunk).expect("well-formed"));
-    let touched: Vec<_> = chunk
-        .references
-        .iter()
-        .map(|r| (r.address(), r.bytes(), r.is_store()))
-        .collect();
-    assert_eq!(touched, [(0x7000, 1, true), (0x7000, 1, false)]);
+    let chunk = first(&mut importer);
+    assert_eq!(touched(&chunk), [(0x7000, 1, true), (0x7000, 1, false)]);
     assert_eq!((chunk.instructions(), importer.unknown_sizes()), (1, 2));
 }
 
@@ -314,13 +297,7 @@ fn a_bundle_follows_the_instruction_before() {
         (17, 3, u64::from_le_bytes([1, 2, 5, 9, 9, 9, 9, 9])),
         (1, 8, 0x40),
     ]));
-    let [block] = chunk.blocks.iter().collect::<Vec<_>>()[..] else {
-        panic!("one block")
-    };
-    assert_eq!(
-        (block.bytes, block.instructions, block.references),
-        (11, 4, 1)
-    );
+    assert_eq!(blocks(&chunk), [(0x100, 11, 4, 1)]);
     assert_eq!(
         message(&whole(&[(10, 3, 0), (17, 9, 0)])),
         "byte 48: expected a bundle of 1 to 8 instructions, found a record of type 17, size 9 and address 0x0; check that it \
@@ -411,11 +388,7 @@ fn said(file_type: u64) -> (Vec<String>, Option<&'static str>) {
 fn said_with(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>) {
     let file = bytes(&whole(&[markers, &[(10, 4, 0)]].concat()));
     let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
-    assert!(
-        importer
-            .next_into(&mut Chunk::default())
-            .expect("well-formed")
-    );
+    first(&mut importer);
     (importer.notes(), importer.arch())
 }
 
@@ -423,7 +396,7 @@ fn said_with(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>)
 fn what_a_trace_lacks_is_said_of_all_its_numbers() {
     assert_eq!(said(0xe40), (vec![], Some("x86_64")));
     for (file_type, arch, part) in [
-        (0x44, Some("x86_64"), "has no data references"),
+        (0x44, Some("x86_64"), "has only instructions"),
         (
             0x8040,
             Some("x86_64"),
@@ -448,8 +421,8 @@ fn what_a_trace_lacks_is_said_of_all_its_numbers() {
 fn what_a_marker_says_of_the_trace_is_said_of_all_its_numbers() {
     for (marker, part) in [
         (14, "in windows"),
-        (15, "physical addresses, which are not read"),
-        (32, "waits that keep an order"),
+        (15, "physical addresses, which are ignored"),
+        (32, "waits that keep the order"),
         (36, "markers that this version does not know"),
     ] {
         let (notes, _) = said_with(&[(28, marker, 1)]);
@@ -467,40 +440,45 @@ fn what_a_marker_says_of_the_trace_is_said_of_all_its_numbers() {
 
 #[test]
 fn what_cannot_be_read_for_what_it_is_is_refused_by_name() {
-    for (file_type, part) in [
-        (0x8, "the trace is of aarch64; trace a program for x86_64"),
+    let typed = |file_type| whole(&[(28, 9, file_type), (10, 4, 0)]);
+    for (records, part) in [
         (
-            0x10,
-            "the trace is of 32-bit ARM; trace a program for x86_64",
+            typed(0x8),
+            "byte 36: the trace is of aarch64; trace a program for x86_64",
         ),
         (
-            0x20,
-            "the trace is of 32-bit x86; trace a program for x86_64",
+            typed(0x10),
+            "byte 36: the trace is of 32-bit ARM; trace a program for x86_64",
         ),
-        (0x41, "filtered through a cache when it was taken"),
-        (0xc0, "filtered through a cache when it was taken"),
-        (0x140, "filtered through a cache when it was taken"),
         (
-            0x2040,
+            typed(0x20),
+            "byte 36: the trace is of 32-bit x86; trace a program for x86_64",
+        ),
+        (typed(0x41), "filtered through a cache when it was taken"),
+        (typed(0xc0), "filtered through a cache when it was taken"),
+        (typed(0x140), "filtered through a cache when it was taken"),
+        (
+            typed(0x2040),
             "filtered through a cache for the first part of the time that it was taken",
         ),
-        (0x4240, "these are templates of the kernel's code"),
+        (typed(0x4240), "these are templates of the kernel's code"),
+        (
+            vec![(25, 0, 0x16_0000_0002)],
+            "the trace is of a 32-bit program",
+        ),
+        (
+            whole(&[(28, 9, 0x40), (10, 4, 0), (28, 9, 0x44)]),
+            "byte 60: file type 0x44 follows 0x40, but parts must be of one kind; import them one by one",
+        ),
+        // It is too late to be said.
+        (
+            whole(&[(10, 4, 0), (28, 9, 0x44)]),
+            "file type 0x44 follows 0x0",
+        ),
     ] {
-        let found = message(&whole(&[(28, 9, file_type), (10, 4, 0)]));
-        assert!(
-            found.contains(part) && found.starts_with("byte 36: "),
-            "{file_type:#x}: {found}"
-        );
+        let found = message(&records);
+        assert!(found.contains(part), "{records:x?}: {found}");
     }
-    assert!(message(&[(25, 0, 0x16_0000_0002)]).contains("the trace is of a 32-bit program"));
-    assert_eq!(
-        message(&whole(&[(28, 9, 0x40), (10, 4, 0), (28, 9, 0x44)])),
-        "byte 60: file type 0x44 follows 0x40, but parts must be of one kind; import them one by one"
-    );
-    assert!(
-        message(&whole(&[(10, 4, 0), (28, 9, 0x44)])).contains("file type 0x44 follows 0x0"),
-        "too late to be said"
-    );
 }
 
 #[test]
@@ -523,14 +501,6 @@ fn other_files_are_named_with_what_makes_a_trace_of_them() {
         let found = read(first).1.expect("no trace").to_string();
         assert!(found.starts_with(part), "{found}");
     }
-}
-
-#[test]
-fn reads_frames_of_snappy() {
-    let file = bytes(&[PUBLISHED, &[FOOTER]].concat());
-    let mut packed = snap::write::FrameEncoder::new(Vec::new());
-    packed.write_all(&file).expect("memory");
-    assert_eq!(read(&packed.into_inner().expect("memory")).0, read(&file).0);
 }
 
 /// Creates a thread's file: each time stamp with the CPU and the address of an instruction.
@@ -593,7 +563,7 @@ fn threads_with_files_of_their_own_take_turns_as_their_time_stamps_say() {
     assert_eq!(causes, [&[Cause::Unknown; 5][..], &[Cause::Exit]].concat());
     assert_sound(&all);
     assert!(
-        notes.len() == 1 && notes[0].contains("its switches are not the machine's"),
+        notes.len() == 1 && notes[0].contains("the switches are not the machine's"),
         "{notes:?}"
     );
     let (third, notes, _) = of_threads(Some(3));
@@ -650,45 +620,48 @@ fn of_several_files_the_wrong_one_is_named() {
 
 #[test]
 fn says_what_is_wrong_and_where() {
-    assert_eq!(
-        message(&[(10, 4, 0)]),
-        "byte 0: expected a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing, found a \
-         record of type 10, size 4 and address 0x0; check that it is the right format"
-    );
-    assert_eq!(
-        message(&[(25, 0, 8)]),
-        "byte 0: expected a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing, found a \
-         record of type 25, size 0 and address 0x8; check that it is the right format"
-    );
-    assert_eq!(
-        message(&whole(&[(30, 4, 0)])),
-        "byte 36: expected one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49, found a record of type 30, \
-         size 4 and address 0x0; check that it is the right format"
-    );
-    assert_eq!(
-        message(PUBLISHED),
-        "byte 84: the file is cut: a footer (type 26) last should follow, and what came before is whole; \
-         copy it again from its source, or trace again"
-    );
-    assert_eq!(
-        read(&bytes(PUBLISHED)[..80]).1.expect("cut").to_string(),
-        "byte 72: the file is cut: a whole record of 12 bytes should follow, and what came before is whole; \
-         copy it again from its source, or trace again"
-    );
-    assert_eq!(
-        read(b"").1.expect("empty").to_string(),
-        "byte 0: the file is cut: a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing \
-         should follow, and what came before is whole; \
-         copy it again from its source, or trace again"
-    );
+    for (file, error) in [
+        (
+            bytes(&[(10, 4, 0)]),
+            "byte 0: expected a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing, found a \
+             record of type 10, size 4 and address 0x0; check that it is the right format",
+        ),
+        (
+            bytes(&[(25, 0, 8)]),
+            "byte 0: expected a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing, found a \
+             record of type 25, size 0 and address 0x8; check that it is the right format",
+        ),
+        (
+            bytes(&whole(&[(30, 4, 0)])),
+            "byte 36: expected one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49, found a record of type 30, \
+             size 4 and address 0x0; check that it is the right format",
+        ),
+        (
+            bytes(PUBLISHED),
+            "byte 84: the file is cut: a footer (type 26) last should follow, and what came before is whole; \
+             copy it again from its source, or trace again",
+        ),
+        (
+            bytes(PUBLISHED)[..80].to_vec(),
+            "byte 72: the file is cut: a whole record of 12 bytes should follow, and what came before is whole; \
+             copy it again from its source, or trace again",
+        ),
+        (
+            Vec::new(),
+            "byte 0: the file is cut: a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing \
+             should follow, and what came before is whole; copy it again from its source, or trace again",
+        ),
+        (
+            bytes(&whole(&[(0, 4, 0)])),
+            "byte 36: a reference stands before the first instruction; put the instruction that makes it first",
+        ),
+    ] {
+        assert_eq!(read(&file).1.expect("not well-formed").to_string(), error);
+    }
     let error = read(&[0x1f, 0x8b, 8, 0]).1.expect("no gzip").to_string();
     assert!(
         error.starts_with("it cannot be read at byte 0: "),
         "{error}"
-    );
-    assert_eq!(
-        message(&whole(&[(0, 4, 0)])),
-        "byte 36: a reference stands before the first instruction; put the instruction that makes it first"
     );
 }
 
