@@ -55,6 +55,7 @@ const CLASSES: [&str; 5] = ["p0", "p1", "p2", "process:2", "default"];
 
 /// Generates a level for any position, with lines of one byte, of which [`placed`] makes one that
 /// could be built. It has at most these sets and ways.
+#[expect(clippy::too_many_lines, reason = "each property of a level is drawn")]
 fn draft(sets: Range<u64>, ways: Range<u32>) -> impl Strategy<Value = Level> {
     let shape = (
         sets,
