@@ -458,7 +458,7 @@ fn cases_are_compared_across_what_was_named_and_no_more() {
         judged(&base, &new, across(conditions))
     };
     let other = pipe().change(|case| case.policy = Policy::Other);
-    let policy = found(&[other.clone()], &[Condition::Policy]);
+    let policy = found(std::slice::from_ref(&other), &[Condition::Policy]);
     assert_eq!(verdicts(&policy), [Some(Change::Slower)]);
     let pair = &policy.pairs[0];
     assert_eq!(
@@ -467,7 +467,10 @@ fn cases_are_compared_across_what_was_named_and_no_more() {
             .map(|(base, new)| differing(base, new)),
         Some(vec![("fifo".to_owned(), "other".to_owned())])
     );
-    let unnamed = found(&[other.clone()], &[Condition::Size, Condition::Tasks]);
+    let unnamed = found(
+        std::slice::from_ref(&other),
+        &[Condition::Size, Condition::Tasks],
+    );
     assert_eq!(unnamed.compared, 0);
     let size = found(&[pipe().with_kib(64)], &[Condition::Size]);
     assert_eq!(

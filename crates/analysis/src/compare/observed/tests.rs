@@ -567,7 +567,7 @@ fn a_record_that_lost_many_of_the_kernels_records_is_suspect() {
 fn names_do_not_widen_the_intervals_of_the_whole() {
     let width = |names: usize| {
         let mut random = seeded(7);
-        let names: Vec<String> = ('a'..'z').take(names).map(String::from).collect();
+        let names: Vec<String> = ('a'..='z').take(names).map(String::from).collect();
         let of: Vec<(&str, Made)> = names.iter().map(|name| (name.as_str(), USUAL)).collect();
         let mut side = || runs(&mut random, 4, 0.0, &of);
         let comparison = judged(&side(), &side());
