@@ -154,7 +154,8 @@ mod tests {
     ) -> io::Result<Vec<(String, u64)>> {
         let source = Scripted::new(events.iter().copied());
         let events: Vec<Event> = events.iter().map(|(event, _)| *event).collect();
-        let mut set = CounterSet::open(&source, &events, &scope(threads, cpus))?;
+        let mut set = CounterSet::open(&source, &events, &scope(threads, cpus))
+            .map_err(|error| io::Error::other(error.0))?;
         set.start()?;
         set.stop()?;
         Ok(set.read()?.into_iter().collect())

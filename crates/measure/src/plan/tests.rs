@@ -1,6 +1,9 @@
 use super::*;
 use switchcost_record::{Cache, CacheKind, Fact, Rounds, VectorState};
 
+/// What is changed in a selection, and what the error contains.
+type Refused = (fn(&mut Selection), &'static str);
+
 fn host() -> HostManifest {
     let text = include_str!("../../tests/host.json");
     serde_json::from_str(text).expect("a manifest")
@@ -158,7 +161,7 @@ fn a_matrix_has_every_cpu_and_every_pair() {
 
 #[test]
 fn bad_wishes_are_refused_with_advice() {
-    let cases: [(fn(&mut Selection), &str); 11] = [
+    let cases: [Refused; 11] = [
         (
             |s| s.tasks = vec![65],
             "65 tasks cannot hand off in a ring; choose 2 to 64 with --tasks",
@@ -539,7 +542,7 @@ fn who_shares_no_cache_has_none_to_compare() {
             )
         );
     }
-    let cases: [(fn(&mut Selection), &str); 3] = [
+    let cases: [Refused; 3] = [
         (|s| s.sizes = vec![Bytes(0)], "no arrays; give some"),
         (|s| s.tasks = vec![4], "4 tasks; use --tasks 2"),
         (|s| s.placement = PlacementChoice::One(CpuId(1)), "1 CPUs"),
