@@ -51,10 +51,12 @@ for word in "$@"; do
 done
 case "${papers[*]:-all}" in *all*) papers=(li2007 michigan blog lmbench mogul1990 today runtimes) ;; esac
 
-commit=$(git describe --always --dirty --abbrev=12)
-case $commit in
-    *-dirty) echo "results: found changes that are not committed: the results could not be made again from $commit" >&2 ;;
-esac
+commit=$(git describe --always --abbrev=12)
+# Results of a paper that was redone before make no other program.
+if ! git diff --quiet HEAD -- . ':!results'; then
+    commit+=-dirty
+    echo "results: found changes that are not committed: the results could not be made again from $commit" >&2
+fi
 
 # A text as JSON has it.
 quoted() { local text=${1//\\/\\\\}; printf '"%s"' "${text//\"/\\\"}"; }

@@ -9,7 +9,7 @@ use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use switchcost_analysis::observation::{
-    Findings, LabelSum, Range, Times, off_times, sum_by_label, wait_times,
+    Findings, LabelSum, Range, Times, UnknownBecause, off_times, sum_by_label, wait_times,
 };
 use switchcost_record::observation::{Entry, Observation};
 use switchcost_record::plain;
@@ -279,6 +279,7 @@ fn unknown_cold_caches(findings: &Findings, scraped: &mut Scraped) -> Series {
     let mut values = Vec::new();
     for found in &findings.names {
         let why = found.indirect_unknown_because;
+        let why = why.filter(|why| *why != UnknownBecause::NotTraced);
         if let Some((why, name)) = why.zip(scraped.own_label(&found.name)) {
             let labels = vec![("name", name), ("because", why.to_string())];
             values.push((labels, Value::Gauge(1.0)));

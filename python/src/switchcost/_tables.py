@@ -28,7 +28,7 @@ _INTEGER_NAMES = {
 _TEXTS = {
     "mechanism", "between", "access", "pattern", "sharing", "pages", "cpus", "relation", "policy", "status", "why", "flags",
     "sanity_source", "name", "control_group", "row", "design", "kind", "cause", "cost_why", "quantity", "unit", "outcome",
-    "verdict", "base_design", "new_design", "order", "level",
+    "verdict", "base_design", "new_design", "order", "level", "indirect_unknown_because",
 }  # fmt: skip
 _BOOLEANS = ("is_",)
 

@@ -246,7 +246,7 @@ mod tests {
     fn what_may_be_nothing_has_no_ratio() {
         let (base, new) = (costs(9_000.0, 9_000.0), costs(9_000.0, 11_000.0));
         assert_eq!(
-            compared(&base, &new).pairs[2].why(),
+            compared(&base, &new).pairs[2].reason(),
             "the base number is not distinguishable from 0, so it has no ratio"
         );
     }

@@ -19,7 +19,7 @@ impl Pair {
     }
 
     /// Returns the reason why there is no verdict.
-    pub(super) fn why(&self) -> &str {
+    pub(super) fn reason(&self) -> &str {
         match &self.outcome {
             Outcome::NotJudged { why, .. } | Outcome::NotComparable { why } => why,
             Outcome::Compared { .. } => panic!("{self:?}"),
@@ -316,13 +316,13 @@ fn what_cannot_be_compared_says_why() {
     let [_, without_new, without_base] = &comparison.pairs[..] else {
         panic!("{comparison:?}")
     };
-    assert_eq!(without_new.why(), "the new record has no such case");
-    assert_eq!(without_base.why(), "the base record has no such case");
+    assert_eq!(without_new.reason(), "the new record has no such case");
+    assert_eq!(without_base.reason(), "the base record has no such case");
     assert_eq!(comparison.compared, 1);
     let free = runs(1, 3, 0.0, 0.0, &[pipe()]);
     let none = compared(&base, &free);
     assert_eq!(none.detectable(0.8), None);
-    let why = none.pairs[0].why();
+    let why = none.pairs[0].reason();
     assert!(
         why.contains("not above 0") || why.starts_with("not measured in the new record: "),
         "{why}"
@@ -337,7 +337,7 @@ fn one_number_of_several_records_is_not_enough() {
     }
     let comparison = compared(&base, &new);
     assert_eq!(
-        comparison.pairs[0].why(),
+        comparison.pairs[0].reason(),
         "only 1 of 3 new records has a number, so their spread is unknown"
     );
     assert_eq!(comparison.compared, 0);
@@ -400,7 +400,7 @@ fn a_shared_core_is_compared_with_a_shared_one_alone() {
     let (mut base, new) = (run(1, 1), run(1, 2));
     share_throughout(&mut base[0].1);
     assert_eq!(
-        compared(&base, &new).pairs[0].why(),
+        compared(&base, &new).pairs[0].reason(),
         "the cost of the base record is from a shared core, and that of the other side is not"
     );
     let mut both = run(1, 3);
@@ -430,7 +430,7 @@ fn what_may_be_anything_is_not_known() {
     let comparison = compared(&wide(1), &wide(2));
     assert!(
         comparison.pairs[0]
-            .why()
+            .reason()
             .starts_with("the records differ so much")
     );
 }
@@ -495,7 +495,7 @@ fn of_several_alike_none_is_chosen() {
     );
     let found = judged(&base, &new, across(&[Condition::Tasks]));
     assert_eq!(
-        found.pairs[0].why(),
+        found.pairs[0].reason(),
         "2 cases of the new record fit it, so it is not clear which to compare"
     );
     assert_eq!(found.compared, 0);

@@ -352,25 +352,25 @@ fn matched_intervals_are_reported_with_what_they_are_of() {
         (
             cold(0.020, Some(0.022), 0.024),
             cold(0.050, Some(0.058), 0.066),
-            "5.8 % (5.0 to 6.6 %) of their CPU time",
+            "5.8 % (5.0 to 6.6 %) of the CPU time of sh and its children",
             "The direct cost is 3.6 %, and cold caches cost 2.2 % (2.0 to 2.4 %; measured on 96 % of the switches).",
         ),
         (
             cold(0.004, None, 0.022),
             cold(0.034, None, 0.064),
-            "3.4 to 6.4 % of their CPU time",
+            "3.4 to 6.4 % of the CPU time of sh and its children",
             "The direct cost is 3.6 %, and cold caches cost 0.40 to 2.2 % (measured on",
         ),
         (
             cold(0.0, None, 0.022),
             cold(0.030, None, 0.064),
-            "3.0 to 6.4 % of their CPU time",
+            "3.0 to 6.4 % of the CPU time of sh and its children",
             "The direct cost is 3.6 %, and cold caches cost at most 2.2 % (measured on",
         ),
         (
             cold(0.012, None, open),
             cold(0.042, None, open),
-            "at least 4.2 % of their CPU time.",
+            "at least 4.2 % of the CPU time of sh and its children.",
             "The direct cost is 3.0 to 4.2 %, and cold caches cost at least 1.2 % (measured on",
         ),
     ];

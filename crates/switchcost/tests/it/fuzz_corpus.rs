@@ -154,7 +154,7 @@ const MUTANTS: &[(&str, &str, i32, &str)] = &[
         "drmemtrace",
         "code-alone",
         0,
-        "the trace has no data references",
+        "the trace has only instructions",
     ),
     ("drmemtrace", "idle-core", 5, "this core ran nothing"),
     (

@@ -322,7 +322,7 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
     refused(
         &sleeper.id().to_string(),
         "syscall:write",
-        "must be for 2 % or more",
+        "but needs 2 % or more",
     );
     sleeper.kill().and_then(|()| sleeper.wait()).expect("ours");
 }

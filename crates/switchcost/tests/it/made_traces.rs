@@ -240,7 +240,7 @@ fn what_a_source_lacks_is_said_at_import_and_with_every_result() {
     let place = Place::new();
     let foreign = place.path("code.trace");
     fs::write(&foreign, thread(0x44, 10, 1)).expect("room");
-    let part = "the trace has no data references";
+    let part = "the trace has only instructions";
     for (verb, file) in [
         ("trace import --from drmemtrace -o code.sct", "code.trace"),
         ("trace info", "code.sct"),
@@ -284,8 +284,8 @@ fn a_folder_of_threads_is_one_trace_and_of_one_cpu_another() {
             .assert_message(&format!(": {instructions} instructions"));
         ran.stderr
     };
-    assert!(import("", "27").contains("its switches are not the machine's"));
-    assert!(!import("--cpu 0", "18").contains("its switches"));
+    assert!(import("", "27").contains("the switches are not the machine's"));
+    assert!(!import("--cpu 0", "18").contains("the switches are not"));
     let schedule = "run/trace/cpu_schedule.bin.zip";
     for (words, code, part) in [
         (

@@ -190,7 +190,7 @@ fn in_a_container_no_process_is_taken_for_another_one() {
         return;
     }
     assert!(
-        said.contains("this is not the machine's PID namespace")
+        said.contains("this process is in another PID namespace")
             || said.contains("no right to load BPF"),
         "{said}"
     );

@@ -137,7 +137,7 @@ fn of_all(comparison: &Comparison, quantity: Quantity) -> (Ratio, Change) {
 }
 
 fn why<'a>(comparison: &'a Comparison, who: &Who, quantity: Quantity) -> &'a str {
-    pair(comparison, who, quantity).why()
+    pair(comparison, who, quantity).reason()
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn what_was_counted_in_different_ways_is_not_compared() {
         assert_eq!(comparison.compared, 0);
         for pair in &comparison.pairs {
             assert_eq!(
-                pair.why(),
+                pair.reason(),
                 "switches were counted in different ways (bpf, perf), which slow them differently; observe all in one way"
             );
         }

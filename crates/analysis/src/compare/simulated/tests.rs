@@ -65,7 +65,7 @@ fn find<'a>(comparison: &'a Comparison, part: &Part, quantity: Quantity) -> &'a 
 
 fn ratio(pair: &Pair) -> (Ratio, Change) {
     let found = pair.outcome.interval().zip(pair.verdict());
-    found.unwrap_or_else(|| panic!("not compared: {}", pair.why()))
+    found.unwrap_or_else(|| panic!("not compared: {}", pair.reason()))
 }
 
 fn level(name: &str) -> Part {
@@ -245,7 +245,7 @@ fn what_is_counted_over_one_trace_has_an_exact_ratio_and_no_verdict() {
 fn cycles_of_other_traces_are_of_different_work() {
     let comparison = judged(&[simulated(1, 1.0)], &[simulated(2, 1.0)]);
     let cycles = find(&comparison, &Part::All, Quantity::Cycles);
-    assert!(cycles.why().contains("different work"), "{cycles:?}");
+    assert!(cycles.reason().contains("different work"), "{cycles:?}");
     ratio(find(
         &comparison,
         &Part::All,
@@ -275,12 +275,12 @@ fn what_cannot_be_compared_says_why() {
     let blank = run.findings();
     assert!(
         main(&judged(from_ref(&base), &[(run.head, blank)]))
-            .why()
+            .reason()
             .starts_with("not available in the new record")
     );
     let free = judged(from_ref(&base), &[simulated(3, 0.0)]);
     assert_eq!(
-        main(&free).why(),
+        main(&free).reason(),
         "the new number is not above 0, so it has no ratio"
     );
     let mut lacking = several(4..7, 1.0);
@@ -288,15 +288,15 @@ fn what_cannot_be_compared_says_why() {
         findings.designs[0].average_cost_cycles.estimate = None;
     }
     let alone = "only 1 of 3 new records has a number, so their spread is unknown";
-    assert_eq!(main(&judged(&several(1..4, 1.0), &lacking)).why(), alone);
+    assert_eq!(main(&judged(&several(1..4, 1.0), &lacking)).reason(), alone);
     assert_eq!(
-        main(&judged(&several(4..7, 2.0), &lacking)).why(),
+        main(&judged(&several(4..7, 2.0), &lacking)).reason(),
         "only 1 of 3 traces has it on both sides, 2 are needed"
     );
     let overlapping = judged(&several(1..4, 1.0), &several(3..6, 1.0));
     assert!(
         main(&overlapping)
-            .why()
+            .reason()
             .starts_with("some traces are on both sides"),
         "{overlapping:?}"
     );
@@ -314,7 +314,7 @@ fn what_cannot_be_compared_says_why() {
             matches!(&pair.subject, Subject::Simulated(place)
                 if place.base_design.as_deref() == base && place.new_design.as_deref() == new)
         };
-        unmatched.pairs.iter().find(is_it).expect("a pair").why()
+        unmatched.pairs.iter().find(is_it).expect("a pair").reason()
     };
     assert_eq!(of(Some("first"), None), "the new side has no such design");
     assert_eq!(of(None, Some("second")), "the base side has no such design");
@@ -341,7 +341,7 @@ fn what_differs_in_the_designs_is_distinguished_from_what_differs_around_them() 
     assert_eq!([comparison.designs, comparison.environment], expected);
     let mixed = judged(from_ref(&base), &[new.clone(), simulated(2, 1.0)]);
     assert_eq!(
-        main(&mixed).why(),
+        main(&mixed).reason(),
         "the new records mean different designs by this name"
     );
     new.0.designs[0].design.name = "another".to_owned();
