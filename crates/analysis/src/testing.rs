@@ -92,7 +92,7 @@ impl FakeCase {
         self
     }
 
-    pub(crate) fn with_kib(self, size: u64) -> Self {
+    pub(crate) fn sized_kib(self, size: u64) -> Self {
         self.with_set(Bytes::kib(size))
     }
 

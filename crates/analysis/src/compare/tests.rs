@@ -109,7 +109,7 @@ fn six_cases() -> Vec<FakeCase> {
         tasks(4),
         tasks(8),
         fiber(),
-        pipe().with_kib(64),
+        pipe().sized_kib(64),
     ]
 }
 
@@ -220,7 +220,7 @@ fn what_makes_system_calls_slower_is_reported_of_them_and_not_of_the_switch() {
     let with_calls_of = |ns: f64, seed| {
         let mut case = pipe();
         case.baseline_ns = ns;
-        runs(4, seed, 0.002, 1.0, &[case, fiber(), pipe().with_kib(64)])
+        runs(4, seed, 0.002, 1.0, &[case, fiber(), pipe().sized_kib(64)])
     };
     let found = compared(&with_calls_of(900.0, 21), &with_calls_of(1_170.0, 22));
     assert_eq!(verdicts(&found), [Some(Change::NoDifferenceShown); 3]);
@@ -351,7 +351,7 @@ fn one_number_of_several_records_is_not_enough() {
 /// at half the clock, the same switch takes twice as long.
 #[test]
 fn costs_are_compared_at_one_clock_of_the_core() {
-    let cases = || [pipe(), pipe().with_kib(64)];
+    let cases = || [pipe(), pipe().sized_kib(64)];
     let [mut base, mut new] = [31, 32].map(|seed| runs(3, seed, 0.01, 1.0, &cases()));
     let core = |hertz| {
         Some(crate::CoreFinding {
@@ -472,7 +472,7 @@ fn cases_are_compared_across_what_was_named_and_no_more() {
         &[Condition::Size, Condition::Tasks],
     );
     assert_eq!(unnamed.compared, 0);
-    let size = found(&[pipe().with_kib(64)], &[Condition::Size]);
+    let size = found(&[pipe().sized_kib(64)], &[Condition::Size]);
     assert_eq!(
         (size.compared, size.pairs[0].quantity),
         (1, Quantity::Total),

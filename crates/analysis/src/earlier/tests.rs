@@ -201,7 +201,7 @@ fn what_says_nothing_does_not_count() {
 /// Costs that differ only because the core's clock does are equal once scaled to one clock.
 #[test]
 fn runs_at_other_clocks_of_the_core_do_not_differ() {
-    let set = [pipe().with_kib(64)];
+    let set = [pipe().sized_kib(64)];
     let this = record(100 * HOUR, &set, 1, 0.0);
     let records: Vec<MeasureRecord> = (0..8)
         .map(|n| {

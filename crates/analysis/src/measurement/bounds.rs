@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_bound_is_lines_times_latency() {
         // 4,096 lines and 64 pages return from a place with 512 KiB, and are written back.
-        let set = fiber().with_kib(256);
+        let set = fiber().sized_kib(256);
         assert_eq!(bound(set.clone()), Some((4096.0 + 64.0) * 4.0 * 2.0));
         assert_eq!(bound(set.change(read_only)), Some((4096.0 + 64.0) * 4.0));
     }
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_chase_touches_one_line_of_each_node() {
         let chase = |stride| {
-            bound(fiber().with_kib(256).change(|case| {
+            bound(fiber().sized_kib(256).change(|case| {
                 case.working_set.pattern = Pattern::Chase;
                 case.working_set.stride_bytes = Bytes(stride);
             }))
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn the_kernels_own_path_displaces_the_nearest_cache() {
-        let user = fiber().with_kib(16);
+        let user = fiber().sized_kib(16);
         assert_eq!(bound(user.clone()), Some((256.0 + 4.0) * 1.0 * 2.0));
-        assert!(bound(pipe().with_kib(16)) > bound(user.clone()));
+        assert!(bound(pipe().sized_kib(16)) > bound(user.clone()));
         assert_eq!(bound(pipe()), None);
         assert_eq!(reload_bound_ns(&user.case, &host(), &[]), None);
     }

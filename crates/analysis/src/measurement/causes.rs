@@ -169,7 +169,7 @@ mod tests {
     use crate::testing::{host, pipe};
 
     fn cause_between(after: u64, before: u64, change: fn(&mut Case)) -> Option<String> {
-        let case = pipe().with_kib(after).change(change).case();
+        let case = pipe().sized_kib(after).change(change).case();
         cause(&host(), &case, after << 10, before << 10)
     }
 
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_region_is_named_after_the_holder_of_all_arrays() {
-        let case = pipe().with_kib(4).case();
+        let case = pipe().sized_kib(4).case();
         let name = |from: u64, to: u64| region_name(&host(), &case, from << 10, to << 10);
         assert_eq!(
             [name(1, 24), name(1, 512), name(64 << 10, 128 << 10)],

@@ -159,7 +159,7 @@ mod tests {
             (cycles.baseline, cycles.switching, cycles.n)
         };
         assert_eq!(cycles(pipe()), (1.0, 2.0, 2));
-        assert_eq!(cycles(pipe().with_kib(64)), (3.0, 7.0, 2));
+        assert_eq!(cycles(pipe().sized_kib(64)), (3.0, 7.0, 2));
     }
 
     #[test]

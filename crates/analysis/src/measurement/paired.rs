@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_indirect_cost_comes_in_its_two_parts() {
-        let mut case = pipe().with_kib(64);
+        let mut case = pipe().sized_kib(64);
         case.colder_ns = 500.0;
         let found = only(&fake_record(vec![case], 8));
         assert_near(&found.direct_ns, 1_700.0, 0.01);

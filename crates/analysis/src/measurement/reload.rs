@@ -143,7 +143,7 @@ mod tests {
     use switchcost_units::Bytes;
 
     fn record(away: u64) -> MeasureRecord {
-        let case = pipe().with_kib(64);
+        let case = pipe().sized_kib(64);
         let case = case.change(|case| case.away = Some(Bytes::kib(away)));
         fake_record(vec![case], 8)
     }

@@ -58,7 +58,7 @@ fn assert_is(estimate: &Option<Estimate>, truth: f64) {
 
 #[test]
 fn each_number_is_what_it_says() {
-    let pipe = pipe().with_kib(64).noise(1e-4);
+    let pipe = pipe().sized_kib(64).noise(1e-4);
     let found = found(pipe);
     assert_eq!(
         (&found.verdict, names(&found)),
@@ -76,7 +76,7 @@ fn each_number_is_what_it_says() {
 
 #[test]
 fn two_switches_a_hand_off_share_its_cost() {
-    let blog = switching(2.0).with_kib(64).noise(1e-4).change(|case| {
+    let blog = switching(2.0).sized_kib(64).noise(1e-4).change(|case| {
         case.switches = Some(SwitchPlan {
             low_per_mille: 1000,
             high_per_mille: 2000,
@@ -106,7 +106,7 @@ fn user_level_switches_are_the_mechanisms_own_count() {
 
 #[test]
 fn across_cpus_only_the_hand_off_has_a_price() {
-    let found = found(pipe().with_kib(64).noise(1e-4).across_cpus());
+    let found = found(pipe().sized_kib(64).noise(1e-4).across_cpus());
     assert_eq!(found.direct_ns, None);
     assert_is(&found.handoff_ns, 1_700.0);
     assert_is(&found.total_ns, 5_700.0);
@@ -304,7 +304,7 @@ fn too_few_repetitions_make_no_number() {
 
 #[test]
 fn nothing_is_clamped_at_zero() {
-    let mut odd = pipe().with_kib(64).noise(1e-3);
+    let mut odd = pipe().sized_kib(64).noise(1e-3);
     odd.reload_ns = -900.0;
     let found = found(odd);
     let indirect = found.indirect_ns.as_ref().expect("measured");
@@ -324,7 +324,7 @@ fn nothing_is_clamped_at_zero() {
 
 #[test]
 fn a_difference_that_covers_zero_is_flagged_and_kept() {
-    let mut nothing = pipe().with_kib(64).noise(0.01);
+    let mut nothing = pipe().sized_kib(64).noise(0.01);
     nothing.reload_ns = 0.0;
     let found = found(nothing);
     let indirect = found.indirect_ns.as_ref().expect("kept");
@@ -377,7 +377,7 @@ fn found_with_latencies(case: FakeCase) -> CaseFinding {
 
 #[test]
 fn more_than_a_full_reload_is_suspect() {
-    let mut slow = pipe().with_kib(64);
+    let mut slow = pipe().sized_kib(64);
     slow.reload_ns = 60_000.0;
     let found = found_with_latencies(slow);
     let bound = found.reload_bound_ns.expect("known");

@@ -106,7 +106,7 @@ fn one_slope_is_one_region() {
 
 #[test]
 fn three_sizes_and_other_conditions_make_no_curve() {
-    let sized = |kib| pipe().with_kib(kib);
+    let sized = |kib| pipe().sized_kib(kib);
     let mut cases = vec![sized(4), sized(16), sized(64), pipe()];
     cases.push(sized(256).change(|case| case.tasks = 3));
     cases.push(sized(256).change(|case| case.mechanism = Mechanism::Futex));
@@ -116,7 +116,7 @@ fn three_sizes_and_other_conditions_make_no_curve() {
 
 #[test]
 fn a_title_says_what_is_not_usual() {
-    let unusual = pipe().with_kib(4).change(|case| {
+    let unusual = pipe().sized_kib(4).change(|case| {
         case.working_set.pattern = Pattern::Chase;
         case.working_set.stride_bytes = Bytes(64);
         case.working_set.sharing = Sharing::Shared;

@@ -20,7 +20,7 @@ fn run_flags(record: &MeasureRecord) -> Vec<(&'static str, String)> {
 #[test]
 fn the_order_of_samples_is_nothing() {
     let sizes =
-        [8, 16, 32, 64, 128, 256].map(|kib| pipe().with_kib(kib).noise(0.05).outliers(0.05));
+        [8, 16, 32, 64, 128, 256].map(|kib| pipe().sized_kib(kib).noise(0.05).outliers(0.05));
     let mut record = fake_record(sizes.to_vec(), 9);
     let findings = analyse(&record);
     for seed in 0..5 {
@@ -36,7 +36,7 @@ fn the_order_of_samples_is_nothing() {
 fn where_there_is_no_difference_none_is_called() {
     for outliers in [0.0, 0.05] {
         let call = |seed: &u64| {
-            let mut nothing = pipe().with_kib(64).noise(0.02).outliers(outliers);
+            let mut nothing = pipe().sized_kib(64).noise(0.02).outliers(outliers);
             (nothing.switch_ns, nothing.reload_ns) = (0.0, 0.0);
             let found = only(&fake_record_with_seed(vec![nothing], 8, *seed));
             [found.direct_ns, found.total_ns, found.indirect_ns]
@@ -135,7 +135,7 @@ fn unusual_rounds_are_said_and_are_no_prices() {
 fn hostile_numbers_do_no_harm() {
     let mut random = seeded(3);
     for _ in 0..200 {
-        let mut record = fake_record(vec![pipe().with_kib(64), fiber()], 6);
+        let mut record = fake_record(vec![pipe().sized_kib(64), fiber()], 6);
         for (number, window) in record.cycles.iter_mut().enumerate() {
             let mut wild = || if random.random_bool(0.5) { u64::MAX } else { 0 };
             let batch = number % window.batches.len();
