@@ -202,13 +202,7 @@ impl MatchedIntervals {
         let at_least = self.dose.as_ref().map_or(0.0, |dose| {
             (dose.ns.low * dose.anchors as f64 / self.waits.max(1) as f64).max(0.0)
         });
-        let outcome = intercept.map(|check| check.outcome);
-        // If more work follows a wait, the upper end of all waits is not a cost of switches.
-        let has_failed = outcome == Some(Outcome::Failed);
-        if has_failed && at_least == 0.0 {
-            return Err(UnknownBecause::CheckFailed);
-        }
-        if has_failed || !self.has_all_waits() {
+        if !self.has_all_waits() {
             return Ok(Range {
                 low: at_least,
                 likely: None,
@@ -217,7 +211,7 @@ impl MatchedIntervals {
         }
         let high = sum.ns.high.max(0.0);
         let is_narrow = sum.ns.low >= 0.0 && sum.ns.high <= 2.0 * sum.ns.estimate;
-        let has_passed = outcome == Some(Outcome::Passed);
+        let has_passed = intercept.is_some_and(|check| check.outcome == Outcome::Passed);
         Ok(match (has_passed, is_narrow) {
             (true, true) => Range {
                 low: sum.ns.low,
