@@ -13,9 +13,10 @@ use crate::Profiler;
 use crate::streams::HOT;
 
 /// Number of chunks at the start of a trace that are all followed.
-const ALL: u64 = 8;
-/// Of the chunks after those, one in this number is followed.
-const ONE_IN: u64 = 8;
+const ALL: u64 = 3;
+/// Of the chunks after those, one in this number is followed: following a chunk takes four times as
+/// long as simulating it.
+const ONE_IN: u64 = 256;
 /// Number of lines that are tracked (1 MiB). The age only distinguishes lines that a first level
 /// holds.
 const LINES: usize = 1 << 14;
