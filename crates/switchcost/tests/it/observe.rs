@@ -689,7 +689,7 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     );
     let [own, normal] = drawn_live(&place, "-d 2500ms --record o.json");
     assert!(own.contains("involuntary"), "{own}");
-    assert!(!normal.contains("killed"), "{normal}");
+    assert!(!normal.contains("observer was killed"), "{normal}");
     // The complete report is on the normal screen.
     let report = "The cost of the switches of this machine's processes";
     assert!(normal.contains(report), "{normal}");
@@ -841,7 +841,20 @@ fn calls_are_traced_each_with_what_it_switched_and_compared() {
     // The program waits each time, and then makes three calls that never wait.
     let script = "for (1 .. 1200) { select(undef, undef, undef, 0.002); getppid for 1 .. 3 }";
     let usual = "--calls 1s --record o.json --format json -- perl -e";
-    let json = observe_by_bpf(&place, (usual, [script])).json();
+    let observed = || {
+        let _ = fs::remove_file(place.path("o.json"));
+        observe_by_bpf(&place, (usual, [script])).json()
+    };
+    // On a busy machine the second that is traced may have too few waits.
+    let is_enough =
+        |json: &Value| json["source"] != "bpf" || json["matched"][0]["waits"].as_u64() > Some(20);
+    let mut json = observed();
+    for _ in 0..4 {
+        if is_enough(&json) {
+            break;
+        }
+        json = observed();
+    }
     if !is_from(&json, "bpf") {
         return;
     }
