@@ -36,34 +36,45 @@ fn hand_offs_of_seven_runtimes_are_measured() {
     if of(&json, "mono")["handoff_ns"]["estimate"].is_null() {
         println!("skipped: mono: {}", of(&json, "mono")["why"]);
     }
-    for (name, least_ns, most_ns) in [
-        ("go", 20.0, 2_000.0),
-        ("java", 20.0, 20_000.0),
-        ("python", 2.0, 500.0),
-        ("node", 5.0, 2_000.0),
-        ("tokio", 5.0, 2_000.0),
-        ("cpp", 200.0, 40_000.0),
+    for (name, handoff, least_ns, most_ns) in [
+        ("go", "channel", 20.0, 2_000.0),
+        ("java", "virtual-park", 20.0, 20_000.0),
+        ("python", "generator", 2.0, 500.0),
+        ("node", "await", 5.0, 2_000.0),
+        ("tokio", "channel", 5.0, 2_000.0),
+        ("cpp", "condvar", 200.0, 40_000.0),
     ] {
-        let result = of(&json, name);
-        let Some(cost) = result["handoff_ns"]["estimate"].as_f64() else {
-            println!("skipped: {name}: {}", result["why"]);
-            continue;
-        };
-        assert!((least_ns..most_ns).contains(&cost), "{name}: {cost}");
-        let versions = items(&json["runtimes"]).iter();
-        let versions = versions.filter(|facts| facts["name"] == name);
-        let versions: Vec<_> = versions.map(|facts| facts["version"].as_str()).collect();
-        assert!(
-            matches!(versions[..], [Some(said)] if !said.is_empty()),
-            "{name}: {versions:?}"
-        );
-        let kernel = number(&result["switches_per_handoff"]);
-        let is_so = if name == "cpp" {
-            kernel > 0.8
-        } else {
-            kernel < 0.3
-        };
-        assert!(is_so, "{name}: {kernel} switches of the kernel");
+        let mut json = json.clone();
+        for attempt in 1.. {
+            let result = of(&json, name);
+            let Some(cost) = result["handoff_ns"]["estimate"].as_f64() else {
+                println!("skipped: {name}: {}", result["why"]);
+                break;
+            };
+            assert!((least_ns..most_ns).contains(&cost), "{name}: {cost}");
+            let versions = items(&json["runtimes"]).iter();
+            let versions = versions.filter(|facts| facts["name"] == name);
+            let versions: Vec<_> = versions.map(|facts| facts["version"].as_str()).collect();
+            assert!(
+                matches!(versions[..], [Some(said)] if !said.is_empty()),
+                "{name}: {versions:?}"
+            );
+            let kernel = number(&result["switches_per_handoff"]);
+            let is_so = if name == "cpp" {
+                kernel > 0.8
+            } else {
+                kernel < 0.3
+            };
+            if is_so {
+                break;
+            }
+            // On a busy machine, other threads of a runtime may take the CPU from the token's.
+            let problem = format!("{name}: {kernel} switches of the kernel: {result}");
+            assert!(attempt < 3, "{problem}");
+            println!("{problem}");
+            let alone = format!("{name}/{handoff}");
+            json = measured(&Place::new(), "20s", ["--runtime", &alone]);
+        }
     }
 }
 
