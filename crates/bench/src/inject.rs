@@ -116,7 +116,8 @@ fn reload(shell: &Shell, (kib, steps): (usize, u32)) -> Row {
     )
 }
 
-/// Runs a pointer chase of the given size, or acts as the other task.
+/// Runs a pointer chase (words: size in KiB, number of steps), or touches memory on request (words:
+/// `touch`, size in KiB). Fails on other words.
 pub(crate) fn play(words: &[String]) -> io::Result<()> {
     let unfit = || io::Error::new(io::ErrorKind::InvalidInput, "need KiB and steps");
     let [kib, number] = words else {

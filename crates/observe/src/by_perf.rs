@@ -121,7 +121,7 @@ impl ByPerf {
         totals
     }
 
-    /// Counts the records of the last read. By now, earlier records of other CPUs have arrived.
+    /// Counts the switch records up to the previous tick, which have now arrived from all CPUs.
     pub(crate) fn tick(&mut self) {
         self.kernels.look(self.tasks.keys().copied());
         let until = std::mem::replace(&mut self.looked_at, monotonic());

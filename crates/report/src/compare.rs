@@ -114,15 +114,19 @@ fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
     } else {
         Grid::single_line_rows(1)
     };
-    page.table(title, rest, environment(grid, &facts[..shown]));
+    page.table(
+        title,
+        rest,
+        environment(grid, ["base", "new"], &facts[..shown]),
+    );
 }
 
-/// Adds one row for each differing fact to an empty table.
-fn environment(grid: Grid, differences: &[Difference]) -> Grid {
+/// Adds one row for each differing fact to an empty table, with the names of its two sides.
+fn environment(grid: Grid, [base, new]: [&str; 2], differences: &[Difference]) -> Grid {
     let values = |values: &[String]| Entry::from(values.join(" | "));
     let row =
         |fact: &Difference| entries![words::fact(fact), values(&fact.base), values(&fact.new)];
-    grid.left(["fact", "base", "new"])
+    grid.left(["fact", base, new])
         .with_rows(differences.iter().map(row))
 }
 

@@ -70,7 +70,9 @@ impl Paper {
             Paper::Li2007 => {
                 "Li, Ding and Shen 2007: direct and indirect cost by size, stride and access"
             }
-            Paper::Michigan => "The Michigan poster: kernel and user level, and who misses what",
+            Paper::Michigan => {
+                "The Michigan poster: switches at kernel and user level, and their cache misses"
+            }
             Paper::Blog => "The blog post: two threads, a mutex and a condition variable",
             Paper::Lmbench => "lmbench: the matrix of context switches",
             Paper::Today => "The papers' conclusions, then and now",
@@ -90,8 +92,9 @@ impl Paper {
             Paper::Mogul1990 => {
                 "1a, 1b, 2a and 2b are the study's designs, and Timesharing, Compute-bound and Client-Server its \
                  sets of programs. The shared CPI (cycles per instruction) is that of caches used by all \
-                 processes, the private CPI that of caches used by one. A curve shows CPI or excess cycles \
-                 over the instructions since a switch."
+                 processes, the private CPI that of caches used by one. Curves show the CPI or the excess cycles \
+                 (shared minus private) by instructions since a switch. 10 % of the segments between switches are longer \
+                 than the cut-off."
             }
             Paper::Today => {
                 "affinity:8 prefers the process that ran last, but passes no task over more than 8 times."

@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::terminal;
 
 /// Hint for `simulate --sample`, which was removed before the first release.
-const WITHOUT_SAMPLE: &str = "leave it out; with few designs, simulating the whole trace is faster";
+const WITHOUT_SAMPLE: &str = "leave it out: sampling was removed";
 
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 

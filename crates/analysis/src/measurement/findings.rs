@@ -499,7 +499,8 @@ pub struct Curve {
 pub struct CycleFinding {
     /// Number of rounds from which the cost was computed.
     pub n: usize,
-    /// Mean of the deciding cost without trimming, in nanoseconds.
+    /// Untrimmed mean, in nanoseconds, of the total cost, or of the direct cost if there is no
+    /// working set.
     pub mean_ns: f64,
     /// Correlation of the deciding cost of each round with that of the round before, from -1 to 1.
     /// A correlation far from 0 shows that rounds are not independent; therefore the cost's

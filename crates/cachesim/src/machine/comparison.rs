@@ -16,7 +16,7 @@ struct Found {
     was_let_go: bool,
 }
 
-/// State of the current lookup of the program.
+/// Differences between the shared and the private view in the current lookup.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
     /// Origin of the first fill in the shared view for which the private view held the line.

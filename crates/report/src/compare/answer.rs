@@ -285,7 +285,7 @@ fn cpi_sentence(cpi: &Pair) -> Option<String> {
             } else {
                 "falls"
             };
-            format!("{verb} by less than the printed digits show ({now})")
+            format!("is {now}, and {verb} by less than its last digit")
         }
         true => format!("remains {now}"),
         false => {

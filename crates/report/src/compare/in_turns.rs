@@ -53,8 +53,8 @@ impl InEveryFormat for InTurns {
         if !self.left.is_empty() {
             page.table(
                 "Not restored",
-                "differences from before the first run",
-                environment(Grid::single_line_rows(1), &self.left),
+                "settings that the runs changed",
+                environment(Grid::single_line_rows(1), ["before", "after"], &self.left),
             );
         }
         if let Some(rest) = rest {

@@ -127,7 +127,7 @@ pub(super) fn touching(first: &FootprintFinding) -> String {
     if first.footprint_bytes.0 == 0 {
         String::new()
     } else {
-        format!(" if the other task touches {}", first.footprint_bytes)
+        format!(" if the preempting task touches {}", first.footprint_bytes)
     }
 }
 

@@ -11,12 +11,12 @@ pub(super) fn draw(findings: &Findings) -> Chart {
     let found: Vec<&FootprintFinding> = findings.footprints.iter().collect();
     let names = found.iter().map(|found| found.footprint_bytes);
     let caption = if findings.service.is_some() {
-        "Extra cost compared with a pause of the same length, by the memory that the other task touches, with 90 % intervals."
+        "Extra cost compared with a pause of the same length, by the memory that the preempting task touches, with 90 % intervals."
     } else {
-        "By the memory that the other task touches, with 90 % intervals. Cold caches: the extra cost compared with no touched \
+        "By the memory that the preempting task touches, with 90 % intervals. Cold caches: the extra cost compared with no touched \
          memory, in the same runs."
     };
-    let axis = Axis::names("the other task touches", names);
+    let axis = Axis::names("the preempting task touches", names);
     chart(
         "preemption",
         "What a preemption costs",
@@ -44,7 +44,7 @@ pub(super) fn over_periods(findings: &Findings) -> Option<Chart> {
     );
     Some(chart("period", title, axis, &found, findings)
         .caption(format!(
-            "By the CPU time between preemptions, if the other task touches {touched}, with 90 % intervals. A rising curve: a \
+            "By the CPU time between preemptions, if the preempting task touches {touched}, with 90 % intervals. A rising curve: a \
              longer time slice loads more data to lose."
         ))
         .numbers(periods::table(findings)))

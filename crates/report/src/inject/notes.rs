@@ -33,7 +33,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
 fn add_twins(page: &mut Page, record: &Injection, findings: &Findings) {
     page.item(describe_runs(record, findings, page.is_detailed()));
     page.item(format!(
-        "It was preempted every {} of its CPU time; rarer preemptions may cost more each (compare with --period LIST).",
+        "That copy was preempted every {} of its CPU time; rarer preemptions may cost more each (compare with --period LIST).",
         time(record.header.plan.period_ns.0 as f64)
     ));
     if page.is_detailed() {
@@ -58,7 +58,7 @@ fn describe_runs(record: &Injection, findings: &Findings, is_detailed: bool) -> 
         format!(" ({} of CPU time each)", time(cpu))
     });
     let mut text = format!(
-        "In each run, two copies of {}{cpu} alternated on CPU {} every {}, and only one was preempted.",
+        "In each run, two copies of {}{cpu} alternated on CPU {} every {}, and the preemptor interrupted only one of them.",
         program(record),
         plan.cpu,
         time(plan.turn_ns.0 as f64)

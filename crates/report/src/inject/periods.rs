@@ -103,7 +103,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     };
     page.table(
         "Cost by period",
-        format!("the other task touches {what}; with 90 % confidence intervals"),
+        format!("the preempting task touches {what}; with 90 % confidence intervals"),
         table(findings),
     );
 }

@@ -20,10 +20,10 @@ pub(super) fn costs(findings: &Findings) -> Grid {
         return costs_of_service(findings);
     }
     let mut grid = Grid::new(1).right([
-        "other touches",
+        "preemptor touches",
         "cost (interval)",
-        "of this, cold caches",
-        "other runs for",
+        "cold caches",
+        "preemptor runs for",
         "preemptions",
         "runs",
     ]);
@@ -40,9 +40,9 @@ pub(super) fn costs(findings: &Findings) -> Grid {
 /// is not known.
 fn costs_of_service(findings: &Findings) -> Grid {
     let mut grid = Grid::new(1).right([
-        "other task touches",
+        "preemptor touches",
         "cold caches (interval)",
-        "other runs for",
+        "preemptor runs for",
         "ran before the next",
         "preemptions",
         "groups",
@@ -100,7 +100,7 @@ pub(super) fn add_runs(page: &mut Page, record: &Injection) {
         .right([
             "pass",
             "every",
-            "other touches",
+            "preemptor touches",
             "preempted copy",
             "its CPU time",
             "CPU time of the other",

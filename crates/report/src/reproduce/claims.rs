@@ -67,7 +67,7 @@ impl InEveryFormat for &[Paper] {
 
 /// Explanation of a rule, and of the kinds of claims.
 const LEGEND: &str = "A claim is reproduced if its rule holds over the whole confidence interval of each number. A tested claim \
-                      may turn out wrong. For a calibrated claim, a parameter was first fitted to the study. A claim that is only \
+                      may turn out wrong. A calibrated claim has a parameter that is free, or was fitted to the study. A claim that is only \
                       shown has numbers, but no verdict. Claims of our own are not the study's.";
 
 /// Maximum number of lines on the screen, without the lines that refer to `--details`.
@@ -162,7 +162,7 @@ fn summary(paper: Paper, claims: &[Entry]) -> String {
         .collect();
     match claims.len() {
         0 => format!(
-            "{}. It makes no claim to test; without --claims, its table is measured and printed.",
+            "{}. It has no testable claims; without --claims, its table is measured and printed.",
             paper.title()
         ),
         all => format!("{}. {all} claims: {}.", paper.title(), kinds.join(", ")),
@@ -174,7 +174,7 @@ fn introduction(paper: Paper, claims: &[Entry]) -> String {
     let mut text =
         "A condition must hold over the whole confidence interval of each number.".to_owned();
     if claims.iter().any(|claim| claim.kind == Kind::Calibrated) {
-        text += " For calibrated claims, a parameter was first fitted to the study.";
+        text += " Calibrated claims have a parameter that is free, or was fitted to the study.";
     }
     format!("{text} {}", paper.legend())
 }

@@ -51,7 +51,8 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings, is_de
         + &parts
         + &sum_sentence(first, switches)
         + &costliest_code(first)
-        + &time_lost::sentence(first);
+        + &time_lost::sentence(first)
+        + &time_lost::last_level_sentence(first);
     page.paragraph(&text);
     if let Some(text) = too_short(findings) {
         page.paragraph(text);
@@ -150,20 +151,20 @@ fn too_short(findings: &Findings) -> Option<String> {
         return None;
     }
     let never = never_full_levels(findings);
-    let levels = listed(&unfilled)
-        + if findings.designs.len() > 1 {
-            " of at least one design"
-        } else {
-            ""
-        };
+    let levels = listed(&unfilled);
+    let place = if findings.designs.len() > 1 {
+        " on some designs"
+    } else {
+        ""
+    };
     if never.len() == unfilled.len() {
         return Some(format!(
-            "These programs do not fill {levels}, so the cost would be higher for larger programs. A longer trace of the same \
+            "These programs leave {levels} partly empty{place}, so the cost would be higher for larger programs. A longer trace of the same \
              programs would not change that."
         ));
     }
     Some(format!(
-        "The trace is too short to fill {levels}, so a switch evicts fewer lines there than in a longer run. {}.",
+        "The trace is too short to fill {levels}{place}, so a switch evicts fewer lines there than in a longer run. {}.",
         needed_length(findings, &never)
     ))
 }

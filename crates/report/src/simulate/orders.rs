@@ -77,7 +77,7 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding], is_det
     };
     page.item(format!(
         "time slice: in instructions; cycles per switch: in additional cache misses, without the kernel's own work;{reloads} all switches: \
-         share of all cycles; more than best: extra cycles of the whole trace, compared with the best row",
+         share of all cycles; more than best: extra cycles of the whole trace, compared with the design's best row",
     ));
     if let Some(words) = time_note(orders.iter().map(|order| order.cycle_ns)) {
         page.item(words);

@@ -74,8 +74,9 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// Adds a position that `followed` calls with a switch reached. Returns how many of them have
-    /// controls on the same path.
+    /// Adds a position after the call, with the calls `observed` there, of which `followed` had a
+    /// switch. Returns how many of these have controls on the same path. `has_trend`: whether the
+    /// effects may change linearly over the run.
     pub(super) fn add(&mut self, observed: &[Observed], followed: usize, has_trend: bool) -> usize {
         let keys = Keys::of(observed);
         let share = followed as f64 / self.anchors as f64;

@@ -12,7 +12,7 @@ use crate::measure::row::starred;
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
-        "costs less than without switches or without data, which is impossible; run it again",
+        "a difference is below 0, which is impossible for a cost; run it again",
     ),
     (FlagName::OutsideSanityBand, "outside the plausible range"),
     (
