@@ -342,7 +342,7 @@ fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
     );
     Ok(Found::new(
         vec![ratio(
-            "switches under the lock over those notified after unlocking",
+            "switches, notified under the lock / after unlocking",
             held,
             unlocked,
         )],

@@ -55,7 +55,7 @@ impl Paper {
                  Conference, January 1996"
             }
             Paper::Today => {
-                "What Mogul and Borg 1990 (section 6) and the Michigan poster (introduction) conclude, on the machines since then"
+                "The conclusions of Mogul and Borg 1990 (section 6) and the Michigan poster (introduction), tested on later machines"
             }
             Paper::Mogul1990 => {
                 "J. C. Mogul, A. Borg: The Effect of Context Switches on Cache Performance. WRL Technical Note TN-16, \

@@ -9,7 +9,7 @@ use crate::plain::plain;
 use crate::quantity::{share, time};
 
 /// Note that explains the two parts of the cost of a preemption.
-const PARTS: &str = "The switch and its timer: the cost if the other task touches nothing, which is two switches and the timer interrupt. \
+const PARTS: &str = "The switch and its timer: the cost if the preempting task touches nothing, which is two switches and the timer interrupt. \
                      Cold caches: the additional cost of reloading the program's data and code and the kernel's switch path.";
 
 /// Share of preemptions that found the program on the CPU, below which the share is reported.

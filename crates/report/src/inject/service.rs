@@ -107,7 +107,7 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
         nothing => format!("has a cost that is {}", centre(nothing)),
     };
     format!(
-        "If the other task only spins{long}, a preemption {effect}, which is not included above: the cost of the switch and its \
+        "If the preempting task only spins{long}, a preemption {effect}, which is not included above: the cost of the switch and its \
          timer, minus the gain from a larger batch afterwards."
     )
 }
@@ -199,7 +199,7 @@ pub(super) fn add_groups(page: &mut Page, record: &Injection) {
         .right([
             "pass",
             "every",
-            "other touches",
+            "preemptor touches",
             "arms",
             "time in the first",
             "time in the second",

@@ -202,10 +202,10 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
     has_all(
         &flat(&reported),
         [
-            ") for cold caches if the other task touches 1 MiB.",
+            ") for cold caches if the preempting task touches 1 MiB.",
             " Without injection it is preempted 900 times per second, which costs 0.7",
-            "If the other task only spins for 10.0 us, a preemption lowers the CPU time by 20.",
-            "other task touches cold caches (interval) other runs for ran before the next preemptions groups",
+            "If the preempting task only spins for 10.0 us, a preemption lowers the CPU time by 20.",
+            "preemptor touches cold caches (interval) preemptor runs for ran before the next preemptions groups",
             "Thread 8 of process 7 (server), the busiest one, was alone on CPU ",
             "did 50,000 pieces of work per second, counted by syscall:: 10.0 us of CPU time each. \
              During the measurement, each took 20.0 us: the measurement changed the service",
@@ -239,7 +239,7 @@ fn what_a_service_may_not_pay_is_not_called_a_cost() {
     }
     begins(
         &reported(&record),
-        "No cost of cold caches was detected for server if the other task touches 1 MiB: it is ",
+        "No cost of cold caches was detected for server if the preempting task touches 1 MiB: it is ",
     );
     record.header.plan.preempts_nobody = true;
     begins(
@@ -304,7 +304,10 @@ fn at_two_periods() -> Injection {
 fn over_the_period_it_is_reported_what_a_longer_turn_has_to_lose() {
     let record = at_two_periods();
     let reported = reported(&record);
-    has(&reported, "Cost by period: the other task touches 1 MiB");
+    has(
+        &reported,
+        "Cost by period: the preempting task touches 1 MiB",
+    );
     let lines = |start: &str, end: &str| {
         let is_it = |line: &&str| line.trim_start().starts_with(start) && line.ends_with(end);
         reported.lines().filter(is_it).count()
@@ -389,5 +392,5 @@ fn a_move_to_another_cpu_is_reported_beside_staying() {
             " more than a preemption without a move (",
         ],
     );
-    has(&reported, "\n moved: CPU 0 ");
+    has(&reported, " moved: CPU 0 ");
 }

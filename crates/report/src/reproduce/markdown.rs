@@ -56,7 +56,7 @@ fn add_unmet(page: &mut String, reproduction: &Reproduction<'_>) {
         }
     }
     if reproduction.is_judged && !unmet.is_empty() {
-        let _ = write!(page, " Not so here: {}.", unmet.join("; "));
+        let _ = write!(page, " Not true here: {}.", unmet.join("; "));
     }
 }
 
@@ -132,7 +132,7 @@ fn rule(claim: &Claim) -> String {
     let words = claim.entry.rule.words();
     let (range, some) = match claim.entry.rule {
         Rule::Every(_) => (words.strip_prefix("every number "), ""),
-        Rule::Some(_) => (words.strip_prefix("at least one number "), "one "),
+        Rule::Some(_) => (words.strip_prefix("at least one number "), "any "),
     };
     let Some(range) = range else {
         return String::new();

@@ -376,7 +376,7 @@ fn a_page_of_markdown_has_each_claim_beside_its_figure() {
         &page,
         [
             "| not reproduced: the wind |",
-            " Not so here: it rises (Figure 1).",
+            " Not true here: it rises (Figure 1).",
             "\n## Figure 1: Cost by size\n",
         ],
     );

@@ -29,7 +29,7 @@ pub(super) fn over_variants(
             // If the time slices of a variant end before a claim's position in a curve, the variant
             // has no number for that position.
             Err(why) if why.starts_with(NONE_REACHES) => (),
-            Err(why) => return Err(format!("with another open parameter: {why}")),
+            Err(why) => return Err(format!("at another parameter value: {why}")),
         }
     }
     let widened = |(place, term): (usize, &Term)| {

@@ -193,7 +193,7 @@ fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     let name = if is_noise {
         "spread with noise over quiet"
     } else {
-        "spread not isolated over isolated"
+        "spread, not isolated over isolated"
     };
     Ok(Found::new(vec![Term::new(name, found.map(f64::exp))], note))
 }
@@ -218,7 +218,7 @@ fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     );
     Ok(Found::new(
         vec![Term::new(
-            "widening not isolated over isolated",
+            "widening, not isolated over isolated",
             found.map(f64::exp),
         )],
         note,

@@ -102,9 +102,7 @@ fn counted(
             .iter()
             .find(|test| test.instrument == counter);
         match test.map(|test| &test.outcome) {
-            Some(SelfTestOutcome::Unavailable { why }) => {
-                format!("this machine has no such counter ({why})")
-            }
+            Some(SelfTestOutcome::Unavailable { why }) => why.clone(),
             Some(SelfTestOutcome::Wrong { .. }) => {
                 "this machine's counter failed its known answer".to_owned()
             }

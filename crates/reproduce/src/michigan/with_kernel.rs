@@ -515,7 +515,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
 /// Returns Figure 2 of the poster, simulated: the cost of a switch by the kernel, and the part of
 /// this cost that is due to TLB misses.
 pub(super) fn figure_2(records: &Records) -> Exhibit {
-    let title = "Cycles of misses that two tasks in the kernel take more than one, and those of the TLBs among them";
+    let title = "Additional cycles of misses of two tasks in the kernel, and the TLBs' part";
     let mut exhibit = Exhibit::new("Figure 2 with the kernel", title);
     let mut table = Table::new(&[
         "size",

@@ -96,7 +96,7 @@ fn over_disks(records: &Records, name: &str, of: fn(&DesignFinding) -> Option<f6
 pub(super) fn fault_outcome(records: &Records) -> Outcome {
     over_disks(
         records,
-        "after page faults over after the scheduler",
+        "after page faults / after the scheduler",
         |design| {
             let early = |wanted| first_tenth(design, wanted, |point| point.private_cpi.mean);
             Some(early(&FAULT)? / early(&SCHEDULER)?)

@@ -133,7 +133,7 @@ fn cost_after_calls(records: &Records) -> Outcome {
     let found = mean_of_trials(
         records,
         TIMESHARING,
-        "after system calls over after the scheduler",
+        "after system calls / after the scheduler",
         |trial| {
             let design = trial.design("1a")?;
             let early = |wanted| first_tenth(design, wanted, |point| point.private_cpi.mean);
@@ -460,7 +460,7 @@ fn design_quantities() -> Quantities {
             mean_of_trials(
                 r,
                 TIMESHARING,
-                "after 300,000 instructions over after 225,000",
+                "after 300,000 instructions / after 225,000",
                 growth,
             )
         }),
@@ -490,7 +490,7 @@ fn design_quantities() -> Quantities {
             mean_of_trials(
                 r,
                 CLIENT,
-                "at the cut-off over after 4,000 instructions",
+                "at the cut-off / after 4,000 instructions",
                 |trial| Some(segments_at_cut(trial, &ALL)? / cumulative(trial, &ALL, 4000)?),
             )
         }),
@@ -599,7 +599,7 @@ fn magnitudes() -> Quantities {
             mean_of_trials(
                 r,
                 COMPUTE,
-                "after 300,000 instructions over after 225,000",
+                "after 300,000 instructions / after 225,000",
                 growth,
             )
         }),

@@ -171,7 +171,7 @@ fn flat_with_two_ways(records: &Records) -> Outcome {
     );
     Ok(Found::new(
         vec![exact(
-            "at the cut-off over after 4,000 instructions",
+            "at the cut-off / after 4,000 instructions",
             end / early,
         )],
         note,

@@ -41,7 +41,7 @@ fn cycles(records: &Records) -> Result<Vec<(String, [u64; 2])>, String> {
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "The order of turns",
-        "Eight processes round robin, or the process first that ran last",
+        "Eight processes: round robin, or most recently run first",
     );
     exhibit
         .steps

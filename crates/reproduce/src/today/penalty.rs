@@ -110,7 +110,7 @@ fn settings() -> impl Iterator<Item = (u64, usize)> {
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let title = "Cycles of a hand-off that the kernel makes, by the cycles of a miss";
+    let title = "The kernel's cycles in a hand-off, by the cycles of a miss";
     let mut exhibit = Exhibit::new("The kernel's part by miss penalty", title);
     let heads: Vec<String> = std::iter::once("cycles per miss".to_owned())
         .chain(settings().map(|(kib, kind)| name(kib, kind)))
@@ -156,8 +156,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         .collect();
     exhibit.notes.push(
         "Two processes hand over a byte through pipes in a guest with a current kernel, and walk arrays in between. \
-         From all cycles of the guest, those of the programs' own instructions and references in the same order are \
-         subtracted. Cycles assume that misses do not overlap. `reproduce today --system` runs it."
+         The cycles of the programs' own instructions and references, in the same order, are \
+         subtracted from the guest's. Cycles assume that misses do not overlap. `reproduce today --system` runs it."
             .into(),
     );
     exhibit

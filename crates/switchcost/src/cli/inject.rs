@@ -38,7 +38,7 @@ Two copies of the command alternate on one CPU. A real-time task preempts one of
 sleeps again. The cost is the CPU time that this copy uses in addition to the other's. The command runs many times: it must do the same \
 work each time, exit by itself, and use at least 20 ms of CPU time. It has no terminal. Needs real-time priority: root, or RLIMIT_RTPRIO.
 
-With -p, the busiest thread of a running service is preempted in phases. In some phases the other task touches memory, in others it only \
+With -p, the busiest thread of a running service is preempted in phases. In some phases the preempting task touches memory, in others it only \
 spins for as long. The cost of cold caches is the difference in CPU time per unit of work. The thread is pinned to one CPU during the \
 run, and never stopped. Its affinity is restored at the end, even if switchcost is killed.";
 
@@ -111,7 +111,7 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) work: Option<String>,
 
-    /// Memory that the other task touches: sizes or cache levels; 0 is always included
+    /// Memory that the preempting task touches: sizes or cache levels; 0 is always included
     #[arg(
         long,
         value_name = "LIST",

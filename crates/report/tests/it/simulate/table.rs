@@ -204,7 +204,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
     for text in [screen(&head, &findings), words(&head, &findings)] {
         has(
             &text,
-            "The trace is too short to fill L1D of at least one design, so a switch evicts fewer lines there than in a longer run.",
+            "The trace is too short to fill L1D on some designs, so a switch evicts fewer lines there than in a longer run.",
         );
         lacks(&text, "475");
     }
@@ -220,7 +220,10 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
     (level.full_at_instructions, level.is_never_full) = (None, true);
     let text = screen(&head, &findings);
     begins(&text, "A switch");
-    has(&text, "These programs do not fill L1D (25 % full), so");
+    has(
+        &text,
+        "These programs leave L1D (25 % full) partly empty, so",
+    );
 }
 
 #[test]
