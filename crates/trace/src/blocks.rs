@@ -212,16 +212,7 @@ impl<'a> BlockRun<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn block(address: u64) -> Block {
-        Block {
-            address,
-            bytes: 4,
-            instructions: 1,
-            first_bytes: 4,
-            ..Block::default()
-        }
-    }
+    use crate::testing::block;
 
     #[test]
     fn gives_back_what_was_pushed_and_distinguishes_few_kinds() {

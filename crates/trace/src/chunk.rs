@@ -119,16 +119,13 @@ impl Chunk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TaskId;
+    use crate::{TaskId, testing};
 
     #[test]
     fn events_are_in_their_order_and_a_block_has_the_references_that_are_there() {
         let block = |references| Block {
-            bytes: 4,
-            instructions: 1,
-            first_bytes: 4,
             references,
-            ..Block::default()
+            ..testing::block(0)
         };
         let exit = |task| Mark::Exit { task: TaskId(task) };
         let references = [1, 2, 3].map(|address| Reference::new(address, 7, 3, false));

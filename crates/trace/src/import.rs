@@ -257,4 +257,4 @@ impl<R: BufRead> Importer<R> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

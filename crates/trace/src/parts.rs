@@ -228,26 +228,12 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
+    use crate::Block;
+    use crate::reorder::tests::{Event, events};
     use crate::testing::{seeded, written};
-    use crate::{Block, Reference};
 
     fn file(bytes: &[u8]) -> TraceFile<'_> {
         TraceFile::open(Cursor::new(bytes)).expect("a trace")
-    }
-
-    /// An event, independent of chunk boundaries: a block with its references, or a mark.
-    #[derive(Debug, PartialEq)]
-    enum Event {
-        Block(Block, Vec<Reference>),
-        Mark(Mark),
-    }
-
-    fn events(chunk: &Chunk) -> Vec<Event> {
-        let owned = |event: crate::Event<'_>| match event {
-            crate::Event::Block(block, own) => Event::Block(*block, own.to_vec()),
-            crate::Event::Mark(mark) => Event::Mark(mark.clone()),
-        };
-        chunk.events().map(owned).collect()
     }
 
     fn instructions(events: &[Event]) -> u64 {
@@ -268,7 +254,7 @@ mod tests {
         let mut chunk = Chunk::default();
         while let Some(purpose) = reader.next_into(&mut chunk).expect("a whole trace") {
             if let Purpose::Count { part } = purpose {
-                all[part].extend(events(&chunk));
+                all[part].extend(events(std::slice::from_ref(&chunk)));
             }
         }
         all
@@ -280,7 +266,7 @@ mod tests {
             let chunks = seeded(seed, 4000);
             let bytes = written(&chunks);
             let total = file(&bytes).index().instructions;
-            let whole: Vec<Event> = chunks.iter().flat_map(events).collect();
+            let whole = events(&chunks);
             let cuts = [0, 1, total / 3, total / 3 + 1, total / 2, total];
             let parts: Vec<Range<u64>> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
             let one_by_one = parts
@@ -350,7 +336,7 @@ mod tests {
                 passed += instructions(std::slice::from_ref(event));
                 is_behind
             };
-            let all: Vec<Event> = chunks.iter().flat_map(events).collect();
+            let all = events(&chunks);
             let behind = all.iter().position(is_behind).expect("within the trace");
             let is_block = |event: &Event| matches!(event, Event::Block(..));
             let before = &all[..all[..behind]

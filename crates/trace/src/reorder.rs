@@ -27,7 +27,7 @@ mod queue;
 mod replay;
 mod schedule;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod waits;
 
 pub use pieces::{Streams, StreamsReader};

@@ -141,28 +141,15 @@ impl<W: Write> Text<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::seeded;
-    use crate::{Cause, Importer, Mark, TaskId};
+    use crate::import::tests::all;
+    use crate::testing::{birth, seeded, switch};
+    use crate::{Event, Importer};
 
     fn chunk() -> Chunk {
         let mut chunk = Chunk::default();
+        (1..=2).for_each(|task| chunk.mark(birth(task, task, 0)));
         for task in 1..=2 {
-            let name = b"p".to_vec();
-            chunk.mark(Mark::Birth {
-                task: TaskId(task),
-                process: ProcessId(task),
-                parent: TaskId::NONE,
-                name,
-            });
-        }
-        for task in 1..=2 {
-            let (from, cause) = (TaskId(task - 1), Cause::Unknown);
-            chunk.mark(Mark::Switch {
-                from,
-                to: TaskId(task),
-                is_voluntary: false,
-                cause,
-            });
+            chunk.mark(switch(task - 1, task));
             let address = 0x1000 * u64::from(task) + 2;
             chunk.blocks.push(Block {
                 address,
@@ -178,16 +165,21 @@ mod tests {
         chunk
     }
 
-    fn text(only: Option<u32>) -> String {
+    /// Returns the text of these chunks and the account of the exporter.
+    fn exported(chunks: &[Chunk], only: Option<u32>, piece_bytes: u64) -> (String, Exported) {
         let mut text = Vec::new();
-        let mut exporter = DinExporter::new(&mut text, only.map(ProcessId), PieceSize::default());
-        exporter.chunk(&chunk()).expect("memory");
-        exporter.finish().expect("memory");
-        String::from_utf8(text).expect("ASCII")
+        let pieces = PieceSize::try_from(piece_bytes).expect("a size");
+        let mut exporter = DinExporter::new(&mut text, only.map(ProcessId), pieces);
+        for chunk in chunks {
+            exporter.chunk(chunk).expect("memory");
+        }
+        let account = exporter.finish().expect("memory");
+        (String::from_utf8(text).expect("ASCII"), account)
     }
 
     #[test]
     fn writes_the_words_that_are_touched_in_order() {
+        let text = |only| exported(&[chunk()], only, WORD).0;
         assert_eq!(
             text(Some(1)),
             "2 1000\n2 1004\n0 8000\n0 8004\n2 1008\n1 9000\n1 9004\n"
@@ -197,45 +189,22 @@ mod tests {
 
     #[test]
     fn tells_how_many_processes_are_in_the_text() {
-        let processes = |only: Option<u32>| {
-            let mut exporter =
-                DinExporter::new(io::sink(), only.map(ProcessId), PieceSize::default());
-            exporter.chunk(&chunk()).expect("no end of room");
-            exporter.finish().expect("no end of room").processes
-        };
+        let processes = |only| exported(&[chunk()], only, WORD).1.processes;
         assert_eq!([None, Some(1), Some(3)].map(processes), [2, 1, 0]);
     }
 
     #[test]
     fn reads_back_what_it_writes() {
-        let text = text(Some(2));
-        let mut importer = Importer::din(text.as_bytes(), WORD).expect("a word");
-        let mut chunk = Chunk::default();
-        assert!(importer.next_into(&mut chunk).expect("well-formed"));
-        let mut again = Vec::new();
-        let mut exporter = DinExporter::new(&mut again, None, PieceSize::default());
-        exporter.chunk(&chunk).expect("memory");
-        exporter.finish().expect("memory");
-        assert_eq!(String::from_utf8(again).expect("ASCII"), text);
+        let (text, _) = exported(&[chunk()], Some(2), WORD);
+        let chunks = all(Importer::din(text.as_bytes(), WORD).expect("a word"));
+        assert_eq!(exported(&chunks, None, WORD).0, text);
     }
 
     #[test]
     fn writes_a_reference_within_a_line_once() {
-        let mut text = Vec::new();
-        let pieces = PieceSize::try_from(16).expect("a power of two");
-        let mut exporter = DinExporter::new(&mut text, Some(ProcessId(1)), pieces);
-        exporter.chunk(&chunk()).expect("memory");
-        assert_eq!(
-            exporter.finish().expect("memory"),
-            Exported {
-                lines: 3,
-                processes: 1
-            }
-        );
-        assert_eq!(
-            String::from_utf8(text).expect("ASCII"),
-            "2 1000\n0 8000\n1 9000\n"
-        );
+        let (text, account) = exported(&[chunk()], Some(1), 16);
+        assert_eq!((account.lines, account.processes), (3, 1));
+        assert_eq!(text, "2 1000\n0 8000\n1 9000\n");
     }
 
     #[test]
@@ -257,27 +226,22 @@ mod tests {
     /// repetitions of one kind.
     fn lines(chunks: &[Chunk]) -> Vec<(u8, u64)> {
         let mut lines = Vec::new();
-        for chunk in chunks {
-            let mut rest = chunk.references.as_slice();
-            for block in chunk.blocks.iter() {
-                let (own, later) = rest.split_at(block.references.into());
-                rest = later;
-                let last = |through: u16| (block.address + u64::from(through)) / 64;
-                let mut next = block.address / 64;
-                for reference in own {
-                    let reached = last(reference.through());
-                    lines.extend((next..=reached).map(|line| (2, line)));
-                    next = next.max(reached + 1);
-                    let (first, end) = (
-                        reference.address(),
-                        reference.address() + u64::from(reference.bytes()) - 1,
-                    );
-                    lines.extend(
-                        (first / 64..=end / 64).map(|line| (u8::from(reference.is_store()), line)),
-                    );
-                }
-                lines.extend((next..=last(block.bytes - 1)).map(|line| (2, line)));
+        for event in chunks.iter().flat_map(Chunk::events) {
+            let Event::Block(block, own) = event else {
+                continue;
+            };
+            let last = |through: u16| (block.address + u64::from(through)) / 64;
+            let mut next = block.address / 64;
+            for reference in own {
+                let reached = last(reference.through());
+                lines.extend((next..=reached).map(|line| (2, line)));
+                next = next.max(reached + 1);
+                let first = reference.address();
+                let end = first + u64::from(reference.bytes()) - 1;
+                let label = u8::from(reference.is_store());
+                lines.extend((first / 64..=end / 64).map(|line| (label, line)));
             }
+            lines.extend((next..=last(block.bytes - 1)).map(|line| (2, line)));
         }
         lines
     }
@@ -306,14 +270,7 @@ mod tests {
         for seed in 0..4 {
             let chunks = seeded(seed, 2_000);
             for piece_bytes in [4, 64] {
-                let mut text = Vec::new();
-                let pieces = PieceSize::try_from(piece_bytes).expect("a size");
-                let mut exporter = DinExporter::new(&mut text, None, pieces);
-                chunks
-                    .iter()
-                    .for_each(|chunk| exporter.chunk(chunk).expect("memory"));
-                exporter.finish().expect("memory");
-                let text = String::from_utf8(text).expect("ASCII");
+                let (text, _) = exported(&chunks, None, piece_bytes);
                 let written: Vec<(u8, u64)> = text
                     .lines()
                     .map(|line| {

@@ -124,6 +124,7 @@ fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
 mod tests {
     use super::*;
     use crate::Importer;
+    use crate::import::tests::{all, touched};
     use crate::testing::seeded;
 
     fn text(chunks: &[Chunk]) -> String {
@@ -132,20 +133,10 @@ mod tests {
         chunks
             .iter()
             .for_each(|chunk| exporter.chunk(chunk).expect("memory"));
-        exporter.finish().expect("memory");
-        String::from_utf8(text).expect("ASCII")
-    }
-
-    fn imported(text: &str) -> Vec<Chunk> {
-        let mut importer = Importer::lackey(text.as_bytes());
-        let mut chunks = Vec::new();
-        loop {
-            let mut chunk = Chunk::default();
-            if !importer.next_into(&mut chunk).expect("well-formed") {
-                return chunks;
-            }
-            chunks.push(chunk);
-        }
+        let lines = exporter.finish().expect("memory").lines;
+        let text = String::from_utf8(text).expect("ASCII");
+        assert_eq!(text.lines().count() as u64, lines);
+        text
     }
 
     #[test]
@@ -173,24 +164,11 @@ mod tests {
     fn keeps_instructions_and_references_of_any_stream() {
         for seed in 0..6 {
             let chunks = seeded(seed, 2_000);
-            let again = imported(&text(&chunks));
+            let again = all(Importer::lackey(text(&chunks).as_bytes()));
             let counts = |chunks: &[Chunk]| chunks.iter().map(Chunk::instructions).sum::<u64>();
             assert_eq!(counts(&again), counts(&chunks), "seed {seed}");
-            let references = |chunks: &[Chunk]| -> Vec<_> {
-                let all = chunks.iter().flat_map(|chunk| &chunk.references);
-                all.map(|r| (r.address(), r.bytes(), r.is_store()))
-                    .collect()
-            };
+            let references = |chunks: &[Chunk]| chunks.iter().flat_map(touched).collect::<Vec<_>>();
             assert_eq!(references(&again), references(&chunks), "seed {seed}");
-            let mut exporter = LackeyExporter::new(Vec::new(), None);
-            chunks
-                .iter()
-                .for_each(|chunk| exporter.chunk(chunk).expect("memory"));
-            assert_eq!(
-                exporter.finish().expect("memory").lines,
-                text(&chunks).lines().count() as u64,
-                "seed {seed}"
-            );
             assert_eq!(
                 text(&again).lines().filter(|l| l.starts_with(' ')).count(),
                 references(&chunks).len()

@@ -20,7 +20,7 @@ pub(super) fn read(mut importer: Importer<&[u8]>) -> (Vec<Chunk>, Option<ImportE
     }
 }
 
-fn all(importer: Importer<&[u8]>) -> Vec<Chunk> {
+pub(crate) fn all(importer: Importer<&[u8]>) -> Vec<Chunk> {
     let (chunks, error) = read(importer);
     assert!(error.is_none(), "{error:?}");
     chunks
@@ -42,7 +42,7 @@ pub(super) fn blocks(chunk: &Chunk) -> Vec<(u64, u16, u16, u16)> {
 }
 
 /// Returns each reference: address, bytes, whether it is a store.
-pub(super) fn touched(chunk: &Chunk) -> Vec<(u64, u16, bool)> {
+pub(crate) fn touched(chunk: &Chunk) -> Vec<(u64, u16, bool)> {
     let references = chunk.references.iter();
     references
         .map(|r| (r.address(), r.bytes(), r.is_store()))
@@ -53,9 +53,17 @@ pub(super) fn failure(importer: Importer<&[u8]>) -> ImportError {
     read(importer).1.expect("not well-formed")
 }
 
+fn lackey(text: &[u8]) -> Importer<&[u8]> {
+    Importer::lackey(text)
+}
+
+fn din(text: &[u8]) -> Importer<&[u8]> {
+    Importer::din(text, 4).expect("a word")
+}
+
 #[test]
 fn puts_instructions_that_follow_one_another_into_a_block() {
-    let chunks = all(Importer::lackey(LACKEY.as_bytes()));
+    let chunks = all(lackey(LACKEY.as_bytes()));
     let [chunk] = chunks.as_slice() else {
         panic!("one chunk")
     };
@@ -82,60 +90,57 @@ fn puts_instructions_that_follow_one_another_into_a_block() {
 #[test]
 fn reads_words_of_din() {
     let text = "2 400000\n0 7fff0010 comment\n2 400004\n1 0x7fff0014\n4 0\n";
-    let chunks = all(Importer::din(text.as_bytes(), 4).expect("a word"));
-    assert_eq!(chunks[0].blocks.len(), 1);
+    let chunks = all(din(text.as_bytes()));
+    assert_eq!(blocks(&chunks[0]), [(0x40_0000, 8, 2, 2)]);
     assert_eq!(
-        (chunks[0].blocks[0].bytes, chunks[0].blocks[0].instructions),
-        (8, 2)
+        touched(&chunks[0]),
+        [(0x7fff_0010, 4, false), (0x7fff_0014, 4, true)]
     );
-    let touched = chunks[0]
+    let throughs = chunks[0]
         .references
         .iter()
-        .map(|r| (r.address(), r.bytes(), r.is_store(), r.through()));
-    assert_eq!(
-        touched.collect::<Vec<_>>(),
-        [(0x7fff_0010, 4, false, 3), (0x7fff_0014, 4, true, 7)]
-    );
+        .map(|reference| reference.through());
+    assert_eq!(throughs.collect::<Vec<_>>(), [3, 7]);
 }
 
 #[test]
 fn names_the_line_that_cannot_be() {
-    let lackey = |text: &[u8]| failure(Importer::lackey(text)).to_string();
-    let din = |text: &[u8]| failure(Importer::din(text, 4).expect("a word")).to_string();
-    assert_eq!(
-        lackey(b"I  zz,3\n"),
-        "line 1: expected 'I  ADDRESS,SIZE', ' L ADDRESS,SIZE', ' S ...' or ' M ...' with a hexadecimal address, found 'I  \
-         zz,3'; check that it is the right format"
-    );
-    assert_eq!(
-        lackey(b"I  10,0\n"),
-        "line 1: 0 bytes are not 1 to 255; check that it is the right format"
-    );
-    assert_eq!(
-        lackey(b"I  10,1\n L 1000000000000,4\n"),
-        "line 2: address 0x1000000000000 has more than 48 bits that count; check that it is the right format"
-    );
-    assert_eq!(
-        din(b"7 10\n"),
-        "line 1: expected a label from 0 to 4 and a hexadecimal address, found '7 10'; check that it is the right format"
-    );
-    assert_eq!(
-        lackey(&[b'x'; 5000]),
-        "line 1: a line is longer than 4096 bytes; check that it is the right format"
-    );
-    assert_eq!(
-        din(b"\x1f\x8b\x08\0"),
-        "this is a gzip file, not a trace; unpack it: gzip -dc FILE | switchcost trace import --from din - -o TRACE"
-    );
     let mut tar = [0; 512];
     tar[257..262].copy_from_slice(b"ustar");
-    assert_eq!(
-        lackey(&tar),
-        "this is a tar file, not a trace; unpack it: tar -xOf FILE | switchcost trace import --from lackey - -o TRACE"
-    );
-    let Err(error) = Importer::din(&b""[..], 3) else {
-        panic!("no word")
-    };
+    for (importer, expected) in [
+        (
+            lackey(b"I  zz,3\n"),
+            "line 1: expected 'I  ADDRESS,SIZE', ' L ADDRESS,SIZE', ' S ...' or ' M ...' with a hexadecimal address, found 'I  \
+             zz,3'; check that it is the right format",
+        ),
+        (
+            lackey(b"I  10,0\n"),
+            "line 1: 0 bytes are not 1 to 255; check that it is the right format",
+        ),
+        (
+            lackey(b"I  10,1\n L 1000000000000,4\n"),
+            "line 2: address 0x1000000000000 has more than 48 bits that count; check that it is the right format",
+        ),
+        (
+            din(b"7 10\n"),
+            "line 1: expected a label from 0 to 4 and a hexadecimal address, found '7 10'; check that it is the right format",
+        ),
+        (
+            lackey(&[b'x'; 5000]),
+            "line 1: a line is longer than 4096 bytes; check that it is the right format",
+        ),
+        (
+            din(b"\x1f\x8b\x08\0"),
+            "this is a gzip file, not a trace; unpack it: gzip -dc FILE | switchcost trace import --from din - -o TRACE",
+        ),
+        (
+            lackey(&tar),
+            "this is a tar file, not a trace; unpack it: tar -xOf FILE | switchcost trace import --from lackey - -o TRACE",
+        ),
+    ] {
+        assert_eq!(failure(importer).to_string(), expected);
+    }
+    let error = Importer::din(&b""[..], 3).err().expect("no word");
     assert_eq!(
         error.to_string(),
         "3 bytes are no word; name a power of two up to 128 (din's own word has 4 bytes)"
@@ -144,9 +149,8 @@ fn names_the_line_that_cannot_be() {
 
 #[test]
 fn lackey_text_with_other_blanks_is_read_or_refused_and_never_passed_over() {
-    let mut importer = Importer::lackey(
-        &b"I  0,1\n L 10,1\n I 004005b6,5\nI 04ead900,3\nM 0x20,4\r\n\tS\t30,2\n"[..],
-    );
+    let mut importer =
+        lackey(b"I  0,1\n L 10,1\n I 004005b6,5\nI 04ead900,3\nM 0x20,4\r\n\tS\t30,2\n");
     let chunk = first(&mut importer);
     assert_eq!((chunk.instructions(), importer.ignored_lines()), (3, 0));
     assert_eq!(
@@ -167,7 +171,7 @@ fn lackey_text_with_other_blanks_is_read_or_refused_and_never_passed_over() {
         "S ,4",
     ] {
         let text = format!("I  0,1\n{line}\n");
-        let error = failure(Importer::lackey(text.as_bytes()));
+        let error = failure(lackey(text.as_bytes()));
         assert!(
             matches!(
                 error,
@@ -180,14 +184,14 @@ fn lackey_text_with_other_blanks_is_read_or_refused_and_never_passed_over() {
         );
     }
     let said = "I  0,1\nI am here, and so are you\nL\nS 5 of 7\nMoved 10,4\n\n";
-    let mut importer = Importer::lackey(said.as_bytes());
+    let mut importer = lackey(said.as_bytes());
     let chunk = first(&mut importer);
     assert_eq!((chunk.instructions(), importer.ignored_lines()), (1, 5));
 }
 
 #[test]
 fn data_without_instructions_has_one_made_up_for_each_reference_and_that_is_said() {
-    let mut importer = Importer::lackey(&b" L 10,1\n S 18,4\n M 20,8\n"[..]);
+    let mut importer = lackey(b" L 10,1\n S 18,4\n M 20,8\n");
     assert!(importer.notes().is_empty());
     let chunk = first(&mut importer);
     assert_eq!(
@@ -216,8 +220,7 @@ fn data_without_instructions_has_one_made_up_for_each_reference_and_that_is_said
         ),
         "{note}"
     );
-    let mut importer =
-        Importer::din(&b"0 1000\n2 0X1004\n1 2000\n2 1008\n"[..], 4).expect("a word");
+    let mut importer = din(b"0 1000\n2 0X1004\n1 2000\n2 1008\n");
     let chunk = first(&mut importer);
     assert_eq!(
         (
@@ -232,7 +235,7 @@ fn data_without_instructions_has_one_made_up_for_each_reference_and_that_is_said
 #[test]
 fn an_instruction_may_touch_any_amount_of_data() {
     let text = format!("I  10,3\nI  13,2\n{}", " L 0,1048576\n".repeat(65));
-    let mut importer = Importer::lackey(text.as_bytes());
+    let mut importer = lackey(text.as_bytes());
     let chunk = first(&mut importer);
     assert_eq!(
         (chunk.references.len(), importer.made_up_instructions()),
@@ -247,7 +250,7 @@ fn an_instruction_may_touch_any_amount_of_data() {
 #[test]
 fn din_is_what_dinero_reads() {
     let text = "02 1000\n00 103e\n0x1 2001 comment\n3 0X3003\n4 1000\n  0\t0x\n\n0x 7\n";
-    let mut importer = Importer::din(text.as_bytes(), 4).expect("a word");
+    let mut importer = din(text.as_bytes());
     let chunk = first(&mut importer);
     assert_eq!(chunk.instructions(), 1);
     let words = [
@@ -270,10 +273,7 @@ fn din_is_what_dinero_reads() {
         "5 1000", "a 1000", "0 1000,4", "0", "r 1000", "2 +10", "0 g",
     ] {
         assert!(
-            matches!(
-                failure(Importer::din(text.as_bytes(), 4).expect("a word")),
-                ImportError::Unknown { .. }
-            ),
+            matches!(failure(din(text.as_bytes())), ImportError::Unknown { .. }),
             "{text}"
         );
     }
@@ -285,7 +285,7 @@ fn cuts_chunks_between_blocks() {
     for block in 0..Chunk::BLOCKS + 10 {
         text.push_str(&format!("I  {:x},4\n L {:x},8\n", block * 64, block * 8));
     }
-    let chunks = all(Importer::lackey(text.as_bytes()));
+    let chunks = all(lackey(text.as_bytes()));
     let sizes: Vec<_> = chunks
         .iter()
         .map(|chunk| (chunk.blocks.len(), chunk.references.len()))
@@ -295,9 +295,7 @@ fn cuts_chunks_between_blocks() {
 
 #[test]
 fn gives_what_stands_before_an_error_first() {
-    let (chunks, error) = read(Importer::lackey(
-        b"I  10,4\n L 20,4\nI  x\nI  30,4\n".as_slice(),
-    ));
+    let (chunks, error) = read(lackey(b"I  10,4\n L 20,4\nI  x\nI  30,4\n"));
     assert_eq!(chunks.iter().map(Chunk::instructions).sum::<u64>(), 1);
     assert_eq!(chunks[0].references.len(), 1);
     assert!(
@@ -314,9 +312,7 @@ fn gives_what_stands_before_an_error_first() {
 
 #[test]
 fn keeps_addresses_of_the_upper_half() {
-    let chunks = all(Importer::lackey(
-        b"I  ffffffffff600000,9\n L ffff888000001000,8\n".as_slice(),
-    ));
+    let chunks = all(lackey(b"I  ffffffffff600000,9\n L ffff888000001000,8\n"));
     assert_eq!(chunks[0].blocks[0].address, 0xffff_ffff_ff60_0000);
     assert_eq!(chunks[0].references[0].address(), 0xffff_8880_0000_1000);
 }
@@ -327,7 +323,7 @@ fn follows_an_instruction_into_a_block_up_to_the_longest() {
         .map(|at| format!("I  {:x},4\n", 0x1000 + at * 4))
         .collect();
     assert_eq!(
-        blocks(&all(Importer::lackey(text.as_bytes()))[0]),
+        blocks(&all(lackey(text.as_bytes()))[0]),
         [(0x1000, 1024, 256, 0), (0x1400, 176, 44, 0)]
     );
 }
@@ -351,7 +347,7 @@ proptest! {
             1 => (address(), 0..300_u64).prop_map(|(a, s)| format!("I  {a:x},{s}")),
             2 => "\\PC{0,40}",
         ], 0..60)) {
-        prop_assert_eq!(problems(Importer::lackey(lines.join("\n").as_bytes())), []);
+        prop_assert_eq!(problems(lackey(lines.join("\n").as_bytes())), []);
     }
 
     #[test]
@@ -367,7 +363,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
-        prop_assert_eq!(problems(Importer::lackey(&bytes)), []);
-        prop_assert_eq!(problems(Importer::din(bytes.as_slice(), 4).expect("a word")), []);
+        prop_assert_eq!(problems(lackey(&bytes)), []);
+        prop_assert_eq!(problems(din(&bytes)), []);
     }
 }

@@ -8,7 +8,9 @@ use super::pieces::is_moved;
 use super::{Reordered, Schedule, Streams, StreamsReader};
 use crate::synthetic::Mixed;
 use crate::testing::{self, birth, seeded, written};
-use crate::{Block, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId, TraceFile};
+use crate::{
+    Block, Cause, Chunk, Mapping, Mark, ProcessId, ProcessTable, Reference, TaskId, TraceFile,
+};
 
 const SCHEDULES: [Schedule; 6] = [
     Schedule::RoundRobin,
@@ -49,12 +51,12 @@ fn read_all(mut source: Reordered<'_>) -> Vec<Chunk> {
 
 /// An event of a trace.
 #[derive(Clone, Debug, PartialEq)]
-enum Event {
+pub(crate) enum Event {
     Block(Block, Vec<Reference>),
     Mark(Mark),
 }
 
-fn events(chunks: &[Chunk]) -> Vec<Event> {
+pub(crate) fn events(chunks: &[Chunk]) -> Vec<Event> {
     let owned = |event: crate::Event<'_>| match event {
         crate::Event::Block(block, own) => Event::Block(*block, own.to_vec()),
         crate::Event::Mark(mark) => Event::Mark(mark.clone()),
@@ -75,21 +77,14 @@ fn by_task(events: &[Event]) -> BTreeMap<TaskId, Vec<Event>> {
     all
 }
 
-/// Returns the references of each process, and its blocks by the running task.
+/// Returns the instructions and references of each process.
 fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
-    let mut processes: BTreeMap<TaskId, ProcessId> = BTreeMap::new();
-    let (mut all, mut running) = (BTreeMap::<ProcessId, (u64, u64)>::new(), TaskId::NONE);
+    let (mut all, mut table) = (BTreeMap::<_, (u64, u64)>::new(), ProcessTable::default());
     for event in events {
         match event {
-            Event::Mark(Mark::Switch { to, .. }) => running = *to,
-            Event::Mark(Mark::Birth { task, process, .. } | Mark::Exec { task, process, .. }) => {
-                processes.insert(*task, *process);
-            }
-            Event::Mark(_) => (),
+            Event::Mark(mark) => drop(table.follow(mark)),
             Event::Block(block, references) => {
-                let counts = all
-                    .entry(processes.get(&running).copied().unwrap_or_default())
-                    .or_default();
+                let counts = all.entry(table.running_process()).or_default();
                 counts.0 += u64::from(block.instructions);
                 counts.1 += references.len() as u64;
             }
@@ -213,15 +208,20 @@ fn no_one_comes_back_before_what_may_have_woken_it() {
     }
 }
 
+/// Returns a stream whose time slices have 1000 instructions.
+fn mixed(processes: u32, switches: u64, seed: u64) -> Vec<Chunk> {
+    let mixed = Mixed {
+        processes,
+        turn_instructions: 1000,
+        switches,
+        seed,
+    };
+    mixed.chunks().collect()
+}
+
 #[test]
 fn the_order_of_the_trace_comes_back_under_its_own_schedule() {
-    let mixed = Mixed {
-        processes: 4,
-        turn_instructions: 1000,
-        switches: 200,
-        seed: 5,
-    };
-    let chunks: Vec<Chunk> = mixed.chunks().collect();
+    let chunks = mixed(4, 200, 5);
     assert_eq!(
         but_for_the_beginning(&events(&reordered(&chunks, Schedule::RoundRobin, 1000)), 4),
         but_for_the_beginning(&events(&chunks), 4)
@@ -261,13 +261,7 @@ fn turns(events: &[Event]) -> Vec<(TaskId, u64)> {
 
 #[test]
 fn a_turn_ends_with_the_block_that_uses_its_last_instruction() {
-    let mixed = Mixed {
-        processes: 3,
-        turn_instructions: 1000,
-        switches: 60,
-        seed: 6,
-    };
-    let chunks: Vec<Chunk> = mixed.chunks().collect();
+    let chunks = mixed(3, 60, 6);
     for quantum in [1, 10, 333, 5000] {
         let mut turns = turns(&events(&reordered(&chunks, Schedule::RoundRobin, quantum)));
         // Each process has 20,000 instructions, and a block at most 8. The last time slice of each
@@ -296,13 +290,7 @@ fn a_turn_ends_with_the_block_that_uses_its_last_instruction() {
 
 #[test]
 fn affinity_prefers_whoever_ran_last_and_passes_no_one_over_for_ever() {
-    let mixed = Mixed {
-        processes: 4,
-        turn_instructions: 1000,
-        switches: 40,
-        seed: 7,
-    };
-    let chunks: Vec<Chunk> = mixed.chunks().collect();
+    let chunks = mixed(4, 40, 7);
     let who = |schedule| {
         let turns = turns(&events(&reordered(&chunks, schedule, 1000)));
         turns

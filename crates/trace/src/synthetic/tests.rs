@@ -117,21 +117,30 @@ fn mixed_is_the_same_for_the_same_seed_alone() {
     assert_ne!(chunks(1), chunks(2));
 }
 
-#[test]
-fn walks_make_the_accesses_of_workload() {
-    let set = |pattern| WorkingSet {
+fn set(access: Access, pattern: Pattern) -> WorkingSet {
+    WorkingSet {
         size_bytes: Bytes(4096),
         stride_bytes: Bytes(64),
-        access: Access::Rmw,
+        access,
         pattern,
         ..WorkingSet::NONE
-    };
-    let walks = Walks {
-        sets: vec![set(Pattern::Strided), set(Pattern::Chase)],
-        instructions: None,
-        switches: 4,
+    }
+}
+
+fn walks(sets: Vec<WorkingSet>, instructions: Option<u32>, switches: u64) -> Walks {
+    Walks {
+        sets,
+        instructions,
+        switches,
         seed: 5,
-    };
+    }
+}
+
+#[test]
+fn walks_make_the_accesses_of_workload() {
+    let patterns = [Pattern::Strided, Pattern::Chase];
+    let sets = patterns.map(|pattern| set(Access::Rmw, pattern));
+    let walks = walks(sets.to_vec(), None, 4);
     let chunks: Vec<_> = walks.chunks().collect();
     let touched = chunks
         .iter()
@@ -161,20 +170,7 @@ fn loops_have_as_many_instructions_as_they_are_given() {
         (Access::Rmw, Pattern::Chase, 16, vec![5, 5, 6]),
         (Access::Read, Pattern::Strided, 5000, vec![250]),
     ] {
-        let (size_bytes, stride_bytes) = (Bytes(4096), Bytes(64));
-        let set = WorkingSet {
-            size_bytes,
-            stride_bytes,
-            access,
-            pattern,
-            ..WorkingSet::NONE
-        };
-        let walks = Walks {
-            sets: vec![set; 2],
-            instructions: Some(given),
-            switches: 3,
-            seed: 5,
-        };
+        let walks = walks(vec![set(access, pattern); 2], Some(given), 3);
         let chunks: Vec<_> = walks.chunks().collect();
         assert_eq!(find_problems(&chunks), []);
         let all: Vec<&Block> = chunks
@@ -220,12 +216,7 @@ fn what_does_nothing_ends() {
         .sum::<usize>(),
         0
     );
-    let nothing = Walks {
-        sets: vec![WorkingSet::NONE],
-        instructions: None,
-        switches: 1_000,
-        seed: 0,
-    };
+    let nothing = walks(vec![WorkingSet::NONE], None, 1_000);
     assert_eq!(instructions(&nothing.chunks().collect::<Vec<_>>()), 0);
     let alone: Vec<_> = PingPong {
         processes: 1,
@@ -257,19 +248,7 @@ proptest! {
 #[test]
 fn each_load_of_a_chase_waits_for_the_one_before() {
     let counts = |pattern, instructions| {
-        let set = WorkingSet {
-            size_bytes: Bytes(4096),
-            stride_bytes: Bytes(64),
-            access: Access::Read,
-            pattern,
-            ..WorkingSet::NONE
-        };
-        let walks = Walks {
-            sets: vec![set],
-            instructions,
-            switches: 1,
-            seed: 1,
-        };
+        let walks = walks(vec![set(Access::Read, pattern)], instructions, 1);
         let (mut chains, dependences) = (crate::Chains::default(), walks.dependences());
         walks
             .chunks()

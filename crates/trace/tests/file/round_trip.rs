@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use switchcost_trace::testing::{self, chunks, seeded};
 use switchcost_trace::{Block, BlockFlags, Chunk, Mark, Reference, TaskId};
 
-use crate::support::{read, written};
+use crate::support::{read_whole, written};
 
 /// Joins all chunks to one, to compare streams that were divided differently.
 fn joined(chunks: &[Chunk]) -> Chunk {
@@ -60,9 +60,7 @@ proptest! {
 
     #[test]
     fn any_stream_comes_back_as_it_was(chunks in chunks(200)) {
-        let (back, error) = read(&written(&chunks));
-        prop_assert!(error.is_none(), "{error:?}");
-        prop_assert_eq!(back, chunks);
+        prop_assert_eq!(read_whole(&written(&chunks)), chunks);
     }
 
     #[test]
@@ -79,8 +77,7 @@ proptest! {
                 Reference::new(reference.address() ^ far, reference.code(), reference.through(), reference.is_store())
             }));
         }
-        let (back, error) = read(&written(std::slice::from_ref(&chunk)));
-        prop_assert!(error.is_none(), "{error:?}");
+        let back = read_whole(&written(std::slice::from_ref(&chunk)));
         prop_assert_eq!(joined(&back), chunk);
     }
 }
@@ -92,15 +89,14 @@ fn same_chunks_give_same_bytes() {
     assert_eq!(written(&chunks), written(&chunks));
     // A writer that has written other chunks before must not remember them.
     let twice = [chunks.clone(), chunks[..3].to_vec()].concat();
-    assert_eq!(joined(&read(&written(&twice)).0), joined(&twice));
+    assert_eq!(joined(&read_whole(&written(&twice))), joined(&twice));
 }
 
 #[test]
 fn an_empty_trace_is_whole() {
-    let (chunks, error) = read(&written(&[]));
-    assert!(chunks.is_empty() && error.is_none());
-    let (chunks, error) = read(&written(&[Chunk::default()]));
-    assert!(chunks.is_empty() && error.is_none());
+    for chunks in [&[][..], &[Chunk::default()]] {
+        assert!(read_whole(&written(chunks)).is_empty());
+    }
 }
 
 #[test]
@@ -109,7 +105,7 @@ fn a_chunk_of_marks_alone_comes_back() {
     for number in 0..1000 {
         chunk.mark(Mark::SyscallEnter { number });
     }
-    assert_eq!(read(&written(std::slice::from_ref(&chunk))).0, [chunk]);
+    assert_eq!(read_whole(&written(std::slice::from_ref(&chunk))), [chunk]);
 }
 
 #[test]
@@ -140,8 +136,7 @@ fn a_long_chunk_is_divided_and_nothing_is_lost() {
             });
         }
     }
-    let (back, error) = read(&written(std::slice::from_ref(&chunk)));
-    assert!(error.is_none(), "{error:?}");
+    let back = read_whole(&written(std::slice::from_ref(&chunk)));
     assert!(back.len() > 2, "was not divided: {}", back.len());
     assert!(back.iter().all(|chunk| chunk.blocks.len() <= Chunk::BLOCKS));
     assert!(joined(&back) == chunk);
@@ -167,8 +162,7 @@ fn a_chunk_of_very_many_marks_is_divided_and_nothing_is_lost() {
             });
         }
     }
-    let (back, error) = read(&written(std::slice::from_ref(&chunk)));
-    assert!(error.is_none(), "{error:?}");
+    let back = read_whole(&written(std::slice::from_ref(&chunk)));
     assert!(back.len() >= 4, "was not divided: {}", back.len());
     assert!(joined(&back) == chunk);
 }

@@ -8,7 +8,7 @@ use switchcost_trace::{
     AddressKind, Block, BlockFlags, OwnWords, Recorder, Reference, ShapeReference,
 };
 
-use crate::support::{header, read};
+use crate::support::{header, read_whole};
 
 const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
@@ -139,8 +139,7 @@ impl Recorded {
 
     /// Checks that the file holds what was recorded.
     pub(crate) fn check(&self, file: &[u8]) {
-        let (chunks, error) = read(file);
-        assert!(error.is_none(), "{error:?}");
+        let chunks = read_whole(file);
         assert!(
             chunks
                 .iter()
@@ -186,7 +185,7 @@ proptest! {
 fn chunks_end_between_shapes() {
     let recorded = Recorded::seeded(7, 30, 150_000);
     recorded.check(&recorded.file);
-    let (chunks, _) = read(&recorded.file);
+    let chunks = read_whole(&recorded.file);
     assert!(
         chunks.len() > 1,
         "{} blocks are more than a chunk's",

@@ -21,6 +21,17 @@ pub(crate) fn written(chunks: &[Chunk]) -> Vec<u8> {
     file
 }
 
+pub(crate) fn reader(file: &[u8]) -> TraceReader<&[u8]> {
+    TraceReader::new(file).expect("has a header")
+}
+
+/// Returns the chunks of a file that is whole.
+pub(crate) fn read_whole(file: &[u8]) -> Vec<Chunk> {
+    let (chunks, error) = read(file);
+    assert!(error.is_none(), "{error:?}");
+    chunks
+}
+
 /// Returns the chunks up to the end or the first error.
 pub(crate) fn read(file: &[u8]) -> (Vec<Chunk>, Option<ReadTraceError>) {
     let mut reader = match TraceReader::new(file) {

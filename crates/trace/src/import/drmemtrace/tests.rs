@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::import::tests::{blocks, first, touched};
 use crate::testing::find_problems;
-use crate::{Cause, Chunk, ImportError, Importer, Mark, ProcessId, ProcessTable, TaskId};
+use crate::{Cause, Chunk, ImportError, Importer, Mark, Placed, ProcessId, ProcessTable, TaskId};
 
 /// Records from the public page "DrCacheSim Offline Trace Debugging", as type, size and address. By
 /// the page they mean: header, thread, process, time stamp, CPU, an instruction of 3 bytes, a load
@@ -98,7 +98,7 @@ fn reads_packed_files_of_several_members_and_frames() {
 
 /// Returns the switches in order: from, to, whether voluntary, cause.
 fn switches(chunk: &Chunk) -> Vec<(u32, u32, bool, Cause)> {
-    let switch = |mark: &Mark| match *mark {
+    let switches = chunk.marks.iter().filter_map(|placed| match placed.mark {
         Mark::Switch {
             from,
             to,
@@ -106,24 +106,16 @@ fn switches(chunk: &Chunk) -> Vec<(u32, u32, bool, Cause)> {
             cause,
         } => Some((from.0, to.0, is_voluntary, cause)),
         _ => None,
-    };
-    chunk
-        .marks
-        .iter()
-        .filter_map(|placed| switch(&placed.mark))
-        .collect()
+    });
+    switches.collect()
 }
 
 fn births(chunk: &Chunk) -> Vec<(u32, u32)> {
-    let birth = |mark: &Mark| match *mark {
+    let births = chunk.marks.iter().filter_map(|placed| match placed.mark {
         Mark::Birth { task, process, .. } => Some((task.0, process.0)),
         _ => None,
-    };
-    chunk
-        .marks
-        .iter()
-        .filter_map(|placed| birth(&placed.mark))
-        .collect()
+    });
+    births.collect()
 }
 
 fn assert_sound(chunk: &Chunk) {
@@ -160,12 +152,8 @@ fn threads_become_tasks_and_switches() {
             (2, 1, true, Cause::Exit)
         ]
     );
-    let ends: Vec<_> = chunk
-        .marks
-        .iter()
-        .filter(|placed| matches!(placed.mark, Mark::Exit { .. }))
-        .collect();
-    assert_eq!(ends.len(), 1);
+    let is_exit = |placed: &&Placed| matches!(placed.mark, Mark::Exit { .. });
+    assert_eq!(chunk.marks.iter().filter(is_exit).count(), 1);
     assert_sound(&chunk);
 }
 
@@ -379,13 +367,8 @@ fn code_of_the_upper_half_is_the_kernels_with_or_without_markers() {
     );
 }
 
-/// Returns the notes of the first chunk, and the architecture.
-fn said(file_type: u64) -> (Vec<String>, Option<&'static str>) {
-    said_with(&[(28, 9, file_type)])
-}
-
-/// Returns the notes for these markers before the first instruction.
-fn said_with(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>) {
+/// Returns the notes for these markers before the first instruction, and the architecture.
+fn said(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>) {
     let file = bytes(&whole(&[markers, &[(10, 4, 0)]].concat()));
     let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
     first(&mut importer);
@@ -394,7 +377,8 @@ fn said_with(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>)
 
 #[test]
 fn what_a_trace_lacks_is_said_of_all_its_numbers() {
-    assert_eq!(said(0xe40), (vec![], Some("x86_64")));
+    let of_type = |file_type| said(&[(28, 9, file_type)]);
+    assert_eq!(of_type(0xe40), (vec![], Some("x86_64")));
     for (file_type, arch, part) in [
         (0x44, Some("x86_64"), "has only instructions"),
         (
@@ -409,7 +393,7 @@ fn what_a_trace_lacks_is_said_of_all_its_numbers() {
             "a file type that this version does not know",
         ),
     ] {
-        let (notes, found) = said(file_type);
+        let (notes, found) = of_type(file_type);
         assert!(
             notes.len() == 1 && notes[0].contains(part) && found == arch,
             "{file_type:#x}: {notes:?}, {found:?}"
@@ -425,11 +409,11 @@ fn what_a_marker_says_of_the_trace_is_said_of_all_its_numbers() {
         (32, "waits that keep the order"),
         (36, "markers that this version does not know"),
     ] {
-        let (notes, _) = said_with(&[(28, marker, 1)]);
+        let (notes, _) = said(&[(28, marker, 1)]);
         assert!(notes.len() == 1 && notes[0].contains(part), "{notes:?}");
     }
     let known = [0, 2, 3, 10, 12, 18, 25, 26, 30, 31, 33, 101].map(|marker| (28, marker, 1));
-    let (notes, _) = said_with(&known);
+    let (notes, _) = said(&known);
     assert_eq!(notes, <Vec<String>>::new());
     let ends = message(&whole(&[(10, 4, 0x1000), (28, 23, 0)]));
     assert!(
