@@ -65,7 +65,7 @@ fn draft(sets: Range<u64>, ways: Range<u32>) -> impl Strategy<Value = Level> {
         0..3_u64,
     );
     let write = (
-        weighted(0.4),
+        prop_oneof![3 => Just(WritePolicy::Back), 2 => Just(WritePolicy::Through)],
         option::weighted(0.4, any::<bool>()),
         option::weighted(0.7, (1..4_u32, 0..8_u32)),
     );
@@ -82,18 +82,19 @@ fn draft(sets: Range<u64>, ways: Range<u32>) -> impl Strategy<Value = Level> {
             Inclusion::Exclusive,
         ]),
         prop_oneof![1 => Just((Physical, Physical)), 1 => Just((Virtual, Physical)), 4 => Just((Virtual, Virtual))],
-        weighted(0.25),
-        weighted(0.25),
+        prop_oneof![3 => Just(OnSwitch::Keep), 1 => Just(OnSwitch::Flush)],
+        prop_oneof![3 => Just(Prefetch::None), 1 => Just(Prefetch::NextLine)],
     );
     let streams = (
         (1..4_u32, 1..5_u32, 0..4_u32),
         prop_oneof![2 => Just(1_u32), 2 => Just(2), 1 => Just(3)],
         weighted(0.6),
     );
+    let stride_key = prop_oneof![7 => Just(StrideKey::Instruction), 3 => Just(StrideKey::Page)];
     let beside = (
         option::weighted(0.3, (1..4_u32, 0..4_u32)),
         option::weighted(0.25, streams),
-        option::weighted(0.25, (1..4_u32, 1..4_u32, 1..4_u32, weighted(0.3))),
+        option::weighted(0.25, (1..4_u32, 1..4_u32, 1..4_u32, stride_key)),
         option::weighted(0.25, (1..4_u32, 1..4_u32, 1..6_u32)),
         // Ways of each class as bits; only ways below 256 count.
         option::weighted(0.25, [0..512_u16, 0..512, 0..512, 0..512, 0..512]),
@@ -113,11 +114,7 @@ fn draft(sets: Range<u64>, ways: Range<u32>) -> impl Strategy<Value = Level> {
                 replacement => replacement,
             },
             seed,
-            write: if write.0 {
-                WritePolicy::Through
-            } else {
-                WritePolicy::Back
-            },
+            write: write.0,
             write_allocate: write.1,
             write_buffers: write.2.map(|(count, drain_cycles)| WriteBuffers {
                 count,
@@ -128,16 +125,8 @@ fn draft(sets: Range<u64>, ways: Range<u32>) -> impl Strategy<Value = Level> {
             inclusion: rules.0,
             index: rules.1.0,
             tag: rules.1.1,
-            on_switch: if rules.2 {
-                OnSwitch::Flush
-            } else {
-                OnSwitch::Keep
-            },
-            prefetch: if rules.3 {
-                Prefetch::NextLine
-            } else {
-                Prefetch::None
-            },
+            on_switch: rules.2,
+            prefetch: rules.3,
             victim: victim.map(|(lines, hit_cycles)| VictimCache { lines, hit_cycles }),
             streams: streams.map(|((count, depth, hit_cycles), allocate_after, timed)| {
                 StreamBuffers {
@@ -148,15 +137,11 @@ fn draft(sets: Range<u64>, ways: Range<u32>) -> impl Strategy<Value = Level> {
                     timed,
                 }
             }),
-            stride: stride.map(|(entries, degree, distance, is_page)| StridePrefetcher {
+            stride: stride.map(|(entries, degree, distance, by)| StridePrefetcher {
                 entries,
                 degree,
                 distance,
-                by: if is_page {
-                    StrideKey::Page
-                } else {
-                    StrideKey::Instruction
-                },
+                by,
             }),
             streamer: streamer.map(|(entries, degree, distance)| Streamer {
                 entries,
@@ -190,6 +175,11 @@ fn level() -> impl Strategy<Value = Level> {
     draft(1..6, 1..9)
 }
 
+/// Generates a level, and by how many powers of two its lines are longer than those before.
+fn longer_level() -> impl Strategy<Value = (Level, u32)> {
+    (level(), prop_oneof![3 => Just(0_u32), 1 => Just(1)])
+}
+
 /// Returns a draft as a level of a design, which does not know other levels yet.
 fn placed(draft: &Level, name: String, holds: Holds, line: u64) -> Level {
     let mut level = Level {
@@ -211,16 +201,16 @@ fn placed(draft: &Level, name: String, holds: Holds, line: u64) -> Level {
 
 /// Generates any design that could be built.
 pub(crate) fn design() -> impl Strategy<Value = Design> {
-    let longer = prop_oneof![3 => Just(0_u32), 1 => Just(1)];
+    let order = prop_oneof![7 => Just(PageOrder::Random), 3 => Just(PageOrder::Consecutive)];
     let parts = (
         select(&CACHES[..]),
-        vec((level(), longer), 4),
+        vec(longer_level(), 4),
         select(&TLBS[..]),
         vec((draft(1..4, 1..5), 0..3_u32), 3),
-        (3..6_u32, 0..2_u32, weighted(0.3), 0..4_u64),
+        (3..6_u32, 0..2_u32, order, 0..4_u64),
     );
     parts.prop_map(
-        |(caches, levels, tlbs, tlb_levels, (mut bits, page, is_consecutive, seed))| {
+        |(caches, levels, tlbs, tlb_levels, (mut bits, page, order, seed))| {
             let mut design = design_of(Vec::new());
             for (&holds, (draft, longer)) in caches.iter().zip(&levels) {
                 // Levels of the same number are siblings: only a level that follows on a path has
@@ -235,11 +225,7 @@ pub(crate) fn design() -> impl Strategy<Value = Design> {
             }
             design.pages = Some(PageAllocation {
                 size: Bytes(4096 << page),
-                order: if is_consecutive {
-                    PageOrder::Consecutive
-                } else {
-                    PageOrder::Random
-                },
+                order,
                 seed,
             });
             checked(design)
@@ -250,16 +236,13 @@ pub(crate) fn design() -> impl Strategy<Value = Design> {
 /// Generates typical designs: powers of two, LRU or FIFO, caches and TLBs only.
 pub(crate) fn plain_design() -> impl Strategy<Value = Design> {
     let size = || (0..6_u32, 0..4_u32);
-    (design(), vec(size(), 4), any::<bool>(), any::<bool>()).prop_map(
-        |(mut design, sizes, is_fifo, is_physical)| {
+    let policy = select(vec![Replacement::Lru, Replacement::Fifo]);
+    (design(), vec(size(), 4), policy, any::<bool>()).prop_map(
+        |(mut design, sizes, policy, is_physical)| {
             for (level, (sets, ways)) in design.levels.iter_mut().zip(sizes) {
                 strip(level);
                 resize(level, 1 << sets, 1 << ways);
-                level.replacement = if is_fifo {
-                    Replacement::Fifo
-                } else {
-                    Replacement::Lru
-                };
+                level.replacement = policy;
             }
             if is_physical
                 && let Some(last) = design.levels.last_mut().filter(|last| last.holds == Both)
@@ -301,16 +284,12 @@ struct RawSplit {
 
 fn raw_split() -> impl Strategy<Value = RawSplit> {
     let next = (level(), 0..3_u32, 0..6_u32, 0..2_u32, any::<bool>());
-    let (is_through, allocates) = (weighted(0.8), weighted(0.2));
+    let write = prop_oneof![1 => Just(WritePolicy::Back), 4 => Just(WritePolicy::Through)];
     let firsts = [(level(), 0..6_u32), (level(), 0..6_u32)];
-    (firsts, option::weighted(0.6, next), is_through, allocates).prop_map(
-        |(mut firsts, next, is_through, allocates)| {
+    (firsts, option::weighted(0.6, next), write, weighted(0.2)).prop_map(
+        |(mut firsts, next, write, allocates)| {
             let data = &mut firsts[1].0;
-            data.write = if is_through {
-                WritePolicy::Through
-            } else {
-                WritePolicy::Back
-            };
+            data.write = write;
             data.write_allocate = Some(allocates);
             RawSplit { firsts, next }
         },
@@ -413,8 +392,7 @@ pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
                 if is_before(later, level) {
                     continue;
                 }
-                (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
-                (level.stride, level.streamer) = (None, None);
+                fetch_on_demand_only(level);
                 (level.inclusion, level.replacement) = (Inclusion::Neither, Replacement::Lru);
                 level.write_allocate = level.holds.data().then_some(allocates);
                 let is_physical = is_before(before, level)
@@ -442,12 +420,15 @@ pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
 /// Generates first levels, a next level that differs between members, and further levels that each
 /// member has for itself.
 pub(crate) fn family_between() -> impl Strategy<Value = Family> {
-    let longer = || prop_oneof![3 => Just(0_u32), 1 => Just(1)];
-    let after = vec((level(), longer()), 1..3);
-    let members = vec((size(), after), 6..10);
-    let swept = (level(), longer());
-    (design(), swept, members, any::<bool>(), any::<bool>()).prop_map(
-        |(base, swept, mut members, is_exclusive, are_alike)| {
+    let members = vec((size(), vec(longer_level(), 1..3)), 6..10);
+    (
+        design(),
+        longer_level(),
+        members,
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(base, swept, mut members, is_exclusive, are_alike)| {
             if are_alike {
                 let after = members[0].1.clone();
                 members
@@ -461,8 +442,7 @@ pub(crate) fn family_between() -> impl Strategy<Value = Family> {
                 designs: members.into_iter().map(member).collect(),
                 allocates: true,
             }
-        },
-    )
+        })
 }
 
 fn between(
@@ -520,9 +500,15 @@ fn forget_instructions(level: &mut Level) {
     }
 }
 
-fn strip(level: &mut Level) {
-    (level.stride, level.streamer, level.partition) = (None, None, None);
+/// Removes prefetchers and the victim cache.
+fn fetch_on_demand_only(level: &mut Level) {
     (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
+    (level.stride, level.streamer) = (None, None);
+}
+
+fn strip(level: &mut Level) {
+    fetch_on_demand_only(level);
+    level.partition = None;
     level.bus_cycles = if level.bus_cycles > 25 { 9 } else { 0 };
     (level.inclusion, level.on_switch) = (Inclusion::Neither, OnSwitch::Keep);
     (level.index, level.tag) = (Virtual, Virtual);
@@ -585,8 +571,7 @@ fn make_exclusive(built: &mut [Level], level: &mut Level, before: &[usize]) {
     level.inclusion = Inclusion::Exclusive;
     (level.write, level.write_buffers) = (WritePolicy::Back, None);
     level.write_allocate = None;
-    (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
-    (level.stride, level.streamer) = (None, None);
+    fetch_on_demand_only(level);
     forget_instructions(level);
     for &index in before {
         let earlier = &mut built[index];
