@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 
-use switchcost_design::Design;
-use switchcost_trace::synthetic::{Mixed, PingPong};
-use switchcost_trace::{Chunk, Event, Mark, TaskId};
+use switchcost_design::{Design, Inclusion, Level};
+use switchcost_trace::synthetic::Mixed;
+use switchcost_trace::{Chunk, Event, Mark};
 
 use switchcost_design::result::{LastLevelCounts, PrivateBy};
 
@@ -25,9 +25,9 @@ fn design(last_lines: u64, ways: u64) -> Design {
 
 fn counts(design: Design, chunks: &[Chunk]) -> LastLevelCounts {
     let mut machine = SideBySide::new(design, PrivateBy::Process).expect("a plain last level");
-    chunks
-        .iter()
-        .for_each(|chunk| machine.feed(chunk).expect("a sound chunk"));
+    for chunk in chunks {
+        machine.feed(chunk).expect("a sound chunk");
+    }
     machine.finish()
 }
 
@@ -41,7 +41,7 @@ fn by_brute_force(last_lines: usize, ways: usize, chunks: &[Chunk]) -> LastLevel
     let mut first: HashMap<(u32, bool), u64> = HashMap::new();
     let mut levels: [Sets; 2] = Default::default();
     let mut found = LastLevelCounts::default();
-    let mut running = TaskId::NONE;
+    let mut running = 0;
     let mut ask = |task: u32, is_fetch: bool, address: u64, bytes: u64| {
         for line in address / 64..=(address + bytes - 1) / 64 {
             if first.insert((task, is_fetch), line) == Some(line) {
@@ -61,31 +61,21 @@ fn by_brute_force(last_lines: usize, ways: usize, chunks: &[Chunk]) -> LastLevel
             }
         }
     };
-    for chunk in chunks {
-        for event in chunk.events() {
-            let (block, own) = match event {
-                Event::Block(block, own) => (block, own),
-                Event::Mark(mark) => {
-                    if let Mark::Switch { to, .. } = mark {
-                        running = *to;
-                    }
-                    continue;
-                }
-            };
-            // Instructions of 4 bytes, each followed by its references.
-            let mut own = own.iter().peekable();
-            for instruction in 0..u64::from(block.instructions) {
-                ask(running.0, true, block.address + instruction * 4, 4);
-                while let Some(reference) =
-                    own.next_if(|one| u64::from(one.through()) < (instruction + 1) * 4)
-                {
-                    ask(
-                        running.0,
-                        false,
-                        reference.address(),
-                        reference.bytes().into(),
-                    );
-                }
+    for event in chunks.iter().flat_map(Chunk::events) {
+        let (block, own) = match event {
+            Event::Block(block, own) => (block, own),
+            Event::Mark(Mark::Switch { to, .. }) => {
+                running = to.0;
+                continue;
+            }
+            Event::Mark(_) => continue,
+        };
+        // Instructions of 4 bytes, each followed by its references.
+        let mut own = own.iter().peekable();
+        for end in (4..=4 * u64::from(block.instructions)).step_by(4) {
+            ask(running, true, block.address + end - 4, 4);
+            while let Some(one) = own.next_if(|one| u64::from(one.through()) < end) {
+                ask(running, false, one.address(), one.bytes().into());
             }
         }
     }
@@ -94,14 +84,16 @@ fn by_brute_force(last_lines: usize, ways: usize, chunks: &[Chunk]) -> LastLevel
 
 #[test]
 fn the_last_level_misses_what_brute_force_says() {
-    for (turn, switches) in [(37, 600), (2000, 12)] {
+    let mixed = |turn_instructions, switches| {
         let mixed = Mixed {
             processes: 3,
-            turn_instructions: turn,
+            turn_instructions,
             switches,
             seed: 9,
         };
-        let chunks: Vec<Chunk> = mixed.chunks().collect();
+        mixed.chunks().collect::<Vec<_>>()
+    };
+    for chunks in [mixed(37, 600), mixed(2000, 12)] {
         for (lines, ways) in [(256, 1), (1024, 4), (64, 64)] {
             let found = counts(design(lines, ways), &chunks);
             let expected = by_brute_force(lines as usize, ways as usize, &chunks);
@@ -115,56 +107,20 @@ fn the_last_level_misses_what_brute_force_says() {
 }
 
 #[test]
-fn two_that_fit_alone_and_not_together_lose_at_each_turn_or_at_each_line() {
-    // Each process loops over 264 lines of data. They fit in 512 lines, but those of both processes
-    // do not. The line of code is requested once.
-    let loops = |turn, switches| PingPong {
-        processes: 2,
-        code_bytes: 64,
-        data_bytes: 264 * 64,
-        stride_bytes: 64,
-        turn_instructions: turn,
-        switches,
-    };
-    let of = |turn, switches| {
-        counts(
-            design(512, 512),
-            &loops(turn, switches).chunks().collect::<Vec<_>>(),
-        )
-    };
-    // Blocks of four instructions: each process walks its data 40 times, in 2 time slices of 20
-    // walks or in time slices of ten lines.
-    let (in_turn, at_once) = (of(20 * 1056, 4), of(40, 2 * 1056));
-    assert_eq!(
-        (in_turn.lookups, in_turn.alone),
-        (at_once.lookups, at_once.alone),
-        "what is asked is the same"
-    );
-    assert_eq!(in_turn.alone, 2 * 265);
-    // In long time slices, the lost lines come back once per time slice; in short ones, the oldest
-    // line is always the next one needed.
-    assert!(in_turn.shared < 5 * 265, "{in_turn:?}");
-    assert!(at_once.shared > 2 * 39 * 264, "{at_once:?}");
-}
-
-#[test]
 fn a_last_level_that_is_more_than_plain_is_refused() {
-    let mut one = design(512, 8);
-    one.levels.truncate(2);
+    let refused = |change: fn(&mut Vec<Level>)| {
+        let mut design = design(512, 8);
+        change(&mut design.levels);
+        SideBySide::new(design, PrivateBy::Process).err()
+    };
     assert_eq!(
-        SideBySide::new(one, PrivateBy::Process).err(),
+        refused(|levels| levels.truncate(2)),
         Some(NoLastLevel::OneLevel)
     );
-    let mut inclusive = design(512, 8);
-    inclusive.levels[2].inclusion = switchcost_design::Inclusion::Inclusive;
     assert_eq!(
-        SideBySide::new(inclusive, PrivateBy::Process).err(),
+        refused(|levels| levels[2].inclusion = Inclusion::Inclusive),
         Some(NoLastLevel::NotPlain("lines of other levels"))
     );
-    let mut sets = design(512, 8);
-    sets.levels[2].size.0 = 3 * 512 * 64;
-    assert!(matches!(
-        SideBySide::new(sets, PrivateBy::Process).err(),
-        Some(NoLastLevel::NotPlain(_))
-    ));
+    let of_sets = refused(|levels| levels[2].size.0 = 3 * 512 * 64);
+    assert!(matches!(of_sets, Some(NoLastLevel::NotPlain(_))));
 }

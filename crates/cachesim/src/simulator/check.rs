@@ -117,25 +117,28 @@ fn unfit(found: String, needed: String) -> SimulationError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use switchcost_trace::{Block, Mark, Placed, Reference, TaskId};
 
     use super::*;
     use crate::{Options, Simulator};
 
-    #[test]
-    fn says_what_is_wrong_with_a_chunk() {
-        let block = Block {
+    /// Makes a chunk whose block has neither of its two references.
+    pub(crate) fn unfit_chunk() -> Chunk {
+        let mut chunk = Chunk::default();
+        chunk.blocks.push(Block {
             bytes: 4,
             instructions: 1,
             first_bytes: 4,
             references: 2,
             ..Block::default()
-        };
-        let mut chunk = Chunk {
-            blocks: [block].into_iter().collect(),
-            ..Chunk::default()
-        };
+        });
+        chunk
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_chunk() {
+        let mut chunk = unfit_chunk();
         let said = |chunk: &Chunk| {
             let mut simulator =
                 Simulator::new(Vec::new(), Options::default()).expect("a simulator");
@@ -173,13 +176,9 @@ mod tests {
                 parent: TaskId(0),
                 name: Default::default(),
             };
-            Chunk {
-                marks: vec![Placed {
-                    before_block: 0,
-                    mark,
-                }],
-                ..Chunk::default()
-            }
+            let mut chunk = Chunk::default();
+            chunk.mark(mark);
+            chunk
         };
         let said = [1, 1, 2, 3].map(|process| check.chunk(&birth(process)));
         let too_many = SimulationError::TooManyProcesses { found: 4, most: 3 };

@@ -240,8 +240,8 @@ impl Drop for Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_trace::Block;
 
+    use super::super::check::tests::unfit_chunk;
     use super::super::parts::WHOLE;
     use super::super::runner::runners;
     use super::super::{Options, Pass};
@@ -271,19 +271,8 @@ mod tests {
             .into_iter()
             .map(|runner| Pass::new(runner, Options::default()));
         let mut workers = Workers::start(passes.collect(), 2).expect("two threads");
-        // The chunk was not checked: the block has neither of its two references.
-        let block = Block {
-            bytes: 4,
-            instructions: 1,
-            first_bytes: 4,
-            references: 2,
-            ..Block::default()
-        };
-        let mut chunk = Chunk {
-            blocks: [block].into_iter().collect(),
-            ..Chunk::default()
-        };
-        workers.feed(&mut chunk, WHOLE, &mut Vec::new());
+        // The chunk was not checked.
+        workers.feed(&mut unfit_chunk(), WHOLE, &mut Vec::new());
         workers.finish(&mut Vec::new());
     }
 }

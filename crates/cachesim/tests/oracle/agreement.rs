@@ -42,12 +42,10 @@ pub(crate) fn options() -> impl Strategy<Value = Options> {
 pub(crate) fn agree(designs: &[Design], options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let engine = run_engine(designs, options, chunks);
     let oracle = run_oracle(designs, options, chunks, None);
-    let deep: Vec<bool> = engine
-        .designs
-        .iter()
-        .map(|design| design.full.is_some())
-        .collect();
-    compare(&engine, &of_oracle(&oracle, &deep, options.places))
+    compare(
+        &engine,
+        &of_oracle(&oracle, &engine.depths(), options.places),
+    )
 }
 
 pub(crate) fn cases(cases: u32) -> ProptestConfig {
@@ -68,31 +66,32 @@ pub(crate) fn cuts() -> impl Strategy<Value = Vec<u16>> {
     prop::collection::vec(any::<u16>(), 0..8)
 }
 
-/// Defines tests of both simulators, each with its number of cases, designs, and the most events of
-/// a stream.
+/// Defines tests, each with its number of cases, designs, the most events of a stream, and what
+/// must agree.
 macro_rules! agreement {
-    ($($name:ident: $cases:literal, $designs:expr, $events:literal;)*) => {
+    ($($name:ident: $cases:literal, $designs:expr, $events:literal, $agree:ident;)*) => {
         $(proptest! {
             #![proptest_config(cases($cases))]
 
             #[test]
             fn $name(designs in $designs, options in options(), stream in stream($events), cuts in cuts()) {
-                agree(&designs, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
+                $agree(&designs, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
             }
         })*
     };
 }
+pub(crate) use agreement;
 
 agreement! {
-    any_design_on_any_stream: 300, one(design()), 150;
-    plain_designs_on_any_stream: 60, one(plain_design()), 300;
-    split_designs_on_any_stream: 60, one(split_design()), 300;
-    several_split_designs_on_any_stream: 40, split_designs(), 300;
-    sizes_of_one_design_agree: 30, family(), 200;
-    long_streams: 5, one(design()), 2000;
-    long_streams_of_plain_designs: 4, one(plain_design()), 3000;
-    long_streams_of_split_designs: 4, one(split_design()), 3000;
-    long_streams_of_several_split_designs: 4, split_designs(), 2000;
+    any_design_on_any_stream: 300, one(design()), 150, agree;
+    plain_designs_on_any_stream: 60, one(plain_design()), 300, agree;
+    split_designs_on_any_stream: 60, one(split_design()), 300, agree;
+    several_split_designs_on_any_stream: 40, split_designs(), 300, agree;
+    sizes_of_one_design_agree: 30, family(), 200, agree;
+    long_streams: 5, one(design()), 2000, agree;
+    long_streams_of_plain_designs: 4, one(plain_design()), 3000, agree;
+    long_streams_of_split_designs: 4, one(split_design()), 3000, agree;
+    long_streams_of_several_split_designs: 4, split_designs(), 2000, agree;
 }
 
 proptest! {

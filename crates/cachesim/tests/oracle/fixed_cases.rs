@@ -1,11 +1,11 @@
 //! Tests streams of events that random streams produce too seldom.
 
 use switchcost_design::{Holds, Level, Ways, WriteBuffers, WritePolicy};
-use switchcost_trace::{Block, BlockFlags, Reference};
+use switchcost_trace::{Block, Reference};
 use switchcost_units::Bytes;
 
 use crate::closed_forms::build::{
-    LINE, Program, behind_free_fetches, data_cache, level, simulated, with_physical_tags,
+    LINE, Program, access_at, behind_free_fetches, data_cache, level, simulated, with_physical_tags,
 };
 
 const FILE_PAGE: u64 = 0x40_0000;
@@ -19,12 +19,9 @@ fn maps_a_file() -> Program {
 /// Runs two lines of code, with a load or store by the first instruction.
 fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
     program.chunk.blocks.push(Block {
-        address: FILE_PAGE,
         bytes: 2 * LINE as u16,
         instructions: 8,
-        references: 1,
-        first_bytes: 4,
-        flags: BlockFlags::USER,
+        ..access_at(FILE_PAGE)
     });
     program
         .chunk

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use switchcost_cachesim::Options;
 use switchcost_trace::Chunk;
 
-use crate::agreement::{cases, cuts, options};
+use crate::agreement::{agreement, cases, cuts, options};
 use crate::findings::{Findings, compare, of_oracle, run_engine, run_oracle};
 use crate::random::designs::{Family, family_between, swept_family};
 use crate::random::streams::{cut, stream};
@@ -12,11 +12,7 @@ use crate::random::streams::{cut, stream};
 /// Returns the designs for which everything is reported: only the first, if the designs are one
 /// family.
 fn depths(family: &Family, together: &Findings) -> Vec<bool> {
-    let deep: Vec<bool> = together
-        .designs
-        .iter()
-        .map(|design| design.full.is_some())
-        .collect();
+    let deep = together.depths();
     if family.allocates {
         let first: Vec<bool> = (0..deep.len()).map(|number| number == 0).collect();
         assert_eq!(deep, first, "they are swept");
@@ -26,9 +22,8 @@ fn depths(family: &Family, together: &Findings) -> Vec<bool> {
 
 /// Returns what all members give together, and which of them in full.
 fn swept(family: &Family, options: &Options, chunks: &[Chunk]) -> (Findings, Vec<bool>) {
-    let most_in_full = 0;
     let options = Options {
-        most_in_full,
+        most_in_full: 0,
         ..options.clone()
     };
     let together = run_engine(&family.designs, &options, chunks);
@@ -40,9 +35,8 @@ fn swept(family: &Family, options: &Options, chunks: &[Chunk]) -> (Findings, Vec
 /// alone.
 fn agree_with_each(family: &Family, options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let (together, depths) = swept(family, options, chunks);
-    let most_in_full = usize::MAX;
     let options = Options {
-        most_in_full,
+        most_in_full: usize::MAX,
         ..options.clone()
     };
     let each = run_engine(&family.designs, &options, chunks);
@@ -53,21 +47,6 @@ fn agree_with_oracle(family: &Family, options: &Options, chunks: &[Chunk]) -> Re
     let (together, depths) = swept(family, options, chunks);
     let oracle = run_oracle(&family.designs, options, chunks, None);
     compare(&together, &of_oracle(&oracle, &depths, options.places))
-}
-
-/// Defines tests of families, each with its number of cases, designs, the most events of a stream,
-/// and what the results must agree with.
-macro_rules! agreement {
-    ($($name:ident: $cases:literal, $family:expr, $events:literal, $agree:ident;)*) => {
-        $(proptest! {
-            #![proptest_config(cases($cases))]
-
-            #[test]
-            fn $name(family in $family, options in options(), stream in stream($events), cuts in cuts()) {
-                $agree(&family, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
-            }
-        })*
-    };
 }
 
 agreement! {

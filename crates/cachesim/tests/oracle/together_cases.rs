@@ -2,11 +2,11 @@
 
 use switchcost_cachesim::Options;
 use switchcost_design::{Design, Level, Ways, WriteBuffers, WritePolicy};
-use switchcost_trace::{Block, BlockFlags, Mark, Reference};
+use switchcost_trace::{Block, Mark, Reference};
 
 use crate::agreement::agree;
 use crate::closed_forms::build::{
-    LINE, Program, behind_free_fetches, data_cache, level, simulated,
+    LINE, Program, access_at, behind_free_fetches, data_cache, level, simulated,
 };
 use crate::findings::run_engine;
 
@@ -129,33 +129,23 @@ fn a_first_instruction_in_two_lines_misses_once() {
     let mut program = Program::new(1);
     for place in [14, LINE, 14, 3 * LINE, 14, 14] {
         let block = Block {
-            address: 0x40_0000 + place,
             bytes: 40,
             instructions: 8,
             references: 0,
             first_bytes: 5,
-            flags: BlockFlags::USER,
+            ..access_at(0x40_0000 + place)
         };
         program.chunk.blocks.push(block);
     }
-    let many_lines = |lines: u64| {
+    let designs = [4, LARGE].map(|lines| {
         let mut design = design(lines);
         (design.levels[0].size, design.levels[0].ways) =
             (switchcost_units::Bytes(lines * LINE), Ways::Count(1));
         design
-    };
-    let designs = [many_lines(4), many_lines(LARGE)];
-    agree(
-        &designs,
-        &Options::default(),
-        std::slice::from_ref(&program.chunk),
-    )
-    .expect("they agree");
-    let result = run_engine(
-        &designs[..1],
-        &Options::default(),
-        std::slice::from_ref(&program.chunk),
-    );
+    });
+    let (options, chunks) = (Options::default(), [program.chunk]);
+    agree(&designs, &options, &chunks).expect("they agree");
+    let result = run_engine(&designs[..1], &options, &chunks);
     let code = &result.designs[0].hierarchies.shared.levels[0];
     assert!(
         code.instruction_misses < code.fills,

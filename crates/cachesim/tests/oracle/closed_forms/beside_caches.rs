@@ -8,6 +8,18 @@ use switchcost_units::Bytes;
 
 use super::build::{MISS, Program, behind_free_fetches, data_cache, level, run, simulated};
 
+/// Makes a write-through cache with write buffers.
+fn buffered(count: u32, drain_cycles: u32) -> Level {
+    Level {
+        write: WritePolicy::Through,
+        write_buffers: Some(WriteBuffers {
+            count,
+            drain_cycles,
+        }),
+        ..data_cache(8, Ways::Count(1))
+    }
+}
+
 #[test]
 fn a_store_a_cycle_fills_the_write_buffers() {
     for (buffers, drain, stores) in [
@@ -18,15 +30,9 @@ fn a_store_a_cycle_fills_the_write_buffers() {
         (3, 9, 7),
         (8, 20, 8),
     ] {
-        let mut cache = data_cache(8, Ways::Count(1));
-        cache.write = WritePolicy::Through;
-        cache.write_buffers = Some(WriteBuffers {
-            count: buffers,
-            drain_cycles: drain,
-        });
         let mut program = Program::new(1);
         (0..stores).for_each(|_| program.store(0x1_0000));
-        let result = run(cache, &program);
+        let result = run(buffered(buffers, drain), &program);
         // Store k (from 1) comes at cycle k if none waits, and is written at 1 + k x drain, one after another. Store
         // k > buffers waits for store k - buffers: until 1 + (k - buffers) x drain, which is never earlier than k for
         // drain >= buffers.
@@ -48,19 +54,13 @@ fn a_store_a_cycle_fills_the_write_buffers() {
 
 #[test]
 fn slow_stores_never_wait() {
-    let mut cache = data_cache(8, Ways::Count(1));
-    cache.write = WritePolicy::Through;
-    cache.write_buffers = Some(WriteBuffers {
-        count: 1,
-        drain_cycles: 4,
-    });
     let mut program = Program::new(1);
     program.load(0x2_0000);
     for _ in 0..20 {
         program.store(0x1_0000);
         (0..3).for_each(|_| program.load(0x2_0000));
     }
-    let result = run(cache, &program);
+    let result = run(buffered(1, 4), &program);
     // There is a store every 4 cycles, and each is written 4 cycles after it came.
     assert_eq!(result.hierarchies.shared.write_stall_cycles, 0);
     assert_eq!(result.hierarchies.shared.cycles, 81 + MISS);
@@ -191,8 +191,7 @@ fn an_exclusive_level_adds_its_room() {
     (cache.ways, cache.hit_cycles, cache.holds) = (Ways::Full, 3, Holds::Data);
     cache.inclusion = Inclusion::Exclusive;
     let design = behind_free_fetches(vec![data_cache(8, Ways::Full), cache]);
-    let mut program = Program::new(1);
-    (0..5).for_each(|_| program.walk(0x1_0000, 16));
+    let program = Program::of_walks(5, 0x1_0000, 16);
     let result = simulated(&design, &program);
     let (first, second) = (level(&result, "D"), level(&result, "L2"));
     // With LRU in the first level every load misses. 16 lines come from memory, all others from the
@@ -207,8 +206,7 @@ fn an_exclusive_level_adds_its_room() {
         80 + 80 * MISS + 16 * 20 + 64 * 3
     );
     // The program has one line more than both levels hold, so the next line has always left.
-    let mut program = Program::new(1);
-    (0..5).for_each(|_| program.walk(0x1_0000, 17));
+    let program = Program::of_walks(5, 0x1_0000, 17);
     assert_eq!(
         level(&simulated(&design, &program), "L2").load_misses,
         17 * 5

@@ -1,7 +1,7 @@
 //! Builds small designs and streams, and simulates them with both simulators.
 
 use switchcost_cachesim::Options;
-use switchcost_design::result::{ByView, HierarchyCounts, LevelCounts, PrivateBy};
+use switchcost_design::result::{ByView, Detail, HierarchyCounts, LevelCounts, PrivateBy};
 use switchcost_design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Level, PageAllocation, PageOrder, Ways,
 };
@@ -10,7 +10,7 @@ use switchcost_trace::{
 };
 use switchcost_units::Bytes;
 
-use crate::findings::{FullFindings, compare, of_oracle, run_engine, run_oracle};
+use crate::findings::{compare, of_oracle, run_engine, run_oracle};
 
 pub(crate) const LINE: u64 = 16;
 /// Address of the code, whose line shares no set with the arrays of the walks in a cache of 8
@@ -67,6 +67,18 @@ pub(crate) fn with_physical_tags(mut design: Design) -> Design {
         seed: 0,
     });
     design
+}
+
+/// Makes a block of one instruction, which loads or stores once.
+pub(crate) fn access_at(address: u64) -> Block {
+    Block {
+        address,
+        bytes: 4,
+        instructions: 1,
+        references: 1,
+        first_bytes: 4,
+        flags: BlockFlags::USER,
+    }
 }
 
 /// A stream of instructions with one load or store each.
@@ -143,19 +155,18 @@ impl Program {
     }
 
     fn access_by(&mut self, code: u64, address: u64, is_store: bool) {
-        let code = Block {
-            address: code,
-            bytes: 4,
-            instructions: 1,
-            references: 1,
-            first_bytes: 4,
-            flags: BlockFlags::USER,
-        };
-        self.chunk.blocks.push(code);
+        self.chunk.blocks.push(access_at(code));
         let size = Reference::size_code(4).expect("a size");
         self.chunk
             .references
             .push(Reference::new(address, size, 3, is_store));
+    }
+
+    /// Makes a task that walks several times over an array of so many lines.
+    pub(crate) fn of_walks(rounds: u64, start: u64, lines: u64) -> Program {
+        let mut program = Program::new(1);
+        (0..rounds).for_each(|_| program.walk(start, lines));
+        program
     }
 
     /// Adds loads of the first word of each line of an array.
@@ -166,7 +177,7 @@ impl Program {
 
 pub(crate) struct Simulated {
     pub(crate) hierarchies: ByView<HierarchyCounts>,
-    pub(crate) found: FullFindings,
+    pub(crate) found: Detail,
 }
 
 /// Simulates a program on one cache for data.

@@ -15,6 +15,13 @@ fn of_loads(cache: Level, addresses: impl Iterator<Item = u64>) -> (u64, u64, u6
     (data.load_misses, data.prefetches, data.prefetch_hits)
 }
 
+const STRIDE: StridePrefetcher = StridePrefetcher {
+    entries: 4,
+    degree: 1,
+    distance: 1,
+    by: StrideKey::Instruction,
+};
+
 fn with_stride(stride: StridePrefetcher) -> Level {
     Level {
         stride: Some(stride),
@@ -24,26 +31,20 @@ fn with_stride(stride: StridePrefetcher) -> Level {
 
 #[test]
 fn a_stride_that_comes_twice_is_followed() {
-    let stride = StridePrefetcher {
-        entries: 4,
-        degree: 1,
-        distance: 1,
-        by: StrideKey::Instruction,
-    };
     // The third of 20 loads has the stride of the second.
     let upwards = |step: u64| (0..20).map(move |load| START + load * step);
     assert_eq!(
-        of_loads(with_stride(stride), upwards(2 * LINE)),
+        of_loads(with_stride(STRIDE), upwards(2 * LINE)),
         (3, 18, 17)
     );
     let downwards = (0..20).map(|load| START + 4092 - load * 2 * LINE);
-    assert_eq!(of_loads(with_stride(stride), downwards), (3, 18, 17));
+    assert_eq!(of_loads(with_stride(STRIDE), downwards), (3, 18, 17));
     // With distance two and degree two, the third load prefetches the fifth and sixth line; the
     // fourth is missed.
     let far = StridePrefetcher {
         degree: 2,
         distance: 2,
-        ..stride
+        ..STRIDE
     };
     assert_eq!(of_loads(with_stride(far), upwards(2 * LINE)), (4, 19, 16));
 }
@@ -51,10 +52,8 @@ fn a_stride_that_comes_twice_is_followed() {
 #[test]
 fn a_stride_ends_at_its_page_and_is_a_line_at_least() {
     let stride = StridePrefetcher {
-        entries: 4,
         degree: 4,
-        distance: 1,
-        by: StrideKey::Instruction,
+        ..STRIDE
     };
     // The loads are consecutive words of one line, and four lines after it are prefetched.
     assert_eq!(
@@ -74,12 +73,6 @@ fn a_stride_ends_at_its_page_and_is_a_line_at_least() {
 #[test]
 fn strides_of_two_instructions_in_turn_are_one_only_by_page() {
     let loads = |by| {
-        let stride = StridePrefetcher {
-            entries: 4,
-            degree: 1,
-            distance: 1,
-            by,
-        };
         let mut program = Program::new(1);
         for load in 0..10 {
             program.load_by(
@@ -87,7 +80,7 @@ fn strides_of_two_instructions_in_turn_are_one_only_by_page() {
                 START + load * (2 + load % 2) * LINE,
             );
         }
-        let result = run(with_stride(stride), &program);
+        let result = run(with_stride(StridePrefetcher { by, ..STRIDE }), &program);
         level(&result, "D").prefetches
     };
     assert!(loads(StrideKey::Instruction) > 0);

@@ -1,12 +1,12 @@
 //! Tests which line leaves, on sequences worked out by hand.
 
-use switchcost_design::{Replacement, Ways};
+use switchcost_design::{Level, Replacement, Ways};
 
 use super::build::{LINE, Program, behind_free_fetches, data_cache, level, run, simulated};
 
 /// Returns which letters miss in one set of this many ways.
 fn misses(replacement: Replacement, ways: u64, letters: &str) -> String {
-    let cache = switchcost_design::Level {
+    let cache = Level {
         replacement,
         ..data_cache(ways, Ways::Full)
     };
@@ -29,38 +29,30 @@ fn misses(replacement: Replacement, ways: u64, letters: &str) -> String {
 }
 
 #[test]
-fn lru_keeps_what_was_used_last() {
-    // C evicts B (A was used since), B evicts A.
-    assert_eq!(misses(Replacement::Lru, 2, "ABACBA"), "ABCBA");
-}
-
-#[test]
-fn fifo_does_not_see_hits() {
-    // C evicts A, though A was used last; A evicts B.
-    assert_eq!(misses(Replacement::Fifo, 2, "ABACA"), "ABCA");
-    assert_eq!(misses(Replacement::Lru, 2, "ABACA"), "ABC");
-}
-
-#[test]
-fn the_tree_points_away_from_what_was_used() {
-    // Ways hold ABCD. D turned the root to the lower half, B turned that half's bit to A: E drives out A. Now the root
-    // points to the upper half, where D turned the bit to C: A drives out C. B is found, the root points up again, the
-    // bit there to D: C drives out D.
-    assert_eq!(misses(Replacement::TreePlru, 4, "ABCDEABC"), "ABCDEAC");
-    assert_eq!(misses(Replacement::Lru, 4, "ABCDEABC"), "ABCDEABC");
-}
-
-#[test]
-fn srrip_keeps_what_was_found_once() {
-    // A 2, B 2; A found: 0. C: A 1, B 3: B leaves, C 2. B: A 2, C 3: C leaves. A is found.
-    assert_eq!(misses(Replacement::Srrip, 2, "ABACBA"), "ABCB");
+fn who_leaves_is_whom_the_policy_says() {
+    for (replacement, ways, letters, missed) in [
+        // C evicts B (A was used since), B evicts A.
+        (Replacement::Lru, 2, "ABACBA", "ABCBA"),
+        // C evicts A, though A was used last; A evicts B.
+        (Replacement::Fifo, 2, "ABACA", "ABCA"),
+        (Replacement::Lru, 2, "ABACA", "ABC"),
+        // Ways hold ABCD. D turned the root to the lower half, B turned that half's bit to A: E drives out A. Now the root
+        // points to the upper half, where D turned the bit to C: A drives out C. B is found, the root points up again, the
+        // bit there to D: C drives out D.
+        (Replacement::TreePlru, 4, "ABCDEABC", "ABCDEAC"),
+        (Replacement::Lru, 4, "ABCDEABC", "ABCDEABC"),
+        // A 2, B 2; A found: 0. C: A 1, B 3: B leaves, C 2. B: A 2, C 3: C leaves. A is found.
+        (Replacement::Srrip, 2, "ABACBA", "ABCB"),
+    ] {
+        assert_eq!(misses(replacement, ways, letters), missed, "{replacement}");
+    }
 }
 
 /// The cache has two ways and eight sets: set 0 leads for SRRIP, set 1 for BRRIP.
 #[test]
 fn drrip_follows_whichever_misses_less() {
     let misses = |replacement, leading_set: u64| {
-        let cache = switchcost_design::Level {
+        let cache = Level {
             replacement,
             ..data_cache(16, Ways::Count(2))
         };
@@ -85,7 +77,7 @@ fn drrip_follows_whichever_misses_less() {
 #[test]
 fn ship_lets_go_what_an_instruction_brings_in_in_vain() {
     let misses = |replacement| {
-        let cache = switchcost_design::Level {
+        let cache = Level {
             replacement,
             ..data_cache(2, Ways::Full)
         };

@@ -14,7 +14,6 @@ use super::build::{
     with_physical_tags,
 };
 use crate::findings::feed;
-use crate::support::address;
 
 const LINES: u64 = 24;
 const TURNS: u64 = 10;
@@ -81,13 +80,9 @@ fn direct_mapped_pays_for_the_sets_that_both_use() {
             (returns * both, returns * both)
         );
         // In every time slice except the first, a process evicts the other's lines.
-        let evicted: u64 = result
-            .found
-            .evictions
-            .iter()
-            .filter(|one| one.0 == "D")
-            .map(|one| one.3)
-            .sum();
+        let evictions = result.found.evictions.iter();
+        let evictions = evictions.filter(|one| one.level == "D");
+        let evicted: u64 = evictions.map(|one| one.lines).sum();
         assert_eq!(evicted, (TURNS - 1) * both);
     }
 }
@@ -128,7 +123,7 @@ fn threads_find_lines_of_each_other_for_the_first_time_once() {
     let program = threads([0x1_0000; 2]);
     let apart = simulated_by(PrivateBy::Task, &design(Ways::Count(1)), &program);
     let excess = |of: &GainedCycles| (of.first_touches_of_data, of.others, of.state);
-    assert_eq!(excess(&apart.found.gained), (LINES * MISS, 0, 0));
+    assert_eq!(excess(&apart.found.gained_cycles), (LINES * MISS, 0, 0));
     assert_eq!(apart.found.origins[1].intrinsic, LINES);
 }
 
@@ -149,7 +144,7 @@ fn what_the_kernel_drives_out_is_distinguished() {
     program.walk(KERNEL + 16 * LINE, 2);
     program.walk(0x1_0000, LINES);
     let result = simulated(&design(Ways::Count(1)), &program);
-    let lost = result.found.lost_to;
+    let lost = result.found.lost_cycles;
     let of_programs = LostTo {
         processes: 8 * MISS,
         kernel: 4 * MISS,
@@ -174,13 +169,12 @@ fn what_the_kernel_drives_out_is_distinguished() {
         (losses.returns, losses.resident_at_departure, losses.lost),
         (1, LINES, 12)
     );
-    let by_kernel: Vec<_> = result
-        .found
-        .evictions
-        .iter()
-        .filter(|one| one.1 == address::KERNEL)
+    let evictions = result.found.evictions.iter();
+    let by_kernel: Vec<_> = evictions
+        .filter(|one| one.evictor.is_none())
+        .map(|one| (one.level.as_str(), one.victim, one.lines))
         .collect();
-    assert_eq!(by_kernel, [&("D".to_owned(), address::KERNEL, 0, 6)]);
+    assert_eq!(by_kernel, [("D", Some(0), 6)]);
 }
 
 #[test]
@@ -244,8 +238,8 @@ fn a_line_that_another_loads_is_a_first_touch_once_and_then_a_gain() {
         first_touches_of_data: 8 * MISS,
         ..GainedCycles::default()
     };
-    assert_eq!(result.found.gained, wanted);
-    let difference = &result.found.differences[1];
+    assert_eq!(result.found.gained_cycles, wanted);
+    let difference = &result.found.miss_differences[1];
     assert_eq!((difference.gained, difference.first_touches), (4 * 8, 8));
 }
 
@@ -294,7 +288,7 @@ proptest! {
     fn the_excess_is_split_into_what_is_lost_and_gained_whatever_the_policy(turns in turns(), is_shared: bool) {
         for policy in [Replacement::Lru, Replacement::Fifo, Replacement::Random, Replacement::Srrip, Replacement::TreePlru] {
             let result = in_turn(policy, &turns, is_shared);
-            let (lost, gained) = (result.found.lost_to, result.found.gained);
+            let (lost, gained) = (result.found.lost_cycles, result.found.gained_cycles);
             let excess = result.hierarchies.shared.cycles as i64 - result.hierarchies.private.cycles as i64;
             let all = gained.others + gained.first_touches() + gained.state;
             prop_assert_eq!(lost.total() as i64 - all as i64, excess, "{:?}", policy);
@@ -309,7 +303,7 @@ proptest! {
 }
 
 /// Returns the lines of 64 bytes lost to another process, by kind of request.
-fn lost(program: &Program) -> Vec<(Kind, u64)> {
+fn lost(program: &Program) -> BTreeMap<Kind, u64> {
     let cache = Level {
         size: Bytes(512 * 64),
         line: Bytes(64),
@@ -323,11 +317,10 @@ fn lost(program: &Program) -> Vec<(Kind, u64)> {
     );
     let detail = outcome.designs[0].detail.as_ref().expect("in full");
     let mut all = BTreeMap::new();
-    detail
-        .lost_lines
-        .iter()
-        .for_each(|lost| *all.entry(lost.kind).or_default() += lost.lines);
-    all.into_iter().collect()
+    for lost in &detail.lost_lines {
+        *all.entry(lost.kind).or_default() += lost.lines;
+    }
+    all
 }
 
 /// Makes a process that walks 512 lines in an order, another process that evicts all of them, and
@@ -352,15 +345,10 @@ fn lost_lines_are_distinguished_by_how_they_are_asked_for() {
         (Kind::Gathered, 1),
         (Kind::Dependent, 1),
     ];
-    assert_eq!(lost(&walked_again(|i| i)), in_order);
+    assert_eq!(lost(&walked_again(|i| i)), BTreeMap::from(in_order));
     // The loads are of every fifth line, five times, because 512 is no multiple of 5.
     let strided = lost(&walked_again(|i| i * 5 % 512));
-    assert!(
-        strided
-            .iter()
-            .any(|(kind, lines)| *kind == Kind::Strided && *lines > 480),
-        "{strided:?}"
-    );
+    assert!(strided[&Kind::Strided] > 480, "{strided:?}");
     // Loads from arbitrary places, one per instruction: except for the first of each 64, others are
     // under way. A linear congruential generator of full period gives each line once, without a
     // pattern (Knuth).
@@ -368,10 +356,5 @@ fn lost_lines_are_distinguished_by_how_they_are_asked_for() {
         .take(512)
         .collect();
     let anywhere = lost(&walked_again(|i| jumps[i as usize]));
-    assert!(
-        anywhere
-            .iter()
-            .any(|(kind, lines)| *kind == Kind::Gathered && *lines > 400),
-        "{anywhere:?}"
-    );
+    assert!(anywhere[&Kind::Gathered] > 400, "{anywhere:?}");
 }

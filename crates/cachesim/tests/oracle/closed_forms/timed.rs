@@ -27,14 +27,22 @@ fn with_streams(streams: StreamBuffers) -> Level {
     }
 }
 
+/// Returns a stream buffer with so many lines ahead, which take their time.
+fn timed(depth: u32) -> StreamBuffers {
+    StreamBuffers {
+        depth,
+        hit_cycles: 2,
+        timed: true,
+        ..StreamBuffers::default()
+    }
+}
+
 fn shared(result: &Simulated) -> &HierarchyCounts {
     &result.hierarchies.shared
 }
 
 fn walk(lines: u64) -> Program {
-    let mut program = Program::new(1);
-    program.walk(0x1_0000, lines);
-    program
+    Program::of_walks(1, 0x1_0000, lines)
 }
 
 /// Makes a program that accesses two lines of one set alternately.
@@ -97,20 +105,12 @@ fn the_bus_is_taken_by_the_lines_of_a_flush() {
 fn a_line_on_its_way_is_waited_for() {
     // With one line ahead, each line is requested when the one before is found, so only the
     // instruction's time is hidden.
-    let one = StreamBuffers {
-        hit_cycles: 2,
-        timed: true,
-        ..StreamBuffers::default()
-    };
-    let result = run(with_streams(one), &walk(LINES));
+    let result = run(with_streams(timed(1)), &walk(LINES));
     assert_eq!(shared(&result).cycles, 1 + MISS + (LINES - 1) * MISS);
     assert_eq!(level(&result, "D").stream_hits, LINES - 1);
     // Only the first of four lines ahead is waited for; the others arrive in that time, and all
     // later lines are present.
-    let four = run(
-        with_streams(StreamBuffers { depth: 4, ..one }),
-        &walk(LINES),
-    );
+    let four = run(with_streams(timed(4)), &walk(LINES));
     assert_eq!(
         shared(&four).cycles,
         1 + MISS + MISS + (LINES - 2) * (1 + 2)
@@ -119,7 +119,7 @@ fn a_line_on_its_way_is_waited_for() {
     let untimed = run(
         with_streams(StreamBuffers {
             timed: false,
-            ..one
+            ..timed(1)
         }),
         &walk(LINES),
     );
@@ -128,11 +128,6 @@ fn a_line_on_its_way_is_waited_for() {
 
 #[test]
 fn work_between_two_lines_hides_the_way_of_the_second() {
-    let streams = StreamBuffers {
-        hit_cycles: 2,
-        timed: true,
-        ..StreamBuffers::default()
-    };
     for (idle, more) in [
         (0, MISS),
         (3, MISS),
@@ -145,7 +140,7 @@ fn work_between_two_lines_hides_the_way_of_the_second() {
             program.load(0x1_0000 + line * LINE);
             (0..idle).for_each(|_| program.load(0x1_0000));
         }
-        let result = run(with_streams(streams), &program);
+        let result = run(with_streams(timed(1)), &program);
         // A line is found 1 + idle cycles after its request: it takes the rest of a miss, but at
         // least 2.
         assert_eq!(
@@ -158,15 +153,9 @@ fn work_between_two_lines_hides_the_way_of_the_second() {
 
 #[test]
 fn streams_run_at_the_pace_of_the_bus() {
-    let streams = StreamBuffers {
-        depth: 4,
-        hit_cycles: 2,
-        timed: true,
-        ..StreamBuffers::default()
-    };
     let cache = Level {
         bus_cycles: 10,
-        ..with_streams(streams)
+        ..with_streams(timed(4))
     };
     let result = run(cache, &walk(LINES));
     assert_eq!(shared(&result).cycles, 1 + MISS + (LINES - 1) * 10);
@@ -208,30 +197,21 @@ fn lines_that_do_not_follow_each_other_begin_no_stream() {
         (LINES, 0)
     );
     // Two runs are remembered at a time, and a third evicts the first.
-    let mut program = Program::new(1);
-    (0..2).for_each(|line| {
-        (0..2).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE))
-    });
-    assert_eq!(
-        level(&run(with_streams(streams), &program), "D").prefetches,
-        2 * 2
-    );
-    let mut program = Program::new(1);
-    (0..2).for_each(|line| {
-        (0..3).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE))
-    });
-    assert_eq!(
-        level(&run(with_streams(streams), &program), "D").prefetches,
-        0
-    );
+    for (walks, prefetches) in [(2, 2 * 2), (3, 0)] {
+        let mut program = Program::new(1);
+        for line in 0..2 {
+            (0..walks).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE));
+        }
+        let result = run(with_streams(streams), &program);
+        assert_eq!(level(&result, "D").prefetches, prefetches);
+    }
 }
 
 #[test]
 fn frames_in_a_row_fill_a_cache_evenly() {
     let cache = data_cache(4 * PAGE_LINES, Ways::Count(1));
     let mut design = with_physical_tags(behind_free_fetches(vec![cache]));
-    let mut program = Program::new(1);
-    (0..5).for_each(|_| program.walk(0x1_0000, 4 * PAGE_LINES));
+    let program = Program::of_walks(5, 0x1_0000, 4 * PAGE_LINES);
     let mut misses = |order| {
         design.pages.as_mut().expect("pages").order = order;
         level(&simulated(&design, &program), "D").load_misses

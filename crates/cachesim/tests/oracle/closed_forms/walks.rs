@@ -1,15 +1,13 @@
 //! Tests walks of one process through one cache.
 
-use switchcost_design::{Prefetch, Replacement, StreamBuffers, Ways};
+use switchcost_design::{Level, Prefetch, Replacement, StreamBuffers, Ways};
 
 use super::build::{LINE, MISS, Program, data_cache, level, run};
 
 const ROUNDS: u64 = 5;
 
 fn rounds(lines: u64) -> Program {
-    let mut program = Program::new(1);
-    (0..ROUNDS).for_each(|_| program.walk(0x1_0000, lines));
-    program
+    Program::of_walks(ROUNDS, 0x1_0000, lines)
 }
 
 #[test]
@@ -49,8 +47,7 @@ fn one_line_too_many_in_a_direct_mapped_cache_costs_two_misses_a_round() {
 #[test]
 fn sets_need_not_be_a_power_of_two() {
     // 6 sets of 2 ways hold 12 lines in a row, wherever they begin.
-    let mut program = Program::new(1);
-    (0..ROUNDS).for_each(|_| program.walk(0x1_0050, 12));
+    let program = Program::of_walks(ROUNDS, 0x1_0050, 12);
     let result = run(data_cache(12, Ways::Count(2)), &program);
     assert_eq!(level(&result, "D").load_misses, 12);
 }
@@ -72,13 +69,17 @@ fn stores_are_written_back_when_their_lines_leave() {
 /// Number of lines in a page, at whose end prefetching stops.
 const PAGE_LINES: u64 = 4096 / LINE;
 
+fn with_next_line() -> Level {
+    Level {
+        prefetch: Prefetch::NextLine,
+        ..data_cache(1024, Ways::Full)
+    }
+}
+
 #[test]
 fn the_next_line_halves_the_misses_of_a_sequential_walk() {
-    let mut cache = data_cache(1024, Ways::Full);
-    cache.prefetch = Prefetch::NextLine;
-    let mut program = Program::new(1);
-    program.walk(0x1_0000, 2 * PAGE_LINES);
-    let result = run(cache, &program);
+    let program = Program::of_walks(1, 0x1_0000, 2 * PAGE_LINES);
+    let result = run(with_next_line(), &program);
     // Each even line misses and brings in the odd one behind it.
     let data = level(&result, "D");
     assert_eq!(
@@ -93,11 +94,8 @@ fn the_next_line_halves_the_misses_of_a_sequential_walk() {
 
 #[test]
 fn the_next_line_is_not_fetched_from_another_page() {
-    let mut cache = data_cache(1024, Ways::Full);
-    cache.prefetch = Prefetch::NextLine;
-    let mut program = Program::new(1);
-    program.walk(0x1_0000 + LINE, PAGE_LINES - 1);
-    let result = run(cache, &program);
+    let program = Program::of_walks(1, 0x1_0000 + LINE, PAGE_LINES - 1);
+    let result = run(with_next_line(), &program);
     // Lines 1, 3, 5 ... miss; the page ends after the last one.
     let data = level(&result, "D");
     assert_eq!(
@@ -115,8 +113,7 @@ fn a_stream_buffer_delivers_a_sequential_walk() {
         hit_cycles: 2,
         ..StreamBuffers::default()
     });
-    let mut program = Program::new(1);
-    program.walk(0x1_0000, 2 * PAGE_LINES);
+    let program = Program::of_walks(1, 0x1_0000, 2 * PAGE_LINES);
     let result = run(cache, &program);
     // The first line of each page is filled; the others come from the buffer, which requests each
     // of them once.

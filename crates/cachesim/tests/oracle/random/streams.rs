@@ -1,6 +1,7 @@
 //! Generates random streams: several processes and threads, every kind of mark, addresses from a
 //! small pool.
 
+use crate::closed_forms::build::access_at;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::{bool::weighted, sample::select};
@@ -33,24 +34,27 @@ const CAUSES: [Cause; 10] = [
     Cause::Exit,
 ];
 
+/// A block: its place, bytes, instructions and bytes of the first one, and its references, each
+/// with its place, last byte of the instruction, size code, and whether it is a store.
+type RawBlock = (u16, u16, u16, u16, Vec<(u16, u16, u8, bool)>);
+/// Loads or stores at equal distances, by one instruction: the place of the first, the distance,
+/// their number, and whether they are stores.
+type Walk = (u16, i16, u8, bool);
+/// The running task, or the task at this place among those alive.
+type Choice = (bool, usize);
+
 /// An event of a stream, which applies to whichever process runs.
 #[derive(Clone, Debug)]
 enum Event {
-    /// A block: its place, bytes, instructions and bytes of the first one, and its references, each
-    /// with its place, last byte of the instruction, size code, and whether it is a store.
-    Block(u16, u16, u16, u16, Vec<(u16, u16, u8, bool)>),
-    /// Loads or stores at equal distances, by one instruction: the place of the first, the
-    /// distance, their number, and whether they are stores.
-    Walk(u16, i16, u8, bool),
-    /// A switch to a task, whether it is voluntary, and the number of its cause.
-    Switch(usize, bool, usize),
+    Block(RawBlock),
+    Walk(Walk),
+    /// A switch to a task, whether it is voluntary, and its cause.
+    Switch((usize, bool, Cause)),
     Fork,
     Command,
     Thread,
-    /// An exec, by the running task or by this one.
-    Exec(bool, usize),
-    /// An exit, of the running task or of this one.
-    Exit(bool, usize),
+    Exec(Choice),
+    Exit(Choice),
     /// An existing task gets a new process.
     Rebirth(usize),
     SwitchToUnborn,
@@ -69,17 +73,17 @@ fn event() -> impl Strategy<Value = Event> {
     );
     let stride = prop_oneof![2 => 1..300_i16, 1 => -300..0_i16];
     let walk = (any::<u16>(), stride, 2..8_u8, weighted(0.3));
-    let switch = (0..MOST_TASKS + 1, any::<bool>(), 0..CAUSES.len());
+    let switch = (0..MOST_TASKS + 1, any::<bool>(), select(&CAUSES[..]));
     let task = || (weighted(0.8), 0..MOST_TASKS);
     prop_oneof![
-        54 => block.prop_map(|(place, bytes, instructions, first, own)| Event::Block(place, bytes, instructions, first, own)),
-        6 => walk.prop_map(|(place, stride, count, is_store)| Event::Walk(place, stride, count, is_store)),
-        14 => switch.prop_map(|(to, is_voluntary, cause)| Event::Switch(to, is_voluntary, cause)),
+        54 => block.prop_map(Event::Block),
+        6 => walk.prop_map(Event::Walk),
+        14 => switch.prop_map(Event::Switch),
         1 => Just(Event::Fork),
         1 => Just(Event::Command),
         1 => Just(Event::Thread),
-        1 => task().prop_map(|(of_running, task)| Event::Exec(of_running, task)),
-        1 => task().prop_map(|(of_running, task)| Event::Exit(of_running, task)),
+        1 => task().prop_map(Event::Exec),
+        1 => task().prop_map(Event::Exit),
         1 => (0..MOST_TASKS * 8).prop_map(Event::Rebirth),
         1 => Just(Event::SwitchToUnborn),
         15 => mark().prop_map(Event::Mark),
@@ -179,18 +183,14 @@ struct Writer {
 impl Writer {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Block(place, bytes, instructions, first, references) => {
-                self.block(*place, *bytes, *instructions, *first, references);
-            }
-            &Event::Walk(place, stride, count, is_store) => {
-                self.walk(place, stride, count, is_store)
-            }
-            &Event::Switch(to, is_voluntary, cause) => {
+            Event::Block(block) => self.block(block),
+            Event::Walk(walk) => self.walk(*walk),
+            &Event::Switch((to, is_voluntary, cause)) => {
                 let to = match to % (self.tasks.len() + 1) {
                     place if place < self.tasks.len() => self.tasks[place].0,
                     _ => TaskId::NONE,
                 };
-                self.switch(to, is_voluntary, CAUSES[cause]);
+                self.switch(to, is_voluntary, cause);
             }
             Event::Fork if self.running_process().is_some() => self.birth(None, self.running),
             Event::Fork => {}
@@ -201,27 +201,21 @@ impl Writer {
                     self.birth(process, self.running);
                 }
             }
-            &Event::Exec(of_running, task) => self.exec(of_running, task),
-            &Event::Exit(of_running, task) => self.exit(of_running, task),
+            &Event::Exec(task) => self.exec(task),
+            &Event::Exit(task) => self.exit(task),
             &Event::Rebirth(task) => self.rebirth(task),
             Event::SwitchToUnborn => self.switch(TaskId(1000), true, Cause::WakeUp),
             Event::Mark(mark) => self.chunk.mark(mark.clone()),
         }
     }
 
-    fn block(
-        &mut self,
-        place: u16,
-        bytes: u16,
-        instructions: u16,
-        first: u16,
-        raw: &[(u16, u16, u8, bool)],
-    ) {
-        let instructions = instructions.min(bytes);
+    fn block(&mut self, (place, bytes, instructions, first, raw): &RawBlock) {
+        let bytes = *bytes;
+        let instructions = bytes.min(*instructions);
         let first_bytes = if instructions == 1 {
             bytes
         } else {
-            first.min(bytes).min(15)
+            bytes.min(*first).min(15)
         };
         let mut throughs: Vec<u16> = raw
             .iter()
@@ -254,19 +248,12 @@ impl Writer {
         self.chunk.references.extend(references);
     }
 
-    fn walk(&mut self, place: u16, stride: i16, count: u8, is_store: bool) {
+    fn walk(&mut self, (place, stride, count, is_store): Walk) {
         let start = address(place);
         for step in 0..i64::from(count) {
             let offset = (start as i64 % 4096 + step * i64::from(stride)).rem_euclid(4096) as u64;
             let data = start / 4096 * 4096 + offset;
-            let block = Block {
-                address: address(place.rotate_left(3)),
-                bytes: 4,
-                instructions: 1,
-                references: 1,
-                first_bytes: 4,
-                flags: BlockFlags::USER,
-            };
+            let block = access_at(address(place.rotate_left(3)));
             self.chunk.blocks.push(block);
             self.chunk
                 .references
@@ -314,7 +301,7 @@ impl Writer {
     }
 
     /// Returns the running task or any other; `None` if that task is not alive.
-    fn chosen(&self, of_running: bool, task: usize) -> Option<TaskId> {
+    fn chosen(&self, (of_running, task): Choice) -> Option<TaskId> {
         let running = self.running_process().map(|_| self.running);
         if of_running {
             running
@@ -330,8 +317,8 @@ impl Writer {
             .for_each(|(_, old)| *old = process);
     }
 
-    fn exec(&mut self, of_running: bool, task: usize) {
-        let Some(task) = self.chosen(of_running, task) else {
+    fn exec(&mut self, task: Choice) {
+        let Some(task) = self.chosen(task) else {
             return;
         };
         let process = self.new_process();
@@ -345,8 +332,8 @@ impl Writer {
 
     /// Ends a task. If it was the running one, the instructions until the next switch are the
     /// kernel's work for it.
-    fn exit(&mut self, of_running: bool, task: usize) {
-        let Some(ended) = self.chosen(of_running, task) else {
+    fn exit(&mut self, task: Choice) {
+        let Some(ended) = self.chosen(task) else {
             return;
         };
         self.tasks.retain(|&(task, _)| task != ended);
@@ -355,16 +342,15 @@ impl Writer {
 
     /// Gives an existing task a new process, which no valid trace does.
     fn rebirth(&mut self, task: usize) {
-        let Some(task) = self.chosen(false, task) else {
+        let Some(task) = self.chosen((false, task)) else {
             return;
         };
         let process = self.new_process();
         self.move_task(task, process);
-        let parent = self.running;
         self.chunk.mark(Mark::Birth {
             task,
             process,
-            parent,
+            parent: self.running,
             name: b"again".to_vec(),
         });
     }

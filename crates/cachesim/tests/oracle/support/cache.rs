@@ -258,16 +258,16 @@ impl Cache {
         let lines = &mut self.sets[set];
         let full = |line: &Option<Line>| line.expect("the set is full");
         let open_ways = || open.iter().copied();
+        let first_by = |key: &dyn Fn(Line) -> u64| {
+            let first = open_ways().min_by_key(|&way| key(full(&lines[way])));
+            first.expect("a way")
+        };
         match self.shape.replacement {
-            Replacement::Lru if self.fault == Some(Fault::LruTakesNewest) => open_ways()
-                .max_by_key(|&way| full(&lines[way]).used)
-                .expect("a way"),
-            Replacement::Lru => open_ways()
-                .min_by_key(|&way| full(&lines[way]).used)
-                .expect("a way"),
-            Replacement::Fifo => open_ways()
-                .min_by_key(|&way| full(&lines[way]).came)
-                .expect("a way"),
+            Replacement::Lru if self.fault == Some(Fault::LruTakesNewest) => {
+                first_by(&|line| u64::MAX - line.used)
+            }
+            Replacement::Lru => first_by(&|line| line.used),
+            Replacement::Fifo => first_by(&|line| line.came),
             Replacement::Random => open[self.random.next_u32() as usize % open.len()],
             Replacement::TreePlru => pointed_at(&self.tree[set], self.shape.ways, &open),
             Replacement::Srrip | Replacement::Drrip | Replacement::Ship => loop {

@@ -128,6 +128,11 @@ impl Hierarchy {
             .collect()
     }
 
+    /// Returns the misses so far, by level, then by TLB.
+    pub(crate) fn all_misses(&self) -> Vec<u64> {
+        [self.misses(false), self.misses(true)].concat()
+    }
+
     /// Flushes the levels that the design flushes at a switch to another address space.
     pub(crate) fn flush_where_asked(&mut self) {
         let forgets_tlbs = self.fault == Some(Fault::FlushForgetsTlbs);
@@ -151,13 +156,11 @@ impl Hierarchy {
 
     /// Returns the events of lines since the last call, each with whether it was in the TLBs.
     pub(crate) fn take_events(&mut self) -> Vec<(bool, Event)> {
-        let caches = std::mem::take(&mut self.caches.events)
-            .into_iter()
-            .map(|event| (false, event));
-        let tlbs = std::mem::take(&mut self.tlbs.events)
-            .into_iter()
-            .map(|event| (true, event));
-        caches.chain(tlbs).collect()
+        let mut all = Vec::new();
+        for stack in [&mut self.caches, &mut self.tlbs] {
+            all.extend(stack.events.drain(..).map(|event| (stack.is_tlb, event)));
+        }
+        all
     }
 
     pub(crate) fn counts(&self) -> HierarchyCounts {

@@ -214,7 +214,7 @@ impl Machine {
 
     /// Returns the misses so far; for the private view those of this process.
     fn misses(&self, process: u32) -> Vec<[u64; 3]> {
-        let of = |hierarchy: &Hierarchy| [hierarchy.misses(false), hierarchy.misses(true)].concat();
+        let of = Hierarchy::all_misses;
         let private = of(&self.privates[&process].hierarchy);
         let pairs = of(&self.shared).into_iter().zip(private);
         pairs
@@ -311,6 +311,11 @@ impl Machine {
         }
     }
 
+    /// Returns the number of a level of caches or TLBs among all levels.
+    fn number(&self, is_tlb: bool, level: usize) -> usize {
+        usize::from(is_tlb) * self.design.levels.len() + level
+    }
+
     fn gain(&self) -> Gain {
         match self.found {
             None => Gain::State,
@@ -388,11 +393,8 @@ impl Machine {
         missed: [bool; 2],
         is_first_touch: bool,
     ) {
-        let difference = &mut self.differences[if is_tlb {
-            self.design.levels.len() + level
-        } else {
-            level
-        }];
+        let at = self.number(is_tlb, level);
+        let difference = &mut self.differences[at];
         match missed {
             [true, false] => difference.lost += 1,
             [false, true] => {
@@ -566,11 +568,7 @@ impl Machine {
     }
 
     fn hold(&mut self, (is_tlb, level, ..): CacheSlot, more: i64) {
-        let at = if is_tlb {
-            self.design.levels.len() + level
-        } else {
-            level
-        };
+        let at = self.number(is_tlb, level);
         self.held[at] = self.held[at]
             .checked_add_signed(more)
             .expect("what leaves had come");
@@ -609,11 +607,8 @@ impl Machine {
         let keeps_order =
             self.fault == Some(Fault::AgedIsLostToOthers) || self.keeps_order(is_tlb, level);
         let private = &self.privates[&running];
-        let origins = &mut self.origins[if is_tlb {
-            self.design.levels.len() + level
-        } else {
-            level
-        }];
+        let at = self.number(is_tlb, level);
+        let origins = &mut self.origins[at];
         if !holds(private, place) {
             origins.intrinsic += 1;
             return;
@@ -678,7 +673,7 @@ impl Machine {
     pub(crate) fn counted(&self) -> CallCost {
         CallCost {
             cycles: self.shared.clock,
-            misses: [self.shared.misses(false), self.shared.misses(true)].concat(),
+            misses: self.shared.all_misses(),
             driven_out: self.driven_out.clone(),
             ..CallCost::default()
         }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use switchcost_cachesim::Options;
 use switchcost_design::Design;
 use switchcost_design::result::{
-    ByView, CallCost, FillPoint, OfOthers, PrivateBy, ProcessFacts, SwitchCause,
+    ByView, CallCost, FillPoint, Interval, OfOthers, PrivateBy, ProcessFacts, SwitchCause,
 };
-use switchcost_trace::{Block, Chunk, Mark, Reference};
+use switchcost_trace::{Block, Chunk, Event, Mark, Reference};
 
 use super::address::KERNEL;
 use super::fault::Fault;
@@ -20,29 +20,12 @@ use super::process_table::{
 use super::stack::Kind;
 use super::steps::Steps;
 
-/// An interval with its cause and process by value instead of by index.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub(crate) struct FoundInterval {
-    pub(crate) segment: u32,
-    /// Number of segments that are added up.
-    pub(crate) segments: u32,
-    pub(crate) number: u32,
-    pub(crate) task: u32,
-    pub(crate) process: u32,
-    pub(crate) cause: SwitchCause,
-    pub(crate) end: SwitchCause,
-    pub(crate) instructions: u64,
-    /// Cycles of the shared, private and flushed view.
-    pub(crate) cycles: [u64; 3],
-    /// Lost, gained and first-touch cycles; `None` if segments are added up.
-    pub(crate) of_others: Option<[u64; 3]>,
-}
-
-pub(crate) type Code = BTreeMap<(String, SwitchCause, CodePlace), i64>;
+/// Excess cycles by program, number of the cause, and place.
+pub(crate) type Code = BTreeMap<(String, u32, CodePlace), i64>;
 
 pub(crate) struct OneDesign {
     pub(crate) machine: Machine,
-    pub(crate) intervals: Vec<FoundInterval>,
+    pub(crate) intervals: Vec<Interval>,
     pub(crate) code: Code,
     pub(crate) data: Code,
     /// Evicted lines by level, program (`None` for the kernel), whether code, and place.
@@ -51,13 +34,13 @@ pub(crate) struct OneDesign {
     /// Counts at the beginning of the current call.
     entered: CallCost,
     /// The current interval, with the cycles, and the cycles due to others, before its first block.
-    open: Option<(FoundInterval, ByView<u64>, OfOthers)>,
+    open: Option<(Interval, ByView<u64>, OfOthers)>,
 }
 
 struct Segment {
     number: u32,
     instructions: u64,
-    cause: SwitchCause,
+    cause: u32,
 }
 
 pub(crate) struct Oracle {
@@ -105,21 +88,16 @@ impl Oracle {
     }
 
     pub(crate) fn feed(&mut self, chunk: &Chunk) {
-        let mut references = &chunk.references[..];
-        let mut marks = chunk.marks.iter().peekable();
-        for (index, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= index) {
-                self.mark(&placed.mark);
+        for event in chunk.events() {
+            match event {
+                Event::Mark(mark) => self.mark(mark),
+                Event::Block(block, references) => self.block(block, references),
             }
-            let (now, later) = references.split_at(usize::from(block.references));
-            references = later;
-            self.block(block, now);
         }
-        marks.for_each(|placed| self.mark(&placed.mark));
     }
 
     pub(crate) fn finish(&mut self) {
-        self.end_segment(&end_of_trace());
+        self.end_segment(end_of_trace());
     }
 
     pub(crate) fn processes(&self) -> Vec<ProcessFacts> {
@@ -132,7 +110,7 @@ impl Oracle {
         }
         let segment = self.segment.as_mut().expect("begun above");
         let before = segment.instructions;
-        let (of_segment, cause) = (segment.number, segment.cause.clone());
+        let (of_segment, cause) = (segment.number, segment.cause);
         segment.instructions += u64::from(block.instructions);
         let asked = if self.fault == Some(Fault::IntervalOfBlockEnd) {
             segment.instructions
@@ -144,35 +122,30 @@ impl Oracle {
         let (task, space) = (self.table.task, self.table.process);
         let process = self.table.number(self.table.who, b"");
         self.instructions += u64::from(block.instructions);
-        let facts = self.table.facts();
-        facts.instructions += u64::from(block.instructions);
-        let (program, named) = (facts.name.clone(), facts.process);
-        self.designs.iter_mut().for_each(|design| {
-            design
-                .machine
-                .programs
-                .insert(process, (program.clone(), named));
-        });
+        self.table.facts().instructions += u64::from(block.instructions);
+        let program = self.name_program(process);
         let place = self.table.place(block.address);
-        let interval = FoundInterval {
+        let interval = Interval {
+            design: 0,
             segment: of_segment,
             segments: 1,
             number,
             task,
             process,
-            cause: cause.clone(),
-            end: end_of_trace(),
+            cause,
+            // The segment has not ended.
+            end: 0,
             instructions: 0,
-            cycles: [0; 3],
-            of_others: Some([0; 3]),
+            cycles: ByView::default(),
+            of_others: None,
         };
         for design in &mut self.designs {
             let excess = design.block(block, references, &interval, space);
             *design
                 .code
-                .entry((program.clone(), cause.clone(), place.clone()))
+                .entry((program.clone(), cause, place.clone()))
                 .or_default() += excess;
-            design.see_places(&self.table, &program, &cause);
+            design.see_places(&self.table, &program, cause);
             if self.instructions >= self.doubled_at {
                 let most_held = design.machine.most_held.clone();
                 design.machine.fill_curve.push(FillPoint {
@@ -260,7 +233,7 @@ impl Oracle {
     }
 
     fn switch(&mut self, to: u32, cause: SwitchCause) {
-        self.end_segment(&cause);
+        self.end_segment(cause.clone());
         let of_other = cause.clone();
         self.table.leave(cause);
         self.table.task = to;
@@ -294,6 +267,17 @@ impl Oracle {
                 }
             }
         }
+    }
+
+    /// Tells all machines the name of the running process, which has this number; returns the name.
+    fn name_program(&mut self, process: u32) -> String {
+        let facts = self.table.facts();
+        let (program, named) = (facts.name.clone(), facts.process);
+        for design in &mut self.designs {
+            let programs = &mut design.machine.programs;
+            programs.insert(process, (program.clone(), named));
+        }
+        program
     }
 
     fn memories(&mut self, change: impl Fn(&mut Memory)) {
@@ -346,29 +330,28 @@ impl Oracle {
         }
         let kind = if is_store { Kind::Store } else { Kind::Load };
         let (process, space) = (self.table.number(self.table.who, b""), self.table.process);
-        let facts = self.table.facts();
-        let (program, named) = (facts.name.clone(), facts.process);
-        let cause = self.segment.as_ref().expect("a task runs").cause.clone();
+        let program = self.name_program(process);
+        let cause = self.segment.as_ref().expect("a task runs").cause;
         for design in &mut self.designs {
-            design
-                .machine
-                .programs
-                .insert(process, (program.clone(), named));
             let steps =
                 Steps::new(&design.machine.design, process, space).kernel(kind, address, bytes);
             design.machine.references_of(process, &steps);
-            design.see_places(&self.table, &program, &cause);
+            design.see_places(&self.table, &program, cause);
         }
     }
 
-    fn see_cause(&mut self, cause: &SwitchCause) {
-        if !self.causes.contains(cause) {
-            self.causes.push(cause.clone());
-        }
+    /// Returns the number of a cause.
+    fn see_cause(&mut self, cause: SwitchCause) -> u32 {
+        let known = self.causes.iter().position(|other| *other == cause);
+        let number = known.unwrap_or_else(|| {
+            self.causes.push(cause);
+            self.causes.len() - 1
+        });
+        number as u32
     }
 
     fn begin_segment(&mut self, cause: SwitchCause) {
-        self.see_cause(&cause);
+        let cause = self.see_cause(cause);
         self.segment = Some(Segment {
             number: self.segments,
             instructions: 0,
@@ -378,8 +361,8 @@ impl Oracle {
         self.table.facts().segments += 1;
     }
 
-    fn end_segment(&mut self, end: &SwitchCause) {
-        self.see_cause(end);
+    fn end_segment(&mut self, end: SwitchCause) {
+        let end = self.see_cause(end);
         self.close_intervals();
         let Some(segment) = self.segment.take() else {
             return;
@@ -389,7 +372,7 @@ impl Oracle {
                 .intervals
                 .iter_mut()
                 .filter(|interval| interval.segment == segment.number);
-            own.for_each(|interval| interval.end = end.clone());
+            own.for_each(|interval| interval.end = end);
         }
     }
 
@@ -405,7 +388,7 @@ impl OneDesign {
         &mut self,
         block: &Block,
         references: &[Reference],
-        wanted: &FoundInterval,
+        wanted: &Interval,
         space: u32,
     ) -> i64 {
         let (before, others_before) = (self.machine.cycles(), self.machine.of_others);
@@ -422,32 +405,30 @@ impl OneDesign {
             Steps::new(&self.machine.design, wanted.process, space).block(block, references);
         self.machine.references_of(wanted.process, &steps);
         let after = self.machine.cycles();
-        let (open, start, others) = self
-            .open
-            .get_or_insert_with(|| (wanted.clone(), before, others_before));
+        let (open, start, others) = self.open.get_or_insert((*wanted, before, others_before));
         open.instructions += instructions;
-        open.cycles = [
-            after.shared - start.shared,
-            after.private - start.private,
-            after.flushed - start.flushed,
-        ];
+        open.cycles = ByView {
+            shared: after.shared - start.shared,
+            private: after.private - start.private,
+            flushed: after.flushed - start.flushed,
+        };
         let now = self.machine.of_others;
-        open.of_others = Some([
-            now.lost - others.lost,
-            now.gained - others.gained,
-            now.first_touches - others.first_touches,
-        ]);
+        open.of_others = Some(OfOthers {
+            lost: now.lost - others.lost,
+            gained: now.gained - others.gained,
+            first_touches: now.first_touches - others.first_touches,
+        });
         let first_touches = (now.first_touches - others_before.first_touches) as i64;
         (after.shared - before.shared) as i64 - (after.private - before.private) as i64
             + first_touches
     }
 
     /// Attributes the lookups since the last call to the places of their data and evictors.
-    fn see_places(&mut self, table: &ProcessTable, program: &str, cause: &SwitchCause) {
+    fn see_places(&mut self, table: &ProcessTable, program: &str, cause: u32) {
         for (address, excess) in self.machine.data.drain(..) {
             *self
                 .data
-                .entry((program.to_owned(), cause.clone(), table.data_place(address)))
+                .entry((program.to_owned(), cause, table.data_place(address)))
                 .or_default() += excess;
         }
         for (level, owner, is_code, address) in self.machine.evictors.drain(..) {
