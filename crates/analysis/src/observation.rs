@@ -24,7 +24,7 @@ mod stacks;
 mod stretches;
 mod sums;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod waiting;
 mod waits;
 

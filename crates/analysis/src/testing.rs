@@ -450,9 +450,22 @@ pub(crate) fn is_near(found: f64, truth: f64, share: f64) -> bool {
     (found / truth - 1.0).abs() < share
 }
 
-pub(crate) fn assert_near(estimate: &Option<Estimate>, truth: f64, share: f64) {
-    let found = estimate.as_ref().expect("an estimate").estimate;
+/// Asserts that a number differs from the truth by less than `share` of the truth.
+#[track_caller]
+pub(crate) fn assert_is_near(found: f64, truth: f64, share: f64) {
     assert!(is_near(found, truth, share), "{found}, not {truth}");
+}
+
+/// Asserts that a number differs from the truth by less than `bound`.
+#[track_caller]
+pub(crate) fn assert_within(found: f64, truth: f64, bound: f64) {
+    assert!((found - truth).abs() < bound, "{found}, not {truth}");
+}
+
+#[track_caller]
+pub(crate) fn assert_near(estimate: &Option<Estimate>, truth: f64, share: f64) {
+    let found = estimate.as_ref().expect("an estimate");
+    assert_is_near(found.estimate, truth, share);
 }
 
 /// Draws a standard normal number (Box and Muller 1958).

@@ -194,6 +194,7 @@ fn facts(record: &Injection) -> Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::tests::whats;
     use crate::compare::{Change, Pair};
     use crate::injection::tests::{record, run};
     use switchcost_record::injection::{Run, Timing};
@@ -317,13 +318,6 @@ mod tests {
     fn what_else_is_different_is_reported() {
         let (base, mut new) = (costs(9_000.0, 11_000.0), costs(9_000.0, 11_000.0));
         new.header.command = vec!["xz".to_owned()];
-        let found = compared(&base, &new).environment;
-        assert_eq!(
-            found
-                .iter()
-                .map(|difference| difference.what.as_str())
-                .collect::<Vec<_>>(),
-            ["command"]
-        );
+        assert_eq!(whats(&compared(&base, &new).environment), ["command"]);
     }
 }

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use crate::compare::{Outcome, Ratio};
     use crate::measurement::run_spread::ASSUMED_RUN_SPREAD;
-    use crate::testing::{normal, seeded};
+    use crate::testing::{assert_is_near, normal, seeded};
     use rand_chacha::ChaCha8Rng;
 
     fn runs(random: &mut ChaCha8Rng, count: usize, within: f64, between: f64) -> Vec<Run> {
@@ -179,7 +179,7 @@ mod tests {
             .map(|case| runs(&mut random, 4, withins[case % withins.len()], 0.02))
             .collect();
         let found = learned(&sides, Origin::Records, ASSUMED_RUN_SPREAD).expect("repeated records");
-        assert!((found.share / 0.02 - 1.0).abs() < 0.15, "{found:?}");
+        assert_is_near(found.share, 0.02, 0.15);
         assert_eq!(found.origin, Origin::Records);
     }
 

@@ -245,32 +245,15 @@ fn per_second(groups: &[Group], timing: usize) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::header;
+    use super::super::tests::of_service;
     use super::super::{analyse, power};
     use super::*;
-    use crate::testing::{normal, seeded};
+    use crate::testing::{assert_is_near, assert_within, normal, seeded};
     use switchcost_record::injection::Look;
     use switchcost_units::Nanos;
 
     const CHAIN_PS: u64 = 600_000;
     const TURNS: u64 = 40;
-
-    fn service() -> Service {
-        Service {
-            process: 7,
-            thread: 8,
-            name: "redis-server".to_owned(),
-            work: "syscall:write".to_owned(),
-            allowed: Vec::new(),
-            look: Look {
-                wall_ns: Nanos::seconds(2),
-                cpu_ns: Nanos::seconds(1),
-                work: 200_000,
-                involuntary: 1_800,
-                ..Look::default()
-            },
-        }
-    }
 
     /// Makes a phase with 20 ms of CPU time: 10 us per piece of work, and `more` per time slice, on
     /// a core whose chain takes `chain_ps`.
@@ -308,16 +291,15 @@ mod tests {
     }
 
     fn record(groups: Vec<Group>) -> Injection {
-        let header = switchcost_record::injection::Header {
-            service: Some(service()),
-            ..header()
+        let mut record = of_service();
+        record.header.service.as_mut().expect("a service").look = Look {
+            wall_ns: Nanos::seconds(2),
+            cpu_ns: Nanos::seconds(1),
+            work: 200_000,
+            involuntary: 1_800,
+            ..Look::default()
         };
-        Injection {
-            header,
-            runs: Vec::new(),
-            groups,
-            end: None,
-        }
+        Injection { groups, ..record }
     }
 
     fn reload(findings: &Findings, place: usize) -> &Estimate {
@@ -352,7 +334,7 @@ mod tests {
         );
         let service = found.service.as_ref().expect("a service");
         let held_up = service.held_up_ns.as_ref().expect("40 groups").estimate;
-        assert!((held_up + 2_000.0).abs() < 150.0, "{held_up}");
+        assert_within(held_up, -2_000.0, 150.0);
         assert_eq!(
             (
                 service.preemptions_per_second,
@@ -363,10 +345,7 @@ mod tests {
         );
         // There are 900 per second, half of which belong to the service.
         let share = service.share_of_own.expect("it runs");
-        assert!(
-            (share / (cost.estimate * 900.0 * 2.0 / 1e9) - 1.0).abs() < 1e-9,
-            "{share}"
-        );
+        assert_is_near(share, cost.estimate * 900.0 * 2.0 / 1e9, 1e-9);
         assert!(!found.footprints[2].is_measured() && found.footprints[1].is_measured());
     }
 

@@ -1,12 +1,12 @@
 use super::*;
-use crate::testing::{host, normal, seeded};
+use crate::testing::{assert_near, assert_within, host, normal, seeded};
 use switchcost_record::ClockFacts;
 use switchcost_record::injection::{Header, INJECTION_FORM, Injection, Timing};
 use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
 const CHAIN_PS: u64 = 540_000;
 
-pub(super) fn header() -> Header {
+fn header() -> Header {
     let plan = Plan::plain(
         CpuId(1),
         Timing {
@@ -101,15 +101,9 @@ pub(crate) fn of_service() -> Injection {
         allowed: Vec::new(),
         look,
     };
-    Injection {
-        header: Header {
-            service: Some(service),
-            ..header()
-        },
-        runs: Vec::new(),
-        groups: Vec::new(),
-        end: None,
-    }
+    let mut record = record(Vec::new());
+    record.header.service = Some(service);
+    record
 }
 
 pub(crate) fn record(runs: Vec<Run>) -> Injection {
@@ -149,9 +143,10 @@ fn known_costs_come_out_in_their_parts() {
         panic!("three footprints")
     };
     let cost = |finding: &FootprintFinding| finding.cost_ns.as_ref().expect("ten runs").estimate;
-    assert!((cost(direct) - 9_000.0).abs() < 5.0 && (cost(small) - 10_500.0).abs() < 5.0);
-    let reload = estimate(&small.reload_ns);
-    assert!((reload - 1_500.0).abs() < 5.0 && direct.reload_ns.is_none());
+    assert_within(cost(direct), 9_000.0, 5.0);
+    assert_within(cost(small), 10_500.0, 5.0);
+    assert_within(estimate(&small.reload_ns), 1_500.0, 5.0);
+    assert!(direct.reload_ns.is_none());
     assert_eq!(
         (direct.runs, direct.preemptions, direct.away_ns, direct.hit),
         (10, 3_100, Some(500.0), Some(1.0))
@@ -165,7 +160,7 @@ fn known_costs_come_out_in_their_parts() {
         (Some(Bytes::kib(256)), Some(100e6), 4_000.0)
     );
     // The chain of 1800 cycles took 540 ns.
-    assert!((found.core_hertz.expect("known") / 1e9 - 10.0 / 3.0).abs() < 1e-6);
+    assert_within(found.core_hertz.expect("known") / 1e9, 10.0 / 3.0, 1e-6);
 }
 
 /// Shows that a slower core during one copy adds no cost, although the copy takes longer.
@@ -175,13 +170,8 @@ fn a_slower_core_is_no_cost() {
         let twin = &mut run.twins[usize::from(run.preempted)];
         (twin.cpu_ns, twin.chain_ps) = (Nanos(twin.cpu_ns.0 * 11 / 10), CHAIN_PS * 11 / 10);
     });
-    let cost = found.footprints[0]
-        .cost_ns
-        .as_ref()
-        .expect("ten runs")
-        .estimate;
     // The cost is taken at the mean clock, which is lower by 5 %.
-    assert!((cost / (9_000.0 * 1.05) - 1.0).abs() < 0.01, "{cost}");
+    assert_near(&found.footprints[0].cost_ns, 9_000.0 * 1.05, 0.01);
 }
 
 /// Shows that neither cost includes the effect of which copy runs second, nor the machine's drift
@@ -299,10 +289,8 @@ fn each_period_has_its_costs_and_what_is_more_than_at_the_first() {
     );
     let more = estimate(&found.periods[1].more_than_first_ns);
     let reload = estimate(&found.periods[1].footprints[1].reload_ns);
-    assert!(
-        (more - 2_500.0).abs() < 10.0 && (reload - 4_000.0).abs() < 10.0,
-        "{more} {reload}"
-    );
+    assert_within(more, 2_500.0, 10.0);
+    assert_within(reload, 4_000.0, 10.0);
     assert_eq!(
         (
             found.periods[0].preemptions_per_second,
@@ -327,10 +315,8 @@ fn a_move_is_reported_beside_a_preemption_and_is_no_part_of_it() {
     let direct = found.footprints[0].cost_ns.as_ref().expect("ten runs");
     let moved = found.moved.expect("of the plan");
     let more = moved.more_than_staying_ns.expect("ten passes").estimate;
-    assert!(
-        (direct.estimate - 9_000.0).abs() < 5.0 && (more - 6_000.0).abs() < 10.0,
-        "{direct:?} {more}"
-    );
+    assert_within(direct.estimate, 9_000.0, 5.0);
+    assert_within(more, 6_000.0, 10.0);
     assert_eq!(
         (moved.cpu, moved.found.runs, found.footprints[0].runs),
         (CpuId(0), 10, 10)

@@ -148,7 +148,7 @@ mod tests {
     use switchcost_units::Bytes;
 
     use super::*;
-    use crate::testing::{FakeCase, assert_near, fake_record, host, pipe};
+    use crate::testing::{FakeCase, assert_near, assert_within, fake_record, host, pipe};
     use crate::{Findings, analyse};
 
     fn in_turn(size: Bytes, reload_ns: f64) -> FakeCase {
@@ -201,10 +201,7 @@ mod tests {
             assert_near(&one.at_once_ns, once, 0.01);
             assert_near(&one.alone_ns, 10_000.0, 0.01);
             let difference = one.in_turn_less_at_once_ns.expect("a difference");
-            assert!(
-                (difference.estimate - (turns - once)).abs() < 1.0,
-                "{difference:?}"
-            );
+            assert_within(difference.estimate, turns - once, 1.0);
             assert!(
                 difference.low < turns - once && turns - once < difference.high,
                 "{difference:?}"

@@ -335,8 +335,8 @@ mod tests {
     use crate::analyse;
     use crate::measurement::findings::{CaseFinding, Flag, Part};
     use crate::testing::{
-        Core, SHARED_COST, UNSHARED_PER_MILLE, assert_near, fake_record, fake_record_on, is_near,
-        only, pipe, seeded,
+        Core, SHARED_COST, UNSHARED_PER_MILLE, assert_near, assert_within, fake_record,
+        fake_record_on, is_near, only, pipe, seeded,
     };
     use rand::Rng;
     use switchcost_record::{CountedHandoffs, KernelSwitches, MeasureRecord};
@@ -557,7 +557,7 @@ mod tests {
     fn neighbours_in_time_are_correlated_within_their_repetition() {
         let found =
             autocorrelation(&[vec![1.0, 2.0, 4.0, 3.0], vec![2.0, 2.0, 5.0]]).expect("they vary");
-        assert!((found + 0.25 / 11.0).abs() < 1e-12, "{found}");
+        assert_within(found, -0.25 / 11.0, 1e-12);
         assert_eq!(autocorrelation(&[vec![1.0, 1.0]]), None);
     }
 }

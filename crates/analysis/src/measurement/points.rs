@@ -63,7 +63,7 @@ fn window_points(record: &MeasureRecord, window: &Cycles, rate: TickRate) -> Vec
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::testing::{fake_record, fiber, pipe};
+    use crate::testing::{assert_is_near, fake_record, fiber, pipe};
 
     /// The counts by reason in the findings equal those of the single windows.
     #[test]
@@ -84,7 +84,7 @@ mod tests {
         assert!(points[0].left_out.is_empty());
         assert_eq!(points[0].arm, Arm::BaselineDirect);
         let baseline = points[0].handoff_seconds;
-        assert!((baseline / 900e-9 - 1.0).abs() < 0.01, "{baseline}");
+        assert_is_near(baseline, 900e-9, 0.01);
         let findings = analyse(&record);
         for (number, finding) in findings.results.iter().enumerate() {
             let of_case = points.iter().filter(|point| point.case as usize == number);

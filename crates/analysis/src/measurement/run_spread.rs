@@ -219,6 +219,15 @@ mod tests {
         runs.iter().map(|values| found(values)).collect()
     }
 
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
+
+    /// Returns the mean of a number of each run.
+    fn mean_of(runs: &[Estimate], value: impl Fn(&Estimate) -> f64) -> f64 {
+        mean(&runs.iter().map(value).collect::<Vec<_>>())
+    }
+
     fn covers(found: &Estimate, truth: f64) -> bool {
         found.low <= truth && truth <= found.high
     }
@@ -392,7 +401,6 @@ mod tests {
                 within.push(covered.count() as f64 / f64::from(TRIALS));
             }
         }
-        let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
         assert!(mean(&all) >= 0.88, "for other runs: {all:?}");
         assert!(mean(&within) >= 0.87, "within a run: {}", mean(&within));
     }
@@ -520,28 +528,23 @@ mod tests {
                         let count = earlier.min(others.len());
                         let (chosen, _) = others.partial_shuffle(&mut random, count);
                         let logs: Vec<f64> = chosen.iter().map(|run| run.estimate.ln()).collect();
-                        let within = chosen
-                            .iter()
-                            .map(|run| run.log_variance_within_run().expect("one"));
-                        let within = (within.sum::<f64>() / chosen.len() as f64).sqrt();
-                        let repetitions = chosen.iter().map(|run| run.n).sum::<usize>() as f64
-                            / chosen.len() as f64;
+                        let variance = |run: &Estimate| run.log_variance_within_run().expect("one");
                         let differ = RunsDiffer {
-                            repetitions,
-                            ..shown_by(&logs, within)
+                            repetitions: mean_of(chosen, |run| run.n as f64),
+                            ..shown_by(&logs, mean_of(chosen, variance).sqrt())
                         };
                         covered += u32::from(covers(&new.clone().across(&differ), truth));
                         trials += 1;
                     }
                 }
-                shares.push((f64::from(covered) / f64::from(trials), conditions));
+                let share = f64::from(covered) / f64::from(trials);
+                assert!(
+                    share >= 0.8,
+                    "{earlier} earlier runs, {conditions:?}: {share}"
+                );
+                shares.push(share);
             }
-            shares.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let mean = shares.iter().map(|share| share.0).sum::<f64>() / shares.len() as f64;
-            assert!(
-                shares[0].0 >= 0.8 && mean >= 0.88,
-                "{earlier} earlier runs: {mean}, {shares:?}"
-            );
+            assert!(mean(&shares) >= 0.88, "{earlier} earlier runs: {shares:?}");
         }
     }
 
@@ -567,16 +570,16 @@ mod tests {
         const CHOICES: [f64; 6] = [64.0, 32.0, 16.0, 8.0, 4.0, 2.0];
         let (all, mut shares) = (recorded(), Vec::new());
         for (held_back, runs) in &all {
-            let mean = |independent: f64| {
+            let mean_of_others = |independent: f64| {
                 let others = all
                     .iter()
                     .filter(|(conditions, _)| *conditions != held_back);
                 let shares: Vec<f64> = others.map(|(_, runs)| covered(runs, independent)).collect();
-                shares.iter().sum::<f64>() / shares.len() as f64
+                mean(&shares)
             };
             let chosen = CHOICES
                 .into_iter()
-                .find(|independent| mean(*independent) >= 0.9)
+                .find(|independent| mean_of_others(*independent) >= 0.9)
                 .expect("a choice");
             assert!(
                 chosen >= INDEPENDENT,
@@ -603,46 +606,26 @@ mod tests {
             let found = found(&values).across_runs().estimate_within_run();
             runs.entry(run).or_default().insert(case, found);
         }
-        let cases: Vec<&str> = runs
-            .values()
-            .next()
-            .expect("a run")
-            .keys()
-            .copied()
-            .collect();
+        let first = runs.values().next().expect("a run");
+        let cases: Vec<&str> = first.keys().copied().collect();
         let tasks = |case: &str| case.split(' ').next().map(str::to_owned);
-        let pairs = cases
-            .iter()
-            .enumerate()
-            .flat_map(|(at, below)| cases[at + 1..].iter().map(move |above| (above, below)));
-        let pairs = pairs.filter(|(above, below)| tasks(above) == tasks(below));
         let mut all = Vec::new();
-        for (above, below) in pairs {
-            let ratios: Vec<[f64; 3]> = runs
-                .values()
-                .map(|cases| (&cases[above], &cases[below]))
-                .map(|(above, below)| {
-                    [
-                        above.low / below.high,
-                        above.estimate / below.estimate,
-                        above.high / below.low,
-                    ]
-                })
-                .collect();
-            let truth =
-                median(&mut ratios.iter().map(|ratio| ratio[1]).collect::<Vec<_>>()).expect("runs");
-            let covers = ratios
-                .iter()
-                .filter(|[low, _, high]| *low <= truth && truth <= *high)
-                .count();
-            assert!(
-                covers * 5 >= ratios.len() * 4,
-                "{above} over {below}: {covers} of {}",
-                ratios.len()
-            );
-            all.push(covers as f64 / ratios.len() as f64);
+        for (at, below) in cases.iter().enumerate() {
+            let above = cases[at + 1..].iter();
+            for above in above.filter(|above| tasks(above) == tasks(below)) {
+                let ratios = runs.values().map(|cases| cases[above] / cases[below]);
+                let ratios: Vec<Interval> = ratios.collect();
+                let mut middles: Vec<f64> = ratios.iter().map(|ratio| ratio.estimate).collect();
+                let truth = median(&mut middles).expect("runs");
+                let covers = ratios.iter().filter(|ratio| ratio.contains(truth)).count();
+                assert!(
+                    covers * 5 >= ratios.len() * 4,
+                    "{above} over {below}: {covers} of {}",
+                    ratios.len()
+                );
+                all.push(covers as f64 / ratios.len() as f64);
+            }
         }
-        let mean = all.iter().sum::<f64>() / all.len() as f64;
-        assert!(mean >= 0.88, "{mean}: {all:?}");
+        assert!(mean(&all) >= 0.88, "{all:?}");
     }
 }

@@ -181,6 +181,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::assert_within;
 
     fn points(heights: &[f64], sigma: f64) -> Vec<Point> {
         let point = |(x, y): (f64, &f64)| Point { x, y: *y, sigma };
@@ -232,6 +233,6 @@ mod tests {
             }
         }
         let found = best_tables(&points)[2][11].cost;
-        assert!((found - best).abs() < 1e-9, "{found} {best}");
+        assert_within(found, best, 1e-9);
     }
 }

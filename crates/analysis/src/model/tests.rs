@@ -1,6 +1,7 @@
 use switchcost_record::profile::{Price, Reused, SwitchPath};
 
 use super::*;
+use crate::testing::assert_within;
 
 fn row(kind: Kind, age_bytes: Bytes, lines: &[f64]) -> Reused {
     Reused {
@@ -54,7 +55,7 @@ fn some_prices() -> Prices {
 }
 
 fn near(found: f64, need: f64) {
-    assert!((found - need).abs() < 1e-9, "{found} {need}");
+    assert_within(found, need, 1e-9);
 }
 
 #[test]

@@ -211,6 +211,7 @@ fn shared_fraction(result: &CaseFinding) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::assert_within;
 
     #[test]
     fn preemptions_are_taken_out_of_what_switches_cost_together() {
@@ -224,17 +225,15 @@ mod tests {
             remove_preemptions(cost(1_900.0), share, yielded.map(cost))
         };
         let alone = waits(0.4, Some(1_000.0));
-        assert!(
-            (alone.ns - 2_500.0).abs() < 1e-6 && (alone.low_ns - 2_250.0).abs() < 1e-6,
-            "{alone:?}"
-        );
+        assert_within(alone.ns, 2_500.0, 1e-6);
+        assert_within(alone.low_ns, 2_250.0, 1e-6);
         for unknown in [
             waits(0.4, None),
             waits(0.0, Some(1_000.0)),
             waits(1.0, Some(1_000.0)),
             waits(0.4, Some(2_000.0)),
         ] {
-            assert!((unknown.ns - 1_900.0).abs() < 1e-6, "{unknown:?}");
+            assert_within(unknown.ns, 1_900.0, 1e-6);
         }
     }
 }

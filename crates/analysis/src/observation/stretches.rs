@@ -80,6 +80,7 @@ fn together(one: &Moment, next: &Moment) -> Moment {
 mod tests {
     use super::super::tests::{observation, tasks};
     use super::*;
+    use crate::testing::assert_within;
 
     fn moment(end_ms: u64, switches: u64) -> Moment {
         let wait_ns = Nanos(switches * 1_000_000);
@@ -123,10 +124,7 @@ mod tests {
             Source::Bpf,
         );
         assert_eq!(found.len(), 2);
-        assert!(
-            (found[1].voluntary - 20.0 / 0.101).abs() < 1e-9,
-            "{found:?}"
-        );
+        assert_within(found[1].voluntary, 20.0 / 0.101, 1e-9);
         // No moment is earlier than the one before.
         let backwards = of(vec![moment(100, 10), moment(50, 10)], Source::Bpf);
         assert_eq!((backwards.len(), backwards[0].voluntary), (1, 200.0));

@@ -8,9 +8,9 @@ use switchcost_record::observation::{
 use switchcost_units::{Bytes, Nanos};
 
 use super::{Change, ProcessFinding, Range, UnknownBecause, analyse};
-use crate::testing;
+use crate::testing::{assert_is_near, host};
 
-pub(super) fn cost(ns: f64, half: f64) -> Cost {
+pub(crate) fn cost(ns: f64, half: f64) -> Cost {
     Cost {
         ns,
         low_ns: ns - half,
@@ -57,10 +57,6 @@ fn calibration() -> Calibration {
             load(Bytes::mib(64), 100.0, 2.0),
         ],
     }
-}
-
-fn is_near(found: f64, expected: f64) -> bool {
-    (found / expected - 1.0).abs() < 1e-9
 }
 
 pub(super) fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
@@ -111,7 +107,7 @@ pub(super) fn observation(tasks: Tasks) -> Observation {
         source: Source::Bpf,
         tasks: vec![tasks],
         calibration: Some(calibration()),
-        ..Observation::empty(testing::host(), String::new())
+        ..Observation::empty(host(), String::new())
     }
 }
 
@@ -217,7 +213,7 @@ fn without_a_measured_preemption_the_cost_of_one_has_no_upper_end_but_all_of_the
 
 /// Creates known costs: after a preemptor of 64 KiB that has the CPU for 640 ns a switch costs
 /// `ns`, after one of 1 MiB twice as much.
-pub(super) fn known(by: KnownBy, process: u32, ns: f64) -> KnownReload {
+pub(crate) fn known(by: KnownBy, process: u32, ns: f64) -> KnownReload {
     KnownReload {
         by,
         file: String::new(),
@@ -324,10 +320,7 @@ fn after_inject_its_interval_is_the_range() {
     );
     // The interrupt is measured on the program itself: with the switch it is 5 us.
     let direct = found.all.direct_ns.expect("it is priced");
-    assert!(
-        is_near(direct.likely.expect("known"), 500_000.0),
-        "{direct:?}"
-    );
+    assert_is_near(direct.likely.expect("known"), 500_000.0, 1e-9);
     assert_ne!(Some(direct), without.all.direct_ns);
 }
 
@@ -447,7 +440,7 @@ fn quantiles_are_ends_of_buckets_and_open_where_the_last_has_none() {
     assert_eq!(found.off.expect("counted").p50_ns, None);
 }
 
-pub(super) fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
+pub(crate) fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
     let (process_name, name) = ("worker".to_owned(), name.to_owned());
     Pair {
         process: 7,
@@ -498,7 +491,7 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
     ];
     assert_eq!(found, expected);
     let shares = analyse(&observed).kept_waiting.into_iter();
-    assert!(is_near(shares.map(|each| each.share).sum(), 1.0));
+    assert_is_near(shares.map(|each| each.share).sum(), 1.0, 1e-9);
 }
 
 /// Returns the name, the number of tasks and the number of switches of each row.

@@ -90,12 +90,13 @@ fn level(name: &str, touched: f64, lines: u64, others: f64) -> AgarwalLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{assert_is_near, assert_within};
 
     #[test]
     fn the_two_forms_meet_where_little_is_displaced() {
         let level = level("L1", 100.0, 1_000_000, 1.0);
-        assert!((level.misses_per_switch - 0.01).abs() < 1e-12);
-        assert!((level.misses_at_most / level.misses_per_switch - 1.0).abs() < 1e-4);
+        assert_within(level.misses_per_switch, 0.01, 1e-12);
+        assert_is_near(level.misses_at_most, level.misses_per_switch, 1e-4);
     }
 
     /// Shows that no line is lost twice: throwing 64 balls at random into 64 boxes hits a share of
@@ -104,7 +105,11 @@ mod tests {
     fn no_line_is_lost_twice() {
         let level = level("L1", 64.0, 64, 1.0);
         assert_eq!(level.misses_per_switch, 64.0);
-        assert!((level.misses_at_most - 64.0 * (1.0 - (63.0_f64 / 64.0).powi(64))).abs() < 1e-9);
+        assert_within(
+            level.misses_at_most,
+            64.0 * (1.0 - (63.0_f64 / 64.0).powi(64)),
+            1e-9,
+        );
         assert_eq!(super::level("L1", 0.0, 1, 3.0).misses_at_most, 0.0);
         assert_eq!(super::level("L1", 2.0, 1, 3.0).misses_at_most, 2.0);
     }

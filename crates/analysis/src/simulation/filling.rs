@@ -59,7 +59,7 @@ pub(crate) fn filling(
 mod tests {
     use switchcost_design::result::{FillPoint, TracePart};
 
-    use super::super::testing::{LENGTH, QUANTUM, Run};
+    use super::super::testing::Run;
     use super::*;
 
     /// Makes the filling of a level of 4,000 lines, of which `before` were held after a million
@@ -82,11 +82,9 @@ mod tests {
     }
 
     fn trace() -> TraceFacts {
-        let mut run = Run::new();
-        run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
         TraceFacts {
             instructions: 4_000_000,
-            ..run.head.trace
+            ..Run::of_turns(&[0]).head.trace
         }
     }
 

@@ -56,6 +56,7 @@ fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<Interv
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::assert_within;
 
     /// Shows that the interval of a mean is that of batch means, for twenty batches of five numbers
     /// each.
@@ -69,17 +70,12 @@ mod tests {
             .collect();
         let jackknife = jackknife(mean, &without, 0.9).expect("twenty");
         let direct = mean_interval(&batches, 0.9).expect("twenty");
-        assert!(
-            (jackknife.low - direct.low).abs() < 1e-12
-                && (jackknife.high - direct.high).abs() < 1e-12
-        );
+        assert_within(jackknife.low, direct.low, 1e-12);
+        assert_within(jackknife.high, direct.high, 1e-12);
         // Expected values: scipy.stats.t.interval(0.9, 19, numpy.mean(x), scipy.stats.sem(x)),
         // SciPy 1.17.1.
-        assert!(
-            (direct.low - 3.925550071588433).abs() < 1e-9
-                && (direct.high - 6.3744499284115665).abs() < 1e-9,
-            "{direct:?}"
-        );
+        assert_within(direct.low, 3.925550071588433, 1e-9);
+        assert_within(direct.high, 6.3744499284115665, 1e-9);
     }
 
     #[test]

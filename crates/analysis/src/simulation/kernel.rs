@@ -113,6 +113,7 @@ fn ratio(
 mod tests {
     use super::*;
     use crate::simulation::interval::mean_interval;
+    use crate::testing::assert_within;
 
     /// Shows that a ratio has Student's interval of the mean of the batches, if all batches have
     /// the same number of switches.
@@ -136,7 +137,8 @@ mod tests {
             .collect();
         let wanted = mean_interval(&means, 0.9).expect("forty");
         let (low, high) = found.interval.expect("an interval");
-        assert!((low - wanted.low).abs() < 1e-9 && (high - wanted.high).abs() < 1e-9);
+        assert_within(low, wanted.low, 1e-9);
+        assert_within(high, wanted.high, 1e-9);
         assert_eq!(found.n, Some(40));
         let none = ratio(
             &batches,

@@ -122,14 +122,11 @@ fn brought_in(counts: &LevelCounts) -> u64 {
 mod tests {
     use switchcost_design::result::MissDifference;
 
-    use super::super::testing::{LENGTH, QUANTUM, Run};
+    use super::super::testing::Run;
 
     #[test]
     fn where_it_was_not_counted_a_level_was_full_when_as_many_lines_came_in() {
-        let mut run = Run::new();
-        for _ in 0..4 {
-            run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
-        }
+        let mut run = Run::of_turns(&[0; 4]);
         let result = &mut run.head.designs[0];
         let lines = result.design.levels[0].lines();
         let counts = &mut result.hierarchies.shared.levels;

@@ -54,12 +54,11 @@ fn known(processes: &[ProcessFacts]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{LENGTH, QUANTUM, Run};
+    use super::super::testing::Run;
 
     #[test]
     fn a_program_that_is_misspelt_is_reported() {
-        let mut run = Run::new();
-        run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
+        let mut run = Run::of_turns(&[0]);
         let mut of = |partition: &str| {
             let level = &mut run.head.designs[0].design.levels[1];
             level.partition = Some(partition.parse().expect("a partition"));

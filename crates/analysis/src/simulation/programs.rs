@@ -146,32 +146,26 @@ mod tests {
     use switchcost_design::result::{ByView, ProcessMisses};
 
     use super::super::findings::ProcessLevel;
-    use super::super::testing::{LENGTH, QUANTUM, Run};
+    use super::super::testing::Run;
 
     #[test]
     fn misses_of_all_processes_of_a_name_are_over_all_their_instructions() {
-        let mut run = Run::new();
-        for process in [0, 1, 0, 1] {
-            run.segment(process, QUANTUM, LENGTH, 1.0, |_| 1.0);
-        }
+        let mut run = Run::of_turns(&[0, 1, 0, 1]);
         run.head.processes[1].name = run.head.processes[0].name.clone();
         assert!(
             run.design().processes[0].levels.is_empty(),
             "an older record"
         );
-        let misses = |shared| {
-            vec![
-                ByView {
-                    shared,
-                    private: 40,
-                    flushed: 80,
-                },
-                ByView::default(),
-            ]
-        };
-        let of = |process, shared| ProcessMisses {
-            process,
-            misses: misses(shared),
+        let of = |process, shared| {
+            let misses = ByView {
+                shared,
+                private: 40,
+                flushed: 80,
+            };
+            ProcessMisses {
+                process,
+                misses: vec![misses, ByView::default()],
+            }
         };
         // The last entry belongs to no process of the record.
         run.head.designs[0].by_process = vec![of(0, 300), of(1, 100), of(7, 1)];

@@ -134,13 +134,11 @@ fn sweep(group: &[&(usize, Parts<'_>)]) -> Sweep {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{LENGTH, QUANTUM, Run};
+    use super::super::testing::Run;
     use super::*;
 
     fn of(names: &[&str]) -> Vec<Sweep> {
-        let mut run = Run::new();
-        run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
-        let design = run.design();
+        let design = Run::of_turns(&[0]).design();
         let named = |name: &&str| DesignFinding {
             name: (*name).to_owned(),
             ..design.clone()

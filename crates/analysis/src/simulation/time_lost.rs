@@ -175,6 +175,7 @@ mod tests {
 
     use super::*;
     use crate::simulation::testing::head;
+    use crate::testing::assert_within;
     use switchcost_design::result::{DetailLevel, WorkingSetLoss};
 
     const KIB: u64 = 1 << 10;
@@ -308,7 +309,7 @@ mod tests {
             (found.unpriced_share, found.lines[0].line_ns),
             (Some(0.75), None)
         );
-        assert!((found.likely_ns - 0.5).abs() < 0.01, "{}", found.likely_ns);
+        assert_within(found.likely_ns, 0.5, 0.01);
         let of_another = DesignPrices {
             are_of: vec![false],
             ..prices

@@ -54,14 +54,11 @@ fn prefetching(counts: &LevelCounts) -> Option<PrefetchFinding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{LENGTH, QUANTUM, Run};
+    use super::super::testing::Run;
 
     #[test]
     fn lines_are_reported_in_bytes_by_instructions_and_prefetches_by_their_use() {
-        let mut run = Run::new();
-        for _ in 0..4 {
-            run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
-        }
+        let mut run = Run::of_turns(&[0; 4]);
         assert!(run.design().traffic[0].prefetching.is_none());
         let result = &mut run.head.designs[0];
         (

@@ -1,8 +1,7 @@
 //! Tests on synthetic observations with known differences.
 use rand_chacha::ChaCha8Rng;
 use switchcost_record::observation::{
-    Cost, Histogram, KnownBy, KnownPoint, KnownReload, Observation, Pair as Preempted, Reload,
-    Source, Subject, Tasks, Throttled,
+    Histogram, KnownBy, KnownPoint, Observation, Reload, Source, Subject, Tasks, Throttled,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -10,7 +9,8 @@ use super::*;
 use crate::compare::tests::{MOST_ALARMS, TRIALS, is_alarm};
 use crate::compare::{Change, Outcome, Quantity, Ratio, Who};
 use crate::observation::Range;
-use crate::testing::{self, normal, seeded};
+use crate::observation::tests::{cost, known, pair as preempted_by};
+use crate::testing::{self, assert_is_near, assert_within, normal, seeded};
 
 /// Parameters of a synthetic record; its times follow from the number of switches.
 #[derive(Clone, Copy)]
@@ -52,11 +52,7 @@ fn named(name: &str, made: Made) -> Tasks {
 }
 
 fn calibration(ns: f64, measured_at: &str) -> Calibration {
-    let cost = |ns| Cost {
-        ns,
-        low_ns: ns * 0.9,
-        high_ns: ns * 1.1,
-    };
+    let cost = |ns: f64| cost(ns, ns * 0.1);
     Calibration {
         measured_at: measured_at.to_owned(),
         blocked: Some(cost(ns)),
@@ -177,10 +173,7 @@ fn a_known_ratio_is_found_for_all_and_for_the_name_that_changed() {
     }
     let (other_way, _) = of_all(&judged(&new, &base), Quantity::Switches);
     let (one_way, _) = of_all(&comparison, Quantity::Switches);
-    assert!(
-        (other_way.ratio * one_way.ratio - 1.0).abs() < 1e-9,
-        "the way round matters"
-    );
+    assert_within(other_way.ratio * one_way.ratio, 1.0, 1e-9);
 }
 
 #[test]
@@ -230,7 +223,7 @@ fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
         let Outcome::NotJudged { ratio, why } = &pair.outcome else {
             panic!("{:?}", pair.outcome)
         };
-        assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
+        assert_within(*ratio, 2.0, 1e-9);
         assert_eq!(
             why,
             "the spread between runs is unknown; run each side at least 3 times"
@@ -287,18 +280,13 @@ fn both_sides_are_priced_alike_where_they_are_of_one_machine() {
     let comparison = judged(&base, &new);
     assert_eq!(comparison.pricing, Some(Pricing::OneCalibration));
     let (ratio, change) = of_all(&comparison, Quantity::DirectShare);
-    assert!(
-        change == Change::NoDifferenceShown && (ratio.ratio - 1.0).abs() < 0.05,
-        "{ratio:?}"
-    );
+    assert_eq!(change, Change::NoDifferenceShown);
+    assert_within(ratio.ratio, 1.0, 0.05);
     let direct = pair(&comparison, &Who::All, Quantity::DirectShare)
         .base
         .expect("a cost")
         .value;
-    assert!(
-        (direct / 0.0195 - 1.0).abs() < 0.05,
-        "the newest price is for both: {direct}"
-    );
+    assert_is_near(direct, 0.0195, 0.05);
     for record in &mut new {
         record.host.kernel = "another".to_owned();
     }
@@ -367,36 +355,19 @@ fn what_no_record_has_is_left_out_and_what_one_side_has_not_says_why() {
 #[test]
 fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
     let mut random = seeded(6);
-    let preempted = |records: Vec<Observation>, times: u64| -> Vec<Observation> {
-        let pair = Preempted {
-            process: 7,
-            process_name: "server".to_owned(),
-            other: Some(9),
-            name: "batch".to_owned(),
-            ran_ns: Nanos(1),
-            runs: times,
-            preempted: times,
-            woke: 0,
-            kept_waiting_ns: Nanos(0),
-            kept_waiting: 0,
-        };
+    let mut of = |times| {
+        let mut records = servers(&mut random, 3, 0.01, USUAL);
+        for record in &mut records {
+            record.pairs = vec![preempted_by("batch", Some(9), times)];
+        }
         records
-            .into_iter()
-            .map(|record| Observation {
-                pairs: vec![pair.clone()],
-                ..record
-            })
-            .collect()
     };
-    let mut of = |times| preempted(servers(&mut random, 3, 0.01, USUAL), times);
     let (base, mut new) = (of(10_000), of(1_000));
     let batch = Who::Neighbour("batch".to_owned());
     let comparison = judged(&base, &new);
     let (ratio, change) = verdict(&comparison, &batch, Quantity::Preemptions);
-    assert!(
-        (ratio.ratio - 0.1).abs() < 1e-9 && change == Change::Faster,
-        "{ratio:?}"
-    );
+    assert_eq!(change, Change::Faster);
+    assert_within(ratio.ratio, 0.1, 1e-9);
     assert_eq!(
         pair(&comparison, &batch, Quantity::Preemptions)
             .base
@@ -435,31 +406,21 @@ fn what_was_counted_in_different_ways_is_not_compared() {
 
 /// Gives a record the cost of cold caches by `inject`: 1.2 us per switch, or at least 0.
 fn price(record: &mut Observation) {
-    let cost = Cost {
-        ns: 1_200.0,
-        low_ns: 1_000.0,
-        high_ns: 1_400.0,
-    };
+    let cost = cost(1_200.0, 200.0);
     record.calibration.as_mut().expect("priced").reloads = vec![Reload {
         size_bytes: Bytes::mib(1),
         walk_ns: 40_000.0,
         cost,
     }];
-    record.known = vec![KnownReload {
-        by: KnownBy::Inject,
-        file: "first.jsonl".to_owned(),
-        command: Vec::new(),
-        measured_at: String::new(),
-        processes: vec![7],
-        name: String::new(),
-        points: vec![KnownPoint {
-            away_bytes: Bytes::mib(1),
-            away_ns: Some(Nanos(40_000)),
-            ran_ns: Nanos(1_000),
-            cost,
-        }],
-        preemption: None,
+    let mut known = known(KnownBy::Inject, 7, 0.0);
+    known.file = "first.jsonl".to_owned();
+    known.points = vec![KnownPoint {
+        away_bytes: Bytes::mib(1),
+        away_ns: Some(Nanos(40_000)),
+        ran_ns: Nanos(1_000),
+        cost,
     }];
+    record.known = vec![known];
 }
 
 /// Shows that costs of cold caches are not compared if one side was priced with a newer result of

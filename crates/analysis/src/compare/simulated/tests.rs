@@ -2,11 +2,11 @@ use std::slice::from_ref;
 use switchcost_units::Bytes;
 
 use super::*;
-use crate::compare::tests::{MOST_ALARMS, TRIALS, is_alarm};
+use crate::compare::tests::{MOST_ALARMS, TRIALS, is_alarm, whats};
 use crate::compare::{Change, Difference, Pair, Ratio, Subject};
 use crate::simulation::testing::{QUANTUM, READ, Run, counts};
 use crate::simulation::{Cost as Number, Findings, FunctionFinding, FunctionMisses, KernelFinding};
-use crate::testing::{normal, seeded};
+use crate::testing::{assert_is_near, assert_within, normal, seeded};
 
 type Found = (Simulation, Findings);
 
@@ -116,9 +116,9 @@ fn several_traces_are_paired_as_scipy_pairs_them() {
     );
     let (found, verdict) = ratio(main(&comparison));
     assert_eq!(verdict, Change::Slower);
-    assert!((found.ratio - 1.1100069706232616).abs() < 1e-9, "{found:?}");
+    assert_within(found.ratio, 1.1100069706232616, 1e-9);
     for (end, expected) in [(found.low, PAIRED[0]), (found.high, PAIRED[1])] {
-        assert!((end - expected).abs() < 1e-6, "{end}, need {expected}");
+        assert_within(end, expected, 1e-6);
     }
 }
 
@@ -190,10 +190,7 @@ fn every_number_of_a_design_is_compared_where_there_are_several_traces() {
     // exp(0.3^2 / 2).
     let share = |e: f64| e / (1.5 + e);
     let expected = share(2.0 * 1.046) / share(1.046);
-    assert!(
-        (overhead / expected - 1.0).abs() < 0.05,
-        "{overhead}, need about {expected}"
-    );
+    assert_is_near(overhead, expected, 0.05);
     let same = find(&comparison, &level("L1I"), Quantity::MissesPerInstruction);
     assert_eq!(ratio(same).1, Change::NoDifferenceShown);
 }
@@ -230,10 +227,7 @@ fn what_is_counted_over_one_trace_has_an_exact_ratio_and_no_verdict() {
         (cycles - cpi.ratio).abs() < 1e-9 && why.contains("verdict on the CPI"),
         "{cycles} {cpi:?} {why}"
     );
-    assert!(
-        (exact(Part::All, Quantity::Time).0 / cycles - 0.5).abs() < 1e-9,
-        "cycles of half the time"
-    );
+    assert_within(exact(Part::All, Quantity::Time).0 / cycles, 0.5, 1e-9);
     assert_eq!(verdict, Change::Slower);
     assert!(
         !comparison.pairs.iter().any(Pair::is_open),
@@ -346,12 +340,7 @@ fn what_differs_in_the_designs_is_distinguished_from_what_differs_around_them() 
     );
     new.0.designs[0].design.name = "another".to_owned();
     let renamed = judged(&[base], &[new]);
-    let whats: Vec<&str> = renamed
-        .designs
-        .iter()
-        .map(|difference| difference.what.as_str())
-        .collect();
-    assert_eq!(whats, ["design", "design L1D size"]);
+    assert_eq!(whats(&renamed.designs), ["design", "design L1D size"]);
     ratio(main(&renamed));
 }
 
@@ -363,7 +352,7 @@ fn a_curve_ends_at_the_cut_off() {
     let (instructions, cycles) = *curve.base[0].last().expect("points");
     assert_eq!((curve.base[0].len(), instructions), (5, 50_000));
     let cost = main(&comparison).base.expect("a cost").value;
-    assert!((cycles / cost - 1.0).abs() < 1e-9, "{cycles} {cost}");
+    assert_is_near(cycles, cost, 1e-9);
 }
 
 #[test]

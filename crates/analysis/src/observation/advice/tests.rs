@@ -9,6 +9,7 @@ use switchcost_units::{CpuId, Nanos};
 
 use crate::observation::tests::{blocked, cause, known, left, observation, read, tasks, waits};
 use crate::observation::{Advice, Change, NoAdvice, analyse};
+use crate::testing::assert_within;
 
 const WINDOW: u64 = 2_000_000_000;
 
@@ -356,10 +357,7 @@ fn an_advice_wins_at_most_what_the_switches_concerned_cost_at_their_upper_end() 
     // other tasks of up to 768 ns.
     let reload = 90_000.0 * (1.0 + 128.0 / 9_600.0);
     let most = (300.0 * 1_100.0 + 400.0 * reload) / 1e9;
-    assert!(
-        (locks.at_most.cpu_share.expect("priced") - most).abs() < 1e-9,
-        "{locks:?}"
-    );
+    assert_within(locks.at_most.cpu_share.expect("priced"), most, 1e-9);
     assert_eq!(
         locks.at_most.waits_ns,
         Some(300 * 700),

@@ -7,7 +7,7 @@ use switchcost_record::observation::{
 use switchcost_units::Nanos;
 
 use super::*;
-use crate::testing::seeded;
+use crate::testing::{assert_is_near, assert_within, seeded};
 
 /// A simulated server that waits for a request, reads it and answers it. If several requests arrive
 /// together, the server waits only for the first.
@@ -144,11 +144,11 @@ fn what_a_wait_costs_is_found_and_passes_all_checks() {
     for seed in 0..5 {
         let found = server.found(seed);
         let all = all_waits(&found);
-        assert!((all.estimate - 10_000.0).abs() < 1_000.0, "{all:?}");
+        assert_within(all.estimate, 10_000.0, 1_000.0);
         assert_eq!(failed(&found), [], "{:?}", found.checks);
         assert_eq!(found.unknown_because, None);
         let dose = found.dose.expect("long ones and short ones").ns.estimate;
-        assert!((dose - 20_000.0).abs() < 2_000.0, "{dose}");
+        assert_within(dose, 20_000.0, 2_000.0);
         assert!(found.covered > 0.95, "{}", found.covered);
     }
 }
@@ -285,8 +285,8 @@ fn preemptions_that_were_not_compared_cost_as_much_as_waits_or_leave_no_upper_en
         };
         reload_by_calls(&tasks, &found).expect("a cost")
     };
-    assert!((cost(95, 5).high / (100.0 * wait.high) - 1.0).abs() < 1e-9);
+    assert_is_near(cost(95, 5).high, 100.0 * wait.high, 1e-9);
     let many = cost(90, 10);
-    assert!((many.low / (90.0 * wait.low) - 1.0).abs() < 1e-9);
+    assert_is_near(many.low, 90.0 * wait.low, 1e-9);
     assert_eq!((many.likely, many.high), (None, f64::INFINITY));
 }
