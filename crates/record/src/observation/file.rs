@@ -56,7 +56,7 @@ impl Observation {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::Path;
 
     use switchcost_units::Nanos;
@@ -65,7 +65,7 @@ mod tests {
     use crate::Chain;
     use crate::observation::{CallSite, CallSlice, OffCpu, ThreadCalls};
 
-    fn sample() -> Observation {
+    pub(in crate::observation) fn sample() -> Observation {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../fuzz/corpus/observation_record/small");
         Observation::read(&path).expect("a record that is read")

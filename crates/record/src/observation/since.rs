@@ -140,19 +140,12 @@ fn subtract(tasks: &mut Tasks, before: &Tasks) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
+    use super::super::file::tests::sample;
     use super::*;
-
-    fn observation() -> Observation {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../fuzz/corpus/observation_record/small");
-        Observation::read(&path).expect("a record of this version")
-    }
 
     #[test]
     fn since_itself_nothing_happened_and_since_nothing_all_did() {
-        let all = observation();
+        let all = sample();
         let nothing = all.since(&all);
         assert_eq!(
             (nothing.window_ns, nothing.tasks.len(), nothing.pairs.len()),
@@ -170,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_ended_meanwhile_is_taken_from_those_that_ended() {
-        let mut now = observation();
+        let mut now = sample();
         now.tasks.truncate(1);
         let mut before = now.clone();
         now.tasks[0].process = None;

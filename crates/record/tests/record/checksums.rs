@@ -153,43 +153,22 @@ fn a_line_without_a_checksum_is_damage() {
 }
 
 #[test]
-fn a_lost_line_is_seen() {
-    for lost in 1..=lines().len() {
-        let mut left = lines();
-        left.remove(lost - 1);
-        let is_last = lost == lines().len();
-        assert_eq!(
-            refused_line(&joined(&left)),
-            (!is_last).then_some(lost as u64),
-            "line {lost}"
-        );
-    }
-}
-
-#[test]
-fn a_doubled_line_is_seen() {
-    for doubled in 1..=lines().len() {
-        let mut more = lines();
-        more.insert(doubled, more[doubled - 1]);
-        assert_eq!(
-            refused_line(&joined(&more)),
-            Some(doubled as u64 + 1),
-            "line {doubled}"
-        );
-    }
-}
-
-#[test]
-fn lines_out_of_place_are_seen() {
-    for first in 1..lines().len() {
-        for second in first + 1..=lines().len() {
-            let mut moved = lines();
-            moved.swap(first - 1, second - 1);
-            assert_eq!(
-                refused_line(&joined(&moved)),
-                Some(first as u64),
-                "lines {first} and {second}"
-            );
+fn a_line_that_is_lost_doubled_or_out_of_place_is_seen() {
+    let all = lines();
+    for place in 0..all.len() {
+        let number = place as u64 + 1;
+        let (mut fewer, mut more) = (all.clone(), all.clone());
+        fewer.remove(place);
+        more.insert(place, all[place]);
+        let is_last = place + 1 == all.len();
+        let lost = refused_line(&joined(&fewer));
+        assert_eq!(lost, (!is_last).then_some(number), "lost");
+        assert_eq!(refused_line(&joined(&more)), Some(number + 1), "doubled");
+        for other in place + 1..all.len() {
+            let mut moved = all.clone();
+            moved.swap(place, other);
+            let refused = refused_line(&joined(&moved));
+            assert_eq!(refused, Some(number), "exchanged with {}", other + 1);
         }
     }
 }

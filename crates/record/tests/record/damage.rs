@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use switchcost_record::{MeasureRecord, ReadRecordError};
+use switchcost_record::ReadRecordError;
 
 use crate::{Folder, SAMPLE, bodies, damage, joined, read, sealed};
 
@@ -173,38 +173,6 @@ fn nested_without_end_is_damage_and_not_a_full_stack() {
         read(&joined(&[&deep])),
         Err(ReadRecordError::Foreign { .. })
     ));
-}
-
-#[test]
-fn what_is_no_file_cannot_be_read() {
-    let folder = Folder::new();
-    let missing = folder.read(b"").expect_err("empty");
-    let path = folder.file();
-    assert_eq!(
-        missing.to_string(),
-        format!(
-            "{} is not a record of switchcost (it is empty); name a file written by switchcost",
-            path.display()
-        )
-    );
-    std::fs::remove_file(&path).expect("there");
-    assert_eq!(
-        MeasureRecord::read(&path).expect_err("gone").to_string(),
-        format!(
-            "cannot read {}: No such file or directory (os error 2); name a file written by switchcost",
-            path.display()
-        )
-    );
-    let folder = path.parent().expect("a folder");
-    assert_eq!(
-        MeasureRecord::read(folder)
-            .expect_err("a folder")
-            .to_string(),
-        format!(
-            "cannot read {}: Is a directory (os error 21); name a file written by switchcost",
-            folder.display()
-        )
-    );
 }
 
 proptest! {
