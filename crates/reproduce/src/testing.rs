@@ -67,6 +67,12 @@ pub(crate) fn estimate(ns: f64) -> Estimate {
     }
 }
 
+/// Asserts that a number differs from the truth by less than `bound`.
+#[track_caller]
+pub(crate) fn assert_within(found: f64, truth: f64, bound: f64) {
+    assert!((found - truth).abs() < bound, "{found}, not {truth}");
+}
+
 /// Creates a cost with an interval of this many nanoseconds to either side.
 pub(crate) fn within(ns: f64, half: f64) -> Estimate {
     let ends = (ns - half, ns + half);

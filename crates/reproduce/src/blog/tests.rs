@@ -8,7 +8,7 @@ use switchcost_units::{Nanos, TickRate, Ticks};
 use switchcost_workload::Access;
 
 use super::{OBSERVED, PROGRAM, STEP};
-use crate::testing::{self, Shown, case, estimate, measured};
+use crate::testing::{self, Shown, assert_within, case, estimate, measured};
 use crate::{Cell, Paper, Records};
 
 /// Numbers of a synthetic run.
@@ -62,15 +62,10 @@ fn records(story: &Story) -> Records {
             voluntary: 39_999,
             involuntary: 40_000,
         });
-        let (reason, elapsed_ns, ticks_per_second) = (
-            EndReason::Complete,
-            Nanos::seconds(30),
-            TickRate::NANOSECONDS,
-        );
         record.end = Some(End {
-            reason,
-            elapsed_ns,
-            ticks_per_second,
+            reason: EndReason::Complete,
+            elapsed_ns: Nanos::seconds(30),
+            ticks_per_second: TickRate::NANOSECONDS,
             switches,
         });
         records.add_measured(step, record, findings);
@@ -153,16 +148,12 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
 #[test]
 fn the_probes_are_no_part_of_the_hand_offs() {
     let term = super::user_over_system(&records(&BLOG)).expect("enough ticks");
-    assert!(
-        (term.value - 0.1).abs() < 1e-6,
-        "{term:?}: 110 ms less 10 over 1000"
-    );
+    // 110 ms less 10 over 1000.
+    assert_within(term.value, 0.1, 1e-6);
     // 110 ms are 27.5 ticks of 4 ms, plus or minus 1.645 times the root of this number.
     let error = 1.645 * 27.5_f64.sqrt() * 0.004;
-    assert!(
-        (term.high - 0.1 - error).abs() < 1e-6 && (term.low - 0.1 + error).abs() < 1e-6,
-        "{term:?}"
-    );
+    assert_within(term.high, 0.1 + error, 1e-6);
+    assert_within(term.low, 0.1 - error, 1e-6);
     let short = Story {
         system_ms: 70,
         ..BLOG

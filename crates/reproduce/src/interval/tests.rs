@@ -1,23 +1,18 @@
 use super::*;
+use crate::testing::assert_within;
 
 /// The expected values are those of `scipy.stats.t.interval(0.9, 5, mean, sem)` for 10, 11, 12, 13,
 /// 14, 15.
 #[test]
 fn the_interval_is_that_of_students_t() {
     let values = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0];
-    let Interval {
-        estimate: mean,
-        low,
-        high,
-    } = mean_interval(&values).expect("six values");
-    assert!(
-        (low - 10.960_981).abs() < 1e-5 && (high - 14.039_019).abs() < 1e-5,
-        "{low} {high}"
-    );
+    let found = mean_interval(&values).expect("six values");
+    assert_within(found.low, 10.960_981, 1e-5);
+    assert_within(found.high, 14.039_019, 1e-5);
     // For a mean, the jackknife gives the same interval.
     let without: Vec<f64> = values.iter().map(|value| (75.0 - value) / 5.0).collect();
-    let jackknifed = batch_interval(mean, &without).expect("six values").low;
-    assert!((jackknifed - low).abs() < 1e-9, "{jackknifed} {low}");
+    let jackknifed = batch_interval(found.estimate, &without).expect("six values");
+    assert_within(jackknifed.low, found.low, 1e-9);
     assert_eq!((mean_interval(&[1.0]), mean_interval(&[])), (None, None));
 }
 
@@ -32,15 +27,10 @@ fn a_line_through_five_points_has_a_slope_with_an_interval() {
         (7.0, 1.28),
         (8.0, 2.56),
     ];
-    let Interval {
-        estimate: slope,
-        low,
-        high,
-    } = slope_interval(&points).expect("five points");
-    assert!(
-        (slope - 0.460_59).abs() < 1e-4 && ((high - low) / 2.0 - 0.134_81 * 2.353_36).abs() < 1e-3,
-        "{slope} {low}"
-    );
+    let slope = slope_interval(&points).expect("five points");
+    assert_within(slope.estimate, 0.460_59, 1e-4);
+    let half_width = (slope.high - slope.low) / 2.0;
+    assert_within(half_width, 0.134_81 * 2.353_36, 1e-3);
     assert_eq!(slope_interval(&points[..2]), None);
 }
 
@@ -48,18 +38,12 @@ fn a_line_through_five_points_has_a_slope_with_an_interval() {
 /// 10, 5) = 4.7351.
 #[test]
 fn spreads_of_few_runs_are_hardly_known() {
-    let Interval { low, high, .. } =
-        spread_ratio_interval(1.0, 15.0, 15.0).expect("degrees of freedom");
-    assert!(
-        (high - 2.4034_f64.sqrt()).abs() < 1e-3 && (low * high - 1.0).abs() < 1e-9,
-        "{low} {high}"
-    );
-    let Interval { low, high, .. } =
-        spread_ratio_interval(2.0, 5.0, 10.0).expect("degrees of freedom");
-    assert!(
-        (low - 2.0 / 3.3258_f64.sqrt()).abs() < 1e-3
-            && (high - 2.0 * 4.7351_f64.sqrt()).abs() < 1e-3
-    );
+    let found = spread_ratio_interval(1.0, 15.0, 15.0).expect("degrees of freedom");
+    assert_within(found.high, 2.4034_f64.sqrt(), 1e-3);
+    assert_within(found.low * found.high, 1.0, 1e-9);
+    let found = spread_ratio_interval(2.0, 5.0, 10.0).expect("degrees of freedom");
+    assert_within(found.low, 2.0 / 3.3258_f64.sqrt(), 1e-3);
+    assert_within(found.high, 2.0 * 4.7351_f64.sqrt(), 1e-3);
     assert_eq!(spread_ratio_interval(0.0, 5.0, 5.0), None);
 }
 
@@ -67,42 +51,26 @@ fn spreads_of_few_runs_are_hardly_known() {
 /// 0.0077346; for none in 300, 1 - 0.05^(1/300).
 #[test]
 fn a_share_of_few_has_the_interval_of_a_count() {
-    let Interval {
-        estimate: share,
-        low,
-        high,
-    } = share_interval(3, 1000);
-    assert!(
-        (share - 0.003).abs() < 1e-12 && (low - 0.000_818_06).abs() < 1e-6,
-        "{low}"
-    );
-    assert!((high - 0.007_734_6).abs() < 1e-5, "{high}");
-    let Interval {
-        estimate: share,
-        low,
-        high,
-    } = share_interval(0, 300);
-    assert!(
-        share == 0.0 && low == 0.0 && (high - (1.0 - 0.05_f64.powf(1.0 / 300.0))).abs() < 1e-9,
-        "{high}"
-    );
+    let few = share_interval(3, 1000);
+    assert_within(few.estimate, 0.003, 1e-12);
+    assert_within(few.low, 0.000_818_06, 1e-6);
+    assert_within(few.high, 0.007_734_6, 1e-5);
+    let none = share_interval(0, 300);
+    assert_eq!((none.estimate, none.low), (0.0, 0.0));
+    assert_within(none.high, 1.0 - 0.05_f64.powf(1.0 / 300.0), 1e-9);
 }
 
 /// The quantile of the normal distribution at 0.95 is 1.6449, and at 0.995 2.5758.
 #[test]
 fn an_interval_among_ten_is_half_as_wide_again() {
-    let Interval { low, high, .. } = among(Interval::symmetric(0.0, 1.0), 10);
-    assert!(
-        (high - 2.5758 / 1.6449).abs() < 1e-4 && (low + high).abs() < 1e-12,
-        "{low} {high}"
-    );
+    let found = among(Interval::symmetric(0.0, 1.0), 10);
+    assert_within(found.high, 2.5758 / 1.6449, 1e-4);
+    assert_within(found.low, -found.high, 1e-12);
     let alone = Interval::new(5.0, -1.0, 6.0);
     assert_eq!(among(alone, 1), alone);
-    let Interval { low, high, .. } = among(Interval::new(1.0, 0.5, 2.0), 10);
-    assert!(
-        (low * high - 1.0).abs() < 1e-9 && (high.ln() / 2.0_f64.ln() - 1.5660).abs() < 1e-3,
-        "a ratio: {low} {high}"
-    );
+    let ratio = among(Interval::new(1.0, 0.5, 2.0), 10);
+    assert_within(ratio.low * ratio.high, 1.0, 1e-9);
+    assert_within(ratio.high.ln() / 2.0_f64.ln(), 1.5660, 1e-3);
 }
 
 /// Generator of approximately normal numbers, each the sum of twelve uniform ones.
@@ -153,14 +121,10 @@ fn groups_are_drawn_before_what_is_in_them() {
     let groups = [[1.0, 2.0], [2.0, 4.0], [1.5, 1.5]];
     let summed =
         groups.map(|[a, b]: [f64; 2]| (f64::midpoint(a, b), (a - b).abs() / 8.0_f64.sqrt()));
-    let Interval {
-        estimate: mean,
-        low,
-        high,
-    } = group_interval(&summed).expect("three groups");
-    assert!((mean - 2.0).abs() < 1e-12, "{mean}");
+    let found = group_interval(&summed).expect("three groups");
+    assert_within(found.estimate, 2.0, 1e-12);
     // Student's factor of three groups is 2.92.
-    let variance = ((high - low) / 2.0 / 2.919_985_6).powi(2);
+    let variance = ((found.high - found.low) / 2.0 / 2.919_985_6).powi(2);
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let mut pick = |count: usize| random.random_range(0..count);
     let mut a_group = || {
@@ -173,10 +137,7 @@ fn groups_are_drawn_before_what_is_in_them() {
     let centre = drawn.iter().sum::<f64>() / 40_000.0;
     let by_drawing = drawn.iter().map(|one| (one - centre).powi(2)).sum::<f64>() / 40_000.0;
     // The groups' own variance is that of a sample: 0.75 and not 0.5.
-    assert!(
-        (variance - by_drawing - 0.25 / 3.0).abs() < 0.005,
-        "{variance} {by_drawing}"
-    );
+    assert_within(variance - by_drawing, 0.25 / 3.0, 0.005);
     assert_eq!(group_interval(&summed[..1]), None);
 }
 

@@ -32,7 +32,6 @@ fn add_guest(records: &mut Records, story: InGuest) {
             let [l1i, dtlb, cycles] =
                 story(layer, arm, kib, variant).map(|a_turn| (a_turn * 1000.0).round() as u64);
             design.hierarchies.shared.cycles = cycles;
-            let l1i_cycles = l1i * 11;
             // The cycles are those of a walk; with four times the entries, in every other variant,
             // a quarter.
             let dtlb_cycles = if variant % 2 == 1 {
@@ -40,24 +39,19 @@ fn add_guest(records: &mut Records, story: InGuest) {
             } else {
                 dtlb * 30
             };
-            let (l1i, dtlb) = (
-                LevelCounts {
-                    name: "L1I".to_owned(),
-                    instruction_misses: l1i,
-                    cycles: l1i_cycles,
-                    ..LevelCounts::default()
-                },
-                LevelCounts {
-                    name: "DTLB".to_owned(),
-                    load_misses: dtlb,
-                    cycles: dtlb_cycles,
-                    ..LevelCounts::default()
-                },
-            );
-            (
-                design.hierarchies.shared.levels,
-                design.hierarchies.shared.tlbs,
-            ) = (vec![l1i], vec![dtlb]);
+            let shared = &mut design.hierarchies.shared;
+            shared.levels = vec![LevelCounts {
+                name: "L1I".to_owned(),
+                instruction_misses: l1i,
+                cycles: l1i * 11,
+                ..LevelCounts::default()
+            }];
+            shared.tlbs = vec![LevelCounts {
+                name: "DTLB".to_owned(),
+                load_misses: dtlb,
+                cycles: dtlb_cycles,
+                ..LevelCounts::default()
+            }];
         }
         records.add_simulated(&step(layer, arm, kib), head.clone(), findings);
     }
@@ -91,6 +85,11 @@ fn turned(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
         (Arm::Two, Layer::Kernel) => [5.0 - size / 100.0, 5.0, 2000.0 + size + inclusive],
         (Arm::Two, Layer::User) => [5.5 - size / 200.0, 5.0, 1200.0],
     }
+}
+
+/// Returns costs in ns of arrays of six sizes.
+fn by_size(costs_ns: [f64; 6]) -> Vec<(u64, f64)> {
+    [0, 8, 16, 32, 96, 256].into_iter().zip(costs_ns).collect()
 }
 
 /// Costs in ns by KiB, their spread as a share, and the additional misses of two tasks over one: of
@@ -141,26 +140,12 @@ fn claim(records: &Records, id: &str) -> Claim {
 fn published() -> Records {
     let mut records = Records::default();
     let kernel = Level {
-        costs: vec![
-            (0, 620.0),
-            (8, 650.0),
-            (16, 700.0),
-            (32, 900.0),
-            (96, 800.0),
-            (256, 1500.0),
-        ],
+        costs: by_size([620.0, 650.0, 700.0, 900.0, 800.0, 1500.0]),
         spread: 0.05,
         misses: |kib| [if kib == 32 { 400.0 } else { 100.0 }, kib as f64 / 10.0],
     };
     let user = Level {
-        costs: vec![
-            (0, 1300.0),
-            (8, 1230.0),
-            (16, 1300.0),
-            (32, 1380.0),
-            (96, 1500.0),
-            (256, 2000.0),
-        ],
+        costs: by_size([1300.0, 1230.0, 1300.0, 1380.0, 1500.0, 2000.0]),
         spread: 0.005,
         misses: |_| [50.0, 2.0],
     };
@@ -196,26 +181,12 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
     );
     let mut turned = Records::default();
     let steady = |spread, misses: fn(u64) -> [f64; 2]| Level {
-        costs: vec![
-            (0, 600.0),
-            (8, 610.0),
-            (16, 700.0),
-            (32, 800.0),
-            (96, 1450.0),
-            (256, 1500.0),
-        ],
+        costs: by_size([600.0, 610.0, 700.0, 800.0, 1450.0, 1500.0]),
         spread,
         misses,
     };
     let cheap = Level {
-        costs: vec![
-            (0, 200.0),
-            (8, 200.0),
-            (16, 600.0),
-            (32, 1300.0),
-            (96, 1500.0),
-            (256, 700.0),
-        ],
+        costs: by_size([200.0, 200.0, 600.0, 1300.0, 1500.0, 700.0]),
         ..steady(0.4, |kib| [kib as f64, 9.0])
     };
     add_measured(
@@ -236,15 +207,19 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
     testing::reported(Paper::Michigan, &published(), &[turned, code])
 }
 
+/// Makes costs that do not depend on the size.
+fn flat(ns: f64, spread: f64) -> Level {
+    Level {
+        costs: by_size([ns; 6]),
+        spread,
+        misses: |_| [1.0; 2],
+    }
+}
+
 #[test]
 fn variance_is_in_microseconds() {
     let mut records = published();
-    let level = |ns: f64, spread| Level {
-        costs: [0, 8, 16, 32].map(|kib| (kib, ns)).into(),
-        spread,
-        misses: |_| [1.0; 2],
-    };
-    add_measured(&mut records, &level(3000.0, 0.1), &level(300.0, 0.4));
+    add_measured(&mut records, &flat(3000.0, 0.1), &flat(300.0, 0.4));
     let verdict = claim(&records, "user-varies-less").verdict;
     assert_eq!(verdict, Verdict::Holds, "120 against 300 ns");
 }
@@ -269,12 +244,7 @@ fn a_cost_with_base_pages_that_may_be_0_has_no_ratio() {
 #[test]
 fn a_maximum_within_the_intervals_is_not_reported() {
     let mut records = published();
-    let flat = |ns| Level {
-        costs: [0, 16, 32, 96].map(|kib| (kib, ns)).into(),
-        spread: 0.01,
-        misses: |_| [1.0; 2],
-    };
-    add_measured(&mut records, &flat(620.0), &flat(1300.0));
+    add_measured(&mut records, &flat(620.0, 0.01), &flat(1300.0, 0.01));
     let verdict = claim(&records, "maximum-at-l1").verdict;
     assert_eq!(verdict, Verdict::Undecided);
 }

@@ -45,6 +45,14 @@ fn jitter(trial: u64, number: usize) -> f64 {
     1.0 + 2e-4 * (mixed % 11) as f64
 }
 
+/// Cumulative excess of Timesharing, which grows to the end.
+const GROWING: &[(u64, f64)] = &[
+    (0, 0.0),
+    (225_000, 8_400.0),
+    (300_000, 9_200.0),
+    (500_000, 11_000.0),
+];
+
 /// Returns Table 4's means over the published trials, and numbers from the text and the figures.
 fn published() -> Story {
     let mean = |set: usize, place: usize, of: fn(&crate::published::Trial) -> f64| {
@@ -66,12 +74,7 @@ fn published() -> Story {
         private: [[1.5, 1.2], [1.25, 1.2]],
         of_scheduler: 0.98,
         cumulative: [
-            &[
-                (0, 0.0),
-                (225_000, 8_400.0),
-                (300_000, 9_200.0),
-                (500_000, 11_000.0),
-            ],
+            GROWING,
             &[
                 (0, 0.0),
                 (225_000, 4_150.0),
@@ -94,6 +97,15 @@ fn at(line: &[(u64, f64)], x: u64) -> f64 {
         .unwrap_or(&line[line.len() - 2..]);
     let [(from, low), (to, high)] = [segment[0], segment[1]];
     low + (high - low) * (x - from) as f64 / (to - from) as f64
+}
+
+/// Returns the cut after 40 intervals.
+fn cut(length: u64) -> Cut {
+    Cut {
+        instructions: length * 40,
+        is_reached: true,
+        is_rounded: false,
+    }
 }
 
 /// Makes the group's curve, in 50 intervals.
@@ -130,11 +142,6 @@ fn curve(story: &Story, set: usize, group: Group, length: u64, trial: u64) -> Gr
             cumulative_excess_cycles: behind,
         }
     });
-    let cut = Cut {
-        instructions: length * 40,
-        is_reached: true,
-        is_rounded: false,
-    };
     GroupFinding {
         group,
         segments: 100,
@@ -143,7 +150,7 @@ fn curve(story: &Story, set: usize, group: Group, length: u64, trial: u64) -> Gr
         lost_cycles: Cost::default(),
         gained_cycles: Cost::default(),
         state_cycles: Cost::default(),
-        cut,
+        cut: cut(length),
         excess_cycles: 0.0,
         curve: points.collect(),
     }
@@ -193,11 +200,7 @@ fn design(
     let cycles = |all: f64, saved: f64| (all * (1.0 - saved * jitter(trial, number))) as u64;
     design.hierarchies.shared.cycles = cycles(shared, saved_shared);
     design.hierarchies.private.cycles = cycles(private, saved_private);
-    design.cut = Cut {
-        instructions: length * 40,
-        is_reached: true,
-        is_rounded: false,
-    };
+    design.cut = cut(length);
     let classes = ["system call", "page fault", "involuntary"].map(Group::Class);
     let groups = std::iter::once(Group::All).chain(classes);
     design.groups = groups
@@ -296,12 +299,7 @@ fn others() -> Vec<Story> {
     reversed.of_scheduler = 0.5;
     reversed.cumulative = [
         &[(0, 0.0), (225_000, 4_200.0), (500_000, 4_200.0)],
-        &[
-            (0, 0.0),
-            (225_000, 8_400.0),
-            (300_000, 9_200.0),
-            (500_000, 11_000.0),
-        ],
+        GROWING,
         &[(0, 0.0), (4000, 186.0), (10_000, 1860.0)],
     ];
     reversed.reload_bound = 10_000;

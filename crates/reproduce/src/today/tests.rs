@@ -9,7 +9,7 @@ use switchcost_workload::{Access, WorkingSet};
 use super::{
     AFFINITY, KERNEL, MACHINES, ROUND_ROBIN, SHARED_CACHE, VECTORS, penalty, servers, validated,
 };
-use crate::testing::{self, Shown, case, estimate, measured, simulated};
+use crate::testing::{self, Shown, assert_within, case, estimate, measured, simulated};
 use crate::{Cell, Paper, Records, Verdict};
 
 /// Numbers of a synthetic run.
@@ -116,10 +116,8 @@ fn all_registers_are_compared_with_none_whatever_their_order() {
     assert!(found.starts_with(expected), "{found}");
     // There are a thousand instructions, and 100 misses of 5 or 150 cycles.
     let follows = claim("kernel-follows-penalty");
-    assert!(
-        (follows.terms[0].value - 16_000.0 / 1500.0).abs() < 1e-9 && follows.terms.len() == 4,
-        "{follows:?}"
-    );
+    assert_eq!(follows.terms.len(), 4);
+    assert_within(follows.terms[0].value, 16_000.0 / 1500.0, 1e-9);
 }
 
 /// Adds requests whose cost grows with the touched memory, and by this ratio through many
@@ -179,7 +177,7 @@ fn reloads_are_simulated_over_measured() {
     let Cell::Number { value, .. } = rows[0][6] else {
         panic!("{:?}", rows[0])
     };
-    assert!((value - 1.1).abs() < 1e-9, "{value}");
+    assert_within(value, 1.1, 1e-9);
 }
 
 fn add_shared_cache(records: &mut Records, [in_turn, at_once]: [f64; 2], why: Option<&str>) {

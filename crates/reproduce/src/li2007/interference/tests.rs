@@ -146,22 +146,17 @@ fn names(steps: &[crate::Step]) -> Vec<String> {
 fn with_one_cpu_the_second_setting_alone_is_run_and_judged() {
     let steps = steps(None, 1);
     assert_eq!(steps.len(), 2 * RUNS);
-    assert!(
-        steps
-            .iter()
-            .all(|step| step.name.starts_with("li2007-unisolated"))
-    );
-    let line = |step: &crate::Step| step.arguments.join(" ");
-    assert!(
-        steps
-            .iter()
-            .all(|step| line(step).contains("--cpu 1 --no-rt"))
-    );
-    let noisy = steps.iter().filter(|step| step.name.contains("noisy"));
-    assert!(
-        noisy.clone().count() == RUNS
-            && noisy.clone().all(|step| line(step).ends_with("--noise 1"))
-    );
+    let mut noisy = 0;
+    for step in &steps {
+        let line = step.arguments.join(" ");
+        assert!(step.name.starts_with("li2007-unisolated"), "{}", step.name);
+        assert!(line.contains("--cpu 1 --no-rt"), "{line}");
+        if step.name.contains("noisy") {
+            assert!(line.ends_with("--noise 1"), "{line}");
+            noisy += 1;
+        }
+    }
+    assert_eq!(noisy, RUNS);
     let (record, findings) = crate::testing::measured();
     let mut records = Records::default();
     for step in &steps {
@@ -199,15 +194,9 @@ fn settings_stand_in_blocks_of_an_order_that_the_seed_draws() {
         all.sort();
         assert_eq!(sorted, all);
     }
-    assert!(
-        found
-            .chunks(4)
-            .any(|block| block[0].starts_with("li2007-isolated"))
-    );
-    assert!(
-        found
-            .chunks(4)
-            .any(|block| block[0].starts_with("li2007-unisolated"))
-    );
+    for first in ["li2007-isolated", "li2007-unisolated"] {
+        let mut blocks = found.chunks(4);
+        assert!(blocks.any(|block| block[0].starts_with(first)), "{first}");
+    }
     assert!(found == names(1) && found != names(2));
 }
