@@ -312,6 +312,7 @@ fn toned(cell: Cell, tone: Tone) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{begins, has};
 
     fn narrow(width: u16) -> Style {
         Style {
@@ -341,18 +342,14 @@ mod tests {
         let long = "x".repeat(28);
         grid.row(entries!["a", &long, &long]);
         let style = narrow(60);
-        let blocks: Vec<String> = grid
-            .render(style)
-            .split("\n\n")
-            .map(str::to_owned)
-            .collect();
-        assert_eq!(blocks.len(), 2, "{blocks:#?}");
-        assert!(
-            blocks
-                .iter()
-                .all(|block| block.starts_with("name ") && block.contains(&long)),
-            "{blocks:#?}"
-        );
+        let text = grid.render(style);
+        let [first, second] = text.split("\n\n").collect::<Vec<_>>()[..] else {
+            panic!("two blocks: {text}")
+        };
+        for block in [first, second] {
+            begins(block, "name ");
+            has(block, &long);
+        }
     }
 
     #[test]
@@ -360,18 +357,12 @@ mod tests {
         let mut grid = Grid::new(1).left(["name"]).right(["cost"]);
         grid.row(entries!["word ".repeat(20), "1.74 us"]);
         let text = grid.render(narrow(60));
-        let words: Vec<_> = text
-            .lines()
-            .skip(2)
-            .flat_map(str::split_whitespace)
-            .collect();
+        let mut words = text.lines().skip(2).flat_map(str::split_whitespace);
         assert!(
-            words
-                .iter()
-                .all(|word| ["word", "1.74", "us"].contains(word)),
+            words.all(|word| ["word", "1.74", "us"].contains(&word)),
             "{text}"
         );
-        assert!(text.contains("1.74 us\n"), "{text}");
+        has(&text, "1.74 us\n");
     }
 
     #[test]
@@ -383,8 +374,8 @@ mod tests {
             grid.render(narrow(80))
         };
         let label = "after an involuntary wait";
-        assert!(table(label).contains(label), "{}", table(label));
+        has(&table(label), label);
         let long = "a label that is much longer than the room that is left for it";
-        assert!(table(long).contains('…'), "{}", table(long));
+        has(&table(long), "…");
     }
 }

@@ -9,7 +9,9 @@ use switchcost_units::Nanos;
 use serde_json::Value;
 
 use super::{InEveryFormat, Injected, Page, render};
-use crate::text::{DETAILED, begins, fits_screen, flat, has, has_all, is_harmless, lacks};
+use crate::text::{
+    DETAILED, begins, fits_screen, flat, has, has_all, has_in_order, is_harmless, lacks,
+};
 use crate::{Format, Style};
 
 fn small() -> Injection {
@@ -381,16 +383,13 @@ fn a_move_to_another_cpu_is_reported_beside_staying() {
         twin.cpu_ns = twin.cpu_ns + Nanos(6_000 * twin.preemptions);
     }
     record.runs.extend(moved);
-    let reported = reported(&record);
-    let answer = reported
-        .lines()
-        .find(|line| line.starts_with("A move from CPU "));
-    has_all(
-        answer.expect("an answer"),
+    has_in_order(
+        &reported(&record),
         [
+            "\nA move from CPU ",
             " to CPU 0, or back, costs gzip ",
             " more than a preemption without a move (",
+            " moved: CPU 0 ",
         ],
     );
-    has(&reported, " moved: CPU 0 ");
 }

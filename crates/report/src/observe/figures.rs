@@ -359,25 +359,15 @@ mod tests {
 
     use super::super::tests::large;
     use super::waits;
+    use crate::text::{has, lacks};
 
     #[test]
     fn threads_of_the_kernel_are_in_brackets_where_they_waited_too() {
         let mut observation = large();
-        observation
-            .tasks
-            .iter_mut()
-            .find(|tasks| tasks.name == "name of task 7.")
-            .expect("one of many")
-            .is_kernel = true;
-        let figure = format!(
-            "{:?}",
-            waits(&analyse(&observation))
-                .figure()
-                .map(|figure| figure.table)
-        );
-        assert!(
-            figure.contains("[name of task 7.]") && !figure.contains("[name of task 8.]"),
-            "{figure}"
-        );
+        observation.tasks[6].is_kernel = true;
+        let figure = waits(&analyse(&observation)).figure();
+        let table = format!("{:?}", figure.map(|figure| figure.table));
+        has(&table, "[name of task 7.]");
+        lacks(&table, "[name of task 8.]");
     }
 }

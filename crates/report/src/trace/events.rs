@@ -159,6 +159,7 @@ mod tests {
     use switchcost_trace::{Block, ProcessId};
 
     use super::*;
+    use crate::text::is_harmless;
 
     #[test]
     fn shows_events_in_their_order_and_makes_names_harmless() {
@@ -188,7 +189,7 @@ mod tests {
             "task 1 exits",
         ];
         assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), expected);
-        assert!(!text.contains('\x1b'), "{text:?}");
+        is_harmless(&text);
         assert_eq!(render_events(&chunk, 2).1, 2);
     }
 }
