@@ -183,14 +183,27 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(50);
     const LONG: Duration = Duration::from_secs(60);
 
+    fn run(script: &str, bounds: &Bounds) -> Result<Printed, Unfinished> {
+        let program = Program::shell(OsStr::new(script), &[]).expect("plain text");
+        read(program, Streams::Both, bounds)
+    }
+
+    /// Returns bounds of a program that is killed as soon as it should stop.
+    fn until(should_stop: &dyn Fn() -> bool) -> Bounds<'_> {
+        Bounds {
+            longest: LONG,
+            grace: Duration::ZERO,
+            should_stop,
+        }
+    }
+
     fn printed(script: &str, longest: Duration, stops: bool) -> Result<Printed, String> {
+        let stops = || stops;
         let bounds = Bounds {
             longest,
-            grace: Duration::ZERO,
-            should_stop: &|| stops,
+            ..until(&stops)
         };
-        let program = Program::shell(OsStr::new(script), &[]).expect("plain text");
-        read(program, Streams::Both, &bounds).map_err(|why| why.to_string())
+        run(script, &bounds).map_err(|why| why.to_string())
     }
 
     #[test]
@@ -247,13 +260,12 @@ mod tests {
             "trap 'exit 9' TERM; : > {}; while :; do sleep 0.01; done",
             ready.display()
         );
+        let is_ready = || ready.exists();
         let bounds = Bounds {
-            longest: LONG,
             grace: LONG,
-            should_stop: &|| ready.exists(),
+            ..until(&is_ready)
         };
-        let program = Program::shell(OsStr::new(&script), &[]).expect("plain text");
-        let Err(Unfinished::Stopped(Some(status))) = read(program, Streams::Both, &bounds) else {
+        let Err(Unfinished::Stopped(Some(status))) = run(&script, &bounds) else {
             panic!("it has ended by itself");
         };
         assert_eq!(status.code(), Some(9));
@@ -270,13 +282,7 @@ mod tests {
             folder.path().display(),
             crate::cleanup::CLEANUP_ARGUMENT
         );
-        let bounds = Bounds {
-            longest: LONG,
-            grace: Duration::ZERO,
-            should_stop: &|| at("ready").exists(),
-        };
-        let program = Program::shell(OsStr::new(&script), &[]).expect("plain text");
-        assert!(read(program, Streams::Both, &bounds).is_err());
+        assert!(run(&script, &until(&|| at("ready").exists())).is_err());
         assert!(at("done").exists());
     }
 }

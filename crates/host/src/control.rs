@@ -225,33 +225,28 @@ mod tests {
         assert!(pin(&[]).is_err());
     }
 
+    fn policy() -> libc::c_int {
+        current_policy().expect("own policy").policy
+    }
+
     #[test]
     fn an_ordinary_policy_takes_the_place_of_the_one_that_was_inherited() {
         let _batch = set_policy(Policy::Batch, StepsBelowTop(1)).expect("no rights are needed");
-        assert_eq!(
-            current_policy().expect("own policy").policy,
-            libc::SCHED_BATCH
-        );
+        assert_eq!(policy(), libc::SCHED_BATCH);
         let _other = set_policy(Policy::Other, StepsBelowTop(1)).expect("no rights are needed");
-        assert_eq!(
-            current_policy().expect("own policy").policy,
-            libc::SCHED_OTHER
-        );
+        assert_eq!(policy(), libc::SCHED_OTHER);
     }
 
     #[test]
     fn a_policy_is_put_back() {
-        let before = current_policy().expect("own policy").policy;
+        let before = policy();
         match set_policy(Policy::Fifo, StepsBelowTop(1)) {
             Ok(guard) => {
-                assert_eq!(
-                    current_policy().expect("own policy").policy,
-                    libc::SCHED_FIFO
-                );
+                assert_eq!(policy(), libc::SCHED_FIFO);
                 drop(guard);
             }
             Err(error) => eprintln!("skipped: no real-time rights ({error})"),
         }
-        assert_eq!(current_policy().expect("own policy").policy, before);
+        assert_eq!(policy(), before);
     }
 }

@@ -122,6 +122,13 @@ fn wait_at(mut gate: &PipeReader, gate_of_parent: RawFd, reported: RawFd) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::ExitStatus;
+
+    /// Lets a program run to its end.
+    fn run(held: Held) -> ExitStatus {
+        let ended = held.release().and_then(|(mut child, _parent)| child.wait());
+        ended.expect("it ran")
+    }
 
     #[test]
     fn a_held_program_runs_when_it_is_released_and_not_before() {
@@ -132,22 +139,14 @@ mod tests {
         let held = Held::start(command).expect("a process");
         thread::sleep(Duration::from_millis(20));
         assert!(!sign.exists() && held.process() > 0);
-        let status = held
-            .release()
-            .and_then(|(mut child, _parent)| child.wait())
-            .expect("it ran");
-        assert!(status.success() && sign.exists());
+        assert!(run(held).success() && sign.exists());
     }
 
     #[test]
     fn its_parent_does_not_die_before_it() {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "sleep", "0.2"]);
-        let held = Held::start(command).expect("a process");
-        let status = held
-            .release()
-            .and_then(|(mut child, _parent)| child.wait())
-            .expect("it ran");
+        let status = run(Held::start(command).expect("a process"));
         assert!(status.success(), "{status}");
     }
 

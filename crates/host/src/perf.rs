@@ -216,15 +216,7 @@ mod tests {
 
     #[test]
     fn another_threads_switches_are_counted_and_not_ones_own() {
-        let (tell, reported) = std::sync::mpsc::channel();
-        let (go, gone) = std::sync::mpsc::channel::<()>();
-        let sleeper = std::thread::spawn(move || {
-            tell.send(crate::task::current_tid())
-                .expect("the test waits");
-            gone.recv().expect("the test says when");
-            workloads::sleep(16);
-        });
-        let thread = reported.recv().expect("the thread's number");
+        let (thread, go, sleeper) = crate::task::tests::waiting_thread(|| workloads::sleep(16));
         let mut set =
             match CounterSet::open(&System, &[Event::ContextSwitches], &scope(&[thread], &[])) {
                 Ok(set) => set,

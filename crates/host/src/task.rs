@@ -249,8 +249,24 @@ fn end_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatu
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use std::sync::mpsc;
+    use std::thread::JoinHandle;
+
+    /// Starts a thread that does something once it is told to; returns its number.
+    pub(crate) fn waiting_thread(
+        then: impl FnOnce() + Send + 'static,
+    ) -> (i32, mpsc::Sender<()>, JoinHandle<()>) {
+        let (tell, reported) = mpsc::channel();
+        let (go, gone) = mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            tell.send(current_tid()).expect("the test waits");
+            gone.recv().expect("the test says when");
+            then();
+        });
+        (reported.recv().expect("a number"), go, thread)
+    }
 
     #[test]
     fn the_wait_for_a_child_is_bounded() {

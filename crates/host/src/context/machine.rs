@@ -88,9 +88,14 @@ mod tests {
 
     extern "C" fn never_entered(_: libc::c_uint, _: libc::c_uint, _: libc::c_uint) {}
 
+    /// Returns the machine of a context that is suspended.
+    fn suspended() -> Machine {
+        Machine::new(never_entered, std::ptr::null::<u8>(), 1).expect("a stack")
+    }
+
     #[test]
     fn below_the_stack_lies_a_page_that_faults() {
-        let machine = Machine::new(never_entered, std::ptr::null::<u8>(), 1).expect("a stack");
+        let machine = suspended();
         // SAFETY: the context belongs to this machine and is suspended.
         let lowest = unsafe { &*machine.saved.get() }.uc_stack.ss_sp as usize;
         let maps = std::fs::read_to_string("/proc/self/maps").expect("own mappings");
@@ -106,7 +111,7 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn a_context_points_to_its_own_floating_point_modes() {
-        let machine = Machine::new(never_entered, std::ptr::null::<u8>(), 1).expect("a stack");
+        let machine = suspended();
         let start = machine.saved.get() as usize;
         // SAFETY: the context belongs to this machine and is suspended.
         let modes = unsafe { &*machine.saved.get() }.uc_mcontext.fpregs as usize;

@@ -7,11 +7,17 @@ use std::os::unix::fs::{MetadataExt, symlink};
 const KINDS: [fn(&Path) -> io::Result<Draft>; 2] =
     [Draft::new, |target| Draft::named(HeldPath::named(target))];
 
+/// Returns a new folder and the path of a file that is not yet in it.
+fn target(name: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().expect("room");
+    let target = folder.path().join(name);
+    (folder, target)
+}
+
 #[test]
 fn the_target_is_there_when_all_of_it_is() {
     for (kind, draft_of) in KINDS.into_iter().enumerate() {
-        let folder = tempfile::tempdir().expect("room");
-        let target = folder.path().join("page.html");
+        let (folder, target) = target("page.html");
         for text in ["first", "second"] {
             let before = fs::read_to_string(&target).ok();
             let mut draft = draft_of(&target).expect("room");
@@ -38,8 +44,7 @@ fn the_target_is_there_when_all_of_it_is() {
 #[test]
 fn what_is_not_kept_leaves_nothing() {
     for draft_of in KINDS {
-        let folder = tempfile::tempdir().expect("room");
-        let target = folder.path().join("page.html");
+        let (folder, target) = target("page.html");
         fs::write(&target, "before").expect("room");
         draft_of(&target)
             .expect("room")
@@ -53,8 +58,7 @@ fn what_is_not_kept_leaves_nothing() {
 #[test]
 fn a_folder_in_the_target_s_place_stays_and_nothing_beside_it() {
     for draft_of in KINDS {
-        let folder = tempfile::tempdir().expect("room");
-        let target = folder.path().join("page.html");
+        let (folder, target) = target("page.html");
         fs::create_dir(&target).expect("room");
         assert!(draft_of(&target).expect("room").keep().is_err());
         assert_eq!(names(folder.path()), ["page.html"]);
@@ -89,8 +93,7 @@ fn drafts_of_the_dead_are_removed_and_nothing_else() {
 
 #[test]
 fn the_longest_name_is_no_hindrance() {
-    let folder = tempfile::tempdir().expect("room");
-    let target = folder.path().join("n".repeat(255));
+    let (folder, target) = target(&"n".repeat(255));
     for draft_of in KINDS {
         draft_of(&target).expect("room").keep().expect("room");
     }
@@ -100,8 +103,7 @@ fn the_longest_name_is_no_hindrance() {
 #[test]
 fn a_new_file_replaces_none() {
     for draft_of in KINDS {
-        let folder = tempfile::tempdir().expect("room");
-        let target = folder.path().join("record.json");
+        let (folder, target) = target("record.json");
         let kept = |text: &[u8]| {
             let mut draft = draft_of(&target).expect("room");
             draft.write_all(text).expect("room");

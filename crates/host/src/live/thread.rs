@@ -83,20 +83,14 @@ fn ended() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc;
+    use crate::task::tests::waiting_thread;
 
     #[test]
     fn a_threads_time_and_switches_are_read_until_it_ends() {
-        let (tell, reported) = mpsc::channel();
-        let (go, gone) = mpsc::channel::<()>();
-        let thread = std::thread::spawn(move || {
-            tell.send(crate::task::current_tid())
-                .expect("the test waits");
-            gone.recv().expect("the test says when");
-        });
+        let (number, go, thread) = waiting_thread(|| ());
         let id = ThreadId {
             process: std::process::id(),
-            thread: reported.recv().expect("a number") as u32,
+            thread: number as u32,
             began: 0,
         };
         let mut live = LiveThread::open(id).expect("it runs");

@@ -25,11 +25,15 @@ fn dead(path: &Path) {
     fs::write(path.join(LOCK), "").expect("a lock");
 }
 
+fn create_in(within: &tempfile::TempDir) -> TemporaryFolder {
+    TemporaryFolder::create_in(within.path()).expect("room")
+}
+
 #[test]
 fn a_folder_has_the_first_name_that_is_free_and_is_gone_when_dropped() {
     let within = tempfile::tempdir().expect("room");
-    let one = TemporaryFolder::create_in(within.path()).expect("room");
-    let two = TemporaryFolder::create_in(within.path()).expect("room");
+    let one = create_in(&within);
+    let two = create_in(&within);
     assert_eq!(
         [name(&one, within.path()), name(&two, within.path())],
         ["switchcost-1", "switchcost-2"]
@@ -48,7 +52,7 @@ fn a_folder_has_the_first_name_that_is_free_and_is_gone_when_dropped() {
         ["switchcost-2"],
         "a living run keeps its own"
     );
-    let again = TemporaryFolder::create_in(within.path()).expect("room");
+    let again = create_in(&within);
     assert_eq!(name(&again, within.path()), "switchcost-1");
     drop((two, again));
     assert_eq!(names(within.path()), Vec::<String>::new());
@@ -59,7 +63,7 @@ fn what_the_dead_have_left_is_removed() {
     let within = tempfile::tempdir().expect("room");
     dead(&within.path().join("switchcost-1"));
     dead(&within.path().join("switchcost-27"));
-    let folder = TemporaryFolder::create_in(within.path()).expect("room");
+    let folder = create_in(&within);
     assert_eq!(names(within.path()), ["switchcost-1"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
@@ -71,17 +75,15 @@ fn what_is_not_surely_ours_stays_and_no_link_is_followed() {
         tempfile::tempdir().expect("room"),
     );
     let path = |name: &str| within.path().join(name);
+    let outside = elsewhere.path().join("folder");
+
     // The folders without a dead owner: no lock; a link to such a folder; a lock that is a link; a
     // file; other names.
     fs::create_dir_all(path("switchcost-1").join(FILES)).expect("folders");
-    dead(&elsewhere.path().join("folder"));
-    symlink(elsewhere.path().join("folder"), path("switchcost-2")).expect("a link");
+    dead(&outside);
+    symlink(&outside, path("switchcost-2")).expect("a link");
     fs::create_dir_all(path("switchcost-3").join(FILES)).expect("folders");
-    symlink(
-        elsewhere.path().join("folder").join(LOCK),
-        path("switchcost-3").join(LOCK),
-    )
-    .expect("a link");
+    symlink(outside.join(LOCK), path("switchcost-3").join(LOCK)).expect("a link");
     fs::write(path("switchcost-4"), "text").expect("a file");
     dead(&path("switchcost-x"));
     dead(&path("switchcost-"));
@@ -94,20 +96,13 @@ fn what_is_not_surely_ours_stays_and_no_link_is_followed() {
         path("switchcost-6").join(FILES).join("link"),
     )
     .expect("a link");
-    let folder = TemporaryFolder::create_in(within.path()).expect("room");
+    let folder = create_in(&within);
     assert_eq!(name(&folder, within.path()), "switchcost-5");
     drop(folder);
     assert_eq!(names(within.path()), before);
     assert!(path("switchcost-1").join(FILES).is_dir() && path("switchcost-3").join(FILES).is_dir());
     assert_eq!(
-        fs::read(
-            elsewhere
-                .path()
-                .join("folder")
-                .join(FILES)
-                .join("deep/file")
-        )
-        .expect("as it was"),
+        fs::read(outside.join(FILES).join("deep/file")).expect("as it was"),
         b"text"
     );
 }
@@ -124,7 +119,7 @@ fn what_belongs_to_another_stays() {
         dead(&path);
         std::os::unix::fs::chown(path.join(given), Some(12345), None).expect("root may");
     }
-    drop(TemporaryFolder::create_in(within.path()).expect("room"));
+    drop(create_in(&within));
     assert_eq!(names(within.path()), ["switchcost-1", "switchcost-2"]);
 }
 

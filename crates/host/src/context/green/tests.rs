@@ -11,16 +11,25 @@ pub(in super::super) fn one_at_a_time() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns a set of threads, which is the only one while the guard lives.
+fn green(
+    threads: usize,
+    turn: impl Fn(&Scheduler, usize) + 'static,
+) -> (MutexGuard<'static, ()>, Green) {
+    let guard = one_at_a_time();
+    let green = Green::new(threads, Box::new(turn)).expect("the only set");
+    (guard, green)
+}
+
 #[test]
 fn yields_go_round_the_queue_and_are_counted() {
-    let _turn = one_at_a_time();
     let order = Rc::new(RefCell::new(Vec::new()));
     let seen = Rc::clone(&order);
     let turn = move |scheduler: &Scheduler, index| {
         seen.borrow_mut().push(index);
         scheduler.yield_now();
     };
-    let green = Green::new(3, Box::new(turn)).expect("the only set");
+    let (_guard, green) = green(3, turn);
     for _ in 0..2 {
         order.borrow_mut().push(0);
         green.scheduler().yield_now();
@@ -63,7 +72,6 @@ fn compute(rounds: u32) -> f64 {
 
 #[test]
 fn preempted_threads_lose_no_register() {
-    let _turn = one_at_a_time();
     const ROUNDS: u32 = 200_000;
     let expected = compute(ROUNDS);
     let results = Rc::new((Cell::new(0_u32), Cell::new(0_u32)));
@@ -76,7 +84,7 @@ fn preempted_threads_lose_no_register() {
         };
         count.set(count.get() + 1);
     };
-    let green = Green::new(3, Box::new(turn)).expect("the only set");
+    let (_guard, green) = green(3, turn);
     let own = green.preempting(Nanos::micros(50), |_| {
         (0..60).map(|_| compute(ROUNDS)).collect::<Vec<_>>()
     });
@@ -98,8 +106,7 @@ fn preempted_threads_lose_no_register() {
 
 #[test]
 fn alone_the_signals_come_and_switch_nothing() {
-    let _turn = one_at_a_time();
-    let green = Green::new(2, Box::new(|_, _| unreachable!("parked"))).expect("the only set");
+    let (_guard, green) = green(2, |_, _| unreachable!("parked"));
     let signals = green.alone(|_| {
         green.preempting(Nanos::micros(100), |scheduler| {
             while scheduler.signals() < 20 {}
@@ -112,8 +119,7 @@ fn alone_the_signals_come_and_switch_nothing() {
 
 #[test]
 fn the_caller_comes_back_from_threads_that_never_yield() {
-    let _turn = one_at_a_time();
-    let green = Green::new(2, Box::new(|_, _| std::hint::spin_loop())).expect("the only set");
+    let (_guard, green) = green(2, |_, _| std::hint::spin_loop());
     for round in 0..2_000 {
         let body = |_: &Scheduler| (0..round % 64 * 8).for_each(|_| std::hint::spin_loop());
         green.preempting(Nanos::micros(20), body).expect("a timer");
@@ -126,8 +132,7 @@ fn the_caller_comes_back_from_threads_that_never_yield() {
 
 #[test]
 fn a_signal_from_elsewhere_is_not_the_timers() {
-    let _turn = one_at_a_time();
-    let green = Green::new(2, Box::new(|_, _| unreachable!("no switch"))).expect("the only set");
+    let (_guard, green) = green(2, |_, _| unreachable!("no switch"));
     let raise = |_: &Scheduler| crate::signal_action::raise(libc::SIGUSR2);
     green
         .preempting(Nanos::seconds(1_000), raise)
@@ -141,9 +146,7 @@ fn a_signal_from_elsewhere_is_not_the_timers() {
 
 #[test]
 fn a_panic_of_the_caller_ends_timer_and_solitude() {
-    let _turn = one_at_a_time();
-    let green =
-        Green::new(2, Box::new(|scheduler, _| scheduler.yield_now())).expect("the only set");
+    let (_guard, green) = green(2, |scheduler, _| scheduler.yield_now());
     let body = |_: &Scheduler| panic!("expected by this test");
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         green.alone(|_| green.preempting(Nanos::micros(50), body))
