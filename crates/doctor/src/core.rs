@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
     use crate::clock_drift::clock_drift;
-    use switchcost_facts::fixture::Fixture;
+    use crate::testing::said;
 
     /// Returns the result for chains of 1800 cycles, on a clock of 2 GHz.
     fn judged(chains: Vec<f64>, ratios: Vec<f64>, known_per_mille: Option<u32>) -> [Check; 2] {
@@ -79,7 +79,7 @@ mod tests {
             counter: None,
             shared_costs: Vec::new(),
         };
-        let mut subject = Subject::scripted(&Fixture::workstation());
+        let mut subject = Subject::workstation();
         subject.clock_drift = Some(clock_drift(CpuId(3), chains, ratios, &facts, 2e9));
         [clock(&subject), sharing(&subject)]
     }
@@ -87,12 +87,9 @@ mod tests {
     #[test]
     fn a_core_with_one_clock_and_no_neighbour_is_fit() {
         let [clock, sharing] = judged(vec![1_200.0; 100], vec![0.25; 100], Some(240));
+        assert_eq!(said(&clock), (Severity::Fit, "CPU 3: 3.00 to 3.00 GHz"));
         assert_eq!(
-            (clock.severity, clock.found.as_str()),
-            (Severity::Fit, "CPU 3: 3.00 to 3.00 GHz")
-        );
-        assert_eq!(
-            (sharing.severity, sharing.found.as_str()),
+            said(&sharing),
             (Severity::Fit, "CPU 3: shared for 0 % of 2 s")
         );
     }
@@ -106,12 +103,9 @@ mod tests {
             .map(|moment| if moment % 5 == 0 { 0.25 } else { 0.35 })
             .collect();
         let [clock, sharing] = judged(chains, ratios, None);
+        assert_eq!(said(&clock), (Severity::Caveat, "CPU 3: 2.50 to 3.00 GHz"));
         assert_eq!(
-            (clock.severity, clock.found.as_str()),
-            (Severity::Caveat, "CPU 3: 2.50 to 3.00 GHz")
-        );
-        assert_eq!(
-            (sharing.severity, sharing.found.as_str()),
+            said(&sharing),
             (Severity::Caveat, "CPU 3: shared for 80 % of 2 s")
         );
     }

@@ -265,15 +265,12 @@ mod tests {
     use switchcost_record::Severity;
 
     use super::*;
+    use crate::testing::said;
     use switchcost_facts::fixture::Fixture;
-
-    fn workstation() -> Subject {
-        Subject::scripted(&Fixture::workstation())
-    }
 
     #[test]
     fn cpus_are_many_one_or_none() {
-        let mut subject = workstation();
+        let mut subject = Subject::workstation();
         assert_eq!(cpus(&subject).found, "4 online (0-3), 4 allowed (0-3)");
         subject.host.cpus_allowed = vec![CpuId(2)];
         assert_eq!(cpus(&subject).severity, Severity::Caveat);
@@ -298,7 +295,7 @@ mod tests {
         let subject = subject.ending_with("cpu2 4 0 0 101 0 0 0 0\n");
         let check = hardware_threads(&subject);
         assert_eq!(
-            (check.severity, check.found.as_str()),
+            said(&check),
             (
                 Severity::Caveat,
                 "on, and CPU 2 on the core of CPU 3 is busy"
@@ -308,18 +305,24 @@ mod tests {
             check.fix,
             "echo off | sudo tee /sys/devices/system/cpu/smt/control"
         );
-        assert_eq!(hardware_threads(&workstation()).severity, Severity::Fit);
+        assert_eq!(
+            hardware_threads(&Subject::workstation()).severity,
+            Severity::Fit
+        );
     }
 
     #[test]
     fn without_an_isolated_cpu_the_command_line_is_given() {
-        assert_eq!(isolation(&workstation()).found, "isolated: 3, nohz_full: 3");
+        assert_eq!(
+            isolation(&Subject::workstation()).found,
+            "isolated: 3, nohz_full: 3"
+        );
         let fixture = Fixture::workstation()
             .file("/sys/devices/system/cpu/isolated", "\n")
             .file("/sys/devices/system/cpu/nohz_full", "(null)\n");
         let check = isolation(&Subject::scripted(&fixture));
         assert_eq!(
-            (check.severity, check.found.as_str()),
+            said(&check),
             (Severity::Caveat, "isolated: none, nohz_full: none")
         );
         assert_eq!(
@@ -331,7 +334,7 @@ mod tests {
 
     #[test]
     fn interrupts_name_the_quietest_cpu() {
-        let mut subject = workstation();
+        let mut subject = Subject::workstation();
         let expected = "quietest is CPU 3; CPU 0: 0/s now, 100 since the start, CPU 1: 0/s now, 10 since the start, \
                         CPU 2: 0/s now, 1 since the start, CPU 3: 0/s now, 5 since the start";
         assert_eq!(interrupts(&subject).found, expected);
@@ -384,8 +387,13 @@ mod tests {
             "it has just ended"
         );
         let full = load_of("9.07 0.00 0.00 10/86 5124\n");
-        assert_eq!(full.severity, Severity::Unfit);
-        assert_eq!(full.found, "9.07 tasks in the last minute, 9 now, 4 CPUs");
+        assert_eq!(
+            said(&full),
+            (
+                Severity::Unfit,
+                "9.07 tasks in the last minute, 9 now, 4 CPUs"
+            )
+        );
         for odd in ["", "x", "1 2 3", "-1.00 0 0 1/1 1", "1.00 0 0 1 1"] {
             assert_eq!(load_of(odd).severity, Severity::Caveat, "{odd}");
         }

@@ -121,6 +121,7 @@ mod tests {
     use switchcost_record::Severity;
 
     use super::*;
+    use crate::testing::said;
     use switchcost_facts::fixture::Fixture;
 
     const CONFIG: &str = "/boot/config-6.8.0-test";
@@ -168,10 +169,12 @@ mod tests {
         };
         assert_eq!(judged(&Fixture::workstation()).found, "none in this kernel");
         let refused = judged(&in_group("CONFIG_RT_GROUP_SCHED=y\n"));
-        assert_eq!(refused.severity, Severity::Caveat);
         assert_eq!(
-            refused.found,
-            "the group /user.slice/session has no share: SCHED_FIFO may be refused"
+            said(&refused),
+            (
+                Severity::Caveat,
+                "the group /user.slice/session has no share: SCHED_FIFO may be refused"
+            )
         );
         let disabled =
             in_group("CONFIG_RT_GROUP_SCHED=y\nCONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y\n");
@@ -190,10 +193,12 @@ mod tests {
         let quota = |fixture: &Fixture| cpu_quota(&Subject::scripted(fixture));
         assert_eq!(quota(&Fixture::workstation()).severity, Severity::Fit);
         let found = quota(&Fixture::workstation().file("/sys/fs/cgroup/cpu.max", "50000 100000\n"));
-        assert_eq!(found.severity, Severity::Caveat);
         assert_eq!(
-            found.found,
-            "0.50 CPUs in each 100 ms (/sys/fs/cgroup/cpu.max)"
+            said(&found),
+            (
+                Severity::Caveat,
+                "0.50 CPUs in each 100 ms (/sys/fs/cgroup/cpu.max)"
+            )
         );
         assert!(
             found

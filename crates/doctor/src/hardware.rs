@@ -262,21 +262,18 @@ mod tests {
     use switchcost_record::{Severity, TlbKind};
 
     use super::*;
+    use crate::testing::{advised, said};
     use switchcost_facts::fixture::{CPUINFO, Fixture};
-
-    fn workstation() -> Subject {
-        Subject::scripted(&Fixture::workstation())
-    }
 
     #[test]
     fn caches_and_tlbs_are_listed_or_missing() {
-        let mut subject = workstation();
+        let mut subject = Subject::workstation();
         let expected = "L1 data 32 KiB, L1 instruction 32 KiB, L2 unified 512 KiB, L3 unified 32 MiB shared by 4 CPUs";
         assert_eq!(caches(&subject).found, expected);
         subject.host.undescribed_caches = vec!["/sys/x/index2/size: found \"?\"".to_owned()];
         let odd = caches(&subject);
         assert_eq!(
-            (odd.severity, odd.found.as_str()),
+            said(&odd),
             (
                 Severity::Caveat,
                 "the kernel describes a cache incompletely: /sys/x/index2/size: found \"?\""
@@ -306,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_second_level_that_no_core_has_is_not_believed() {
-        let mut subject = workstation();
+        let mut subject = Subject::workstation();
         let page_bytes = subject.host.page_bytes;
         let tlb = |level, entries| Tlb {
             level,
@@ -334,7 +331,7 @@ mod tests {
     }
 
     fn clock_of(is_tsc_invariant: bool, source: Fact<String>) -> Severity {
-        let mut subject = workstation();
+        let mut subject = Subject::workstation();
         subject.host.is_tsc_invariant = is_tsc_invariant;
         subject.host.clock_source = source;
         clock(&subject).severity
@@ -359,7 +356,7 @@ mod tests {
         );
         let check = clock(&Subject::scripted(&no_sys));
         assert_eq!(
-            (check.severity, check.fix.as_str()),
+            advised(&check),
             (Severity::Caveat, "sudo mount -t sysfs sysfs /sys")
         );
         let subject = Subject::scripted(&no_proc);
@@ -372,15 +369,15 @@ mod tests {
             check.found
         );
         assert_eq!(
-            (check.severity, check.fix.as_str()),
+            advised(&check),
             (Severity::Caveat, "sudo mount -t proc proc /proc")
         );
         let check = crate::cpus::cpus(&subject);
         assert_eq!(
-            (check.severity, check.fix.as_str()),
+            advised(&check),
             (Severity::Unfit, "sudo mount -t proc proc /proc")
         );
-        let mut other = workstation();
+        let mut other = Subject::workstation();
         other.host.clock_source = Fact::Known("hpet".to_owned());
         assert!(
             clock(&other)
@@ -393,8 +390,8 @@ mod tests {
 
     #[test]
     fn a_guest_is_a_caveat_that_shows_steal() {
-        assert_eq!(hypervisor(&workstation()).found, "none");
-        let mut guest = workstation();
+        assert_eq!(hypervisor(&Subject::workstation()).found, "none");
+        let mut guest = Subject::workstation();
         guest.host.hypervisor = Fact::Known("kvm".to_owned());
         assert_eq!(
             hypervisor(&guest).found,
@@ -420,7 +417,7 @@ mod tests {
     #[test]
     fn mitigations_are_summed_up() {
         assert_eq!(
-            mitigations(&workstation()).found,
+            mitigations(&Subject::workstation()).found,
             "1 mitigated, 0 vulnerable, 1 not affected; spectre_v2: Retpolines"
         );
         let off = Subject::scripted(
@@ -436,7 +433,10 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn page_tables_are_fit_only_when_tagged_and_not_isolated() {
-        assert_eq!(page_tables(&workstation()).found, "not isolated; tagged");
+        assert_eq!(
+            page_tables(&Subject::workstation()).found,
+            "not isolated; tagged"
+        );
         let untagged =
             Fixture::workstation().file("/proc/cpuinfo", &CPUINFO.replace("pcid", "pti"));
         let check = page_tables(&Subject::scripted(&untagged));

@@ -101,6 +101,7 @@ mod tests {
     use switchcost_record::Severity;
 
     use super::*;
+    use crate::testing::said;
     use switchcost_facts::fixture::Fixture;
 
     fn unprivileged(limits: &str) -> Subject {
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn locking_needs_a_capability_or_a_limit() {
         assert_eq!(
-            locked(&Subject::scripted(&Fixture::workstation())).found,
+            locked(&Subject::workstation()).found,
             "any amount, by cap_ipc_lock"
         );
         assert_eq!(
@@ -131,10 +132,7 @@ mod tests {
             "64 MiB"
         );
         let tight = locked(&unprivileged("Max locked memory  65536 65536 bytes\n"));
-        assert_eq!(
-            (tight.severity, tight.found.as_str()),
-            (Severity::Caveat, "at most 64 KiB")
-        );
+        assert_eq!(said(&tight), (Severity::Caveat, "at most 64 KiB"));
         assert_eq!(tight.fix, "sudo prlimit --memlock=unlimited --pid $$");
         let odd = locked(&unprivileged(""));
         assert_eq!(odd.found, "/proc/self/limits has no 'Max locked memory'");
@@ -148,7 +146,7 @@ mod tests {
         );
         let check = huge_pages(&Subject::scripted(&never));
         assert_eq!(
-            (check.severity, check.found.as_str()),
+            said(&check),
             (Severity::Caveat, "2 MiB (never), 0 reserved")
         );
         let reserved = never.file("/proc/sys/vm/nr_hugepages", "64\n");

@@ -95,11 +95,12 @@ mod tests {
     use switchcost_record::Severity;
 
     use super::*;
+    use crate::testing::advised;
     use switchcost_facts::fixture::Fixture;
 
     #[test]
     fn tracefs_is_found_at_either_place() {
-        let subject = Subject::scripted(&Fixture::workstation());
+        let subject = Subject::workstation();
         assert_eq!(
             tracing(&subject).found,
             "sched_switch is readable in /sys/kernel/tracing"
@@ -148,17 +149,14 @@ mod tests {
 
     #[test]
     fn bpf_needs_types_and_rights() {
-        let allowed = bpf(&Subject::scripted(&Fixture::workstation()));
+        let allowed = bpf(&Subject::workstation());
         assert_eq!(
             allowed.found,
             "kernel types, allowed; unprivileged_bpf_disabled is 2"
         );
         let plain = Fixture::workstation().file("/proc/self/status", "CapEff:\t0\n");
         let check = bpf(&Subject::scripted(&plain));
-        assert_eq!(
-            (check.severity, check.fix.as_str()),
-            (Severity::Caveat, "run with sudo")
-        );
+        assert_eq!(advised(&check), (Severity::Caveat, "run with sudo"));
         let typeless = bpf(&Subject::scripted(&plain.remove("/sys/kernel/btf")));
         assert!(typeless.found.starts_with("no kernel types, not allowed"));
         assert_eq!(

@@ -60,23 +60,18 @@ mod tests {
     use switchcost_record::Severity;
 
     use super::*;
+    use crate::testing::said;
     use switchcost_facts::fixture::Fixture;
 
     #[test]
     fn another_governor_is_a_caveat_with_its_remedy() {
-        assert_eq!(
-            governor(&Subject::scripted(&Fixture::workstation())).severity,
-            Severity::Fit
-        );
+        assert_eq!(governor(&Subject::workstation()).severity, Severity::Fit);
         let saving = Fixture::workstation().file(
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
             "powersave\n",
         );
         let check = governor(&Subject::scripted(&saving));
-        assert_eq!(
-            (check.severity, check.found.as_str()),
-            (Severity::Caveat, "powersave")
-        );
+        assert_eq!(said(&check), (Severity::Caveat, "powersave"));
         assert_eq!(
             check.fix,
             "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
@@ -89,10 +84,7 @@ mod tests {
 
     #[test]
     fn turbo_is_off_on_or_hidden() {
-        assert_eq!(
-            turbo(&Subject::scripted(&Fixture::workstation())).found,
-            "off"
-        );
+        assert_eq!(turbo(&Subject::workstation()).found, "off");
         let hidden = Fixture::workstation().remove("/sys/devices/system/cpu/intel_pstate");
         assert_eq!(
             turbo(&Subject::scripted(&hidden)).severity,

@@ -88,6 +88,7 @@ mod tests {
     use switchcost_record::Severity;
 
     use super::*;
+    use crate::testing::said;
     use switchcost_facts::fixture::Fixture;
 
     fn judged(fixture: Fixture) -> Check {
@@ -109,10 +110,12 @@ mod tests {
     fn missing_capabilities_are_named_with_what_grants_them() {
         let status = "Uid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000004000\n";
         let check = judged(Fixture::workstation().file("/proc/self/status", status));
-        assert_eq!(check.severity, Severity::Caveat);
         assert_eq!(
-            check.found,
-            "user 1000 without cap_sys_nice, cap_perfmon, cap_bpf, cap_sys_ptrace"
+            said(&check),
+            (
+                Severity::Caveat,
+                "user 1000 without cap_sys_nice, cap_perfmon, cap_bpf, cap_sys_ptrace"
+            )
         );
         let lasting = "sudo setcap cap_sys_nice,cap_ipc_lock,cap_perfmon,cap_bpf,cap_sys_ptrace+ep \"$(command -v switchcost)\"";
         assert_eq!(check.lasting_fix, lasting);
@@ -129,7 +132,7 @@ mod tests {
             "Max cpu time 60 60 seconds\nMax open files 64 64 files\nMax processes 8 8 processes\n",
         );
         assert_eq!(
-            (tight.severity, tight.found.as_str()),
+            said(&tight),
             (Severity::Caveat, "CPU time of 60 s, open files of 64")
         );
         assert_eq!(

@@ -149,6 +149,7 @@ mod tests {
     use switchcost_record::Severity;
 
     use super::*;
+    use crate::testing::advised;
     use switchcost_facts::fixture::Fixture;
 
     fn judged(check: fn(&Subject) -> Check, fixture: Fixture) -> Check {
@@ -168,7 +169,7 @@ mod tests {
         );
         let on = judged(autogroup, Fixture::new().file(file, "1\n"));
         assert_eq!(
-            (on.severity, on.fix.as_str()),
+            advised(&on),
             (
                 Severity::Caveat,
                 "sudo sysctl -w kernel.sched_autogroup_enabled=0"

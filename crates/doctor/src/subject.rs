@@ -69,6 +69,11 @@ impl Subject {
 
 #[cfg(test)]
 impl Subject {
+    /// Creates a machine that is as wanted.
+    pub(super) fn workstation() -> Self {
+        Subject::scripted(&facts::fixture::Fixture::workstation())
+    }
+
     /// Creates a machine that consists of files, with a working cycle counter.
     pub(super) fn scripted(fixture: &facts::fixture::Fixture) -> Self {
         let examined = Subject::examine(&fixture.root());
@@ -91,11 +96,10 @@ impl Subject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchcost_facts::fixture::Fixture;
 
     #[test]
     fn busy_time_is_the_difference_without_idle_and_waiting() {
-        let subject = Subject::scripted(&Fixture::workstation());
+        let subject = Subject::workstation();
         assert_eq!(subject.busy_per_mille(CpuId(0)), None, "no time passed");
         let subject = subject.ending_with("cpu0 28 0 13 22504 4 0 0 0 0 0\n");
         assert_eq!(subject.busy_per_mille(CpuId(0)), Some(400));

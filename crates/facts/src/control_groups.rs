@@ -182,21 +182,26 @@ mod tests {
 
     const CPU_MOUNT: &str = "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n";
 
+    /// Returns the file of the quota and its CPUs.
+    fn quota(fixture: &Fixture) -> Option<(String, f64)> {
+        cpu_quota(&fixture.root()).map(|quota| (quota.file.clone(), quota.cpus()))
+    }
+
+    fn found(file: &str, cpus: f64) -> Option<(String, f64)> {
+        Some((file.to_owned(), cpus))
+    }
+
     #[test]
     fn the_narrowest_group_above_counts() {
         let fixture = Fixture::workstation()
             .file("/proc/self/cgroup", "0::/pod/job\n")
             .file("/sys/fs/cgroup/pod/job/cpu.max", "max 100000\n")
             .file("/sys/fs/cgroup/pod/cpu.max", "50000 100000\n");
-        let quota = cpu_quota(&fixture.root()).expect("a quota");
-        assert_eq!(
-            (quota.file.as_str(), quota.cpus()),
-            ("/sys/fs/cgroup/pod/cpu.max", 0.5)
-        );
+        assert_eq!(quota(&fixture), found("/sys/fs/cgroup/pod/cpu.max", 0.5));
         let narrower = fixture.file("/sys/fs/cgroup/pod/job/cpu.max", "20000 100000\n");
         assert_eq!(
-            cpu_quota(&narrower.root()).map(|quota| quota.cpus()),
-            Some(0.2)
+            quota(&narrower),
+            found("/sys/fs/cgroup/pod/job/cpu.max", 0.2)
         );
     }
 
@@ -208,16 +213,15 @@ mod tests {
             .file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n")
             .file("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "150000\n")
             .file("/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
-        let quota = cpu_quota(&fixture.root()).expect("a quota");
         assert_eq!(
-            (quota.file.as_str(), quota.cpus()),
-            ("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", 1.5)
+            quota(&fixture),
+            found("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", 1.5)
         );
     }
 
     #[test]
     fn no_limit_and_odd_files_are_no_quota() {
-        assert_eq!(cpu_quota(&Fixture::workstation().root()), None);
+        assert_eq!(quota(&Fixture::workstation()), None);
         for text in [
             "max 100000\n",
             "",
@@ -227,13 +231,13 @@ mod tests {
             "-1 100000\n",
         ] {
             let odd = Fixture::workstation().file("/sys/fs/cgroup/cpu.max", text);
-            assert_eq!(cpu_quota(&odd.root()), None, "{text:?}");
+            assert_eq!(quota(&odd), None, "{text:?}");
         }
         let odd = Fixture::workstation()
             .file("/proc/self/cgroup", "::::\n1:cpu\n")
             .file("/proc/self/mountinfo", " - \n");
         assert_eq!(
-            (cpu_quota(&odd.root()), real_time_share_file(&odd.root())),
+            (quota(&odd), real_time_share_file(&odd.root())),
             (None, None)
         );
     }

@@ -232,17 +232,18 @@ mod tests {
         encoder.finish().expect("into memory")
     }
 
+    fn hz(fixture: &Fixture) -> Fact<u32> {
+        timer_hz(&config(&fixture.root()))
+    }
+
     #[test]
     fn the_timer_is_read_from_either_configuration() {
-        assert_eq!(
-            timer_hz(&config(&Fixture::workstation().root())),
-            Fact::Known(250)
-        );
+        assert_eq!(hz(&Fixture::workstation()), Fact::Known(250));
         let packed = Fixture::new().bytes(
             "/proc/config.gz",
             &gzip("CONFIG_HZ_1000=y\nCONFIG_HZ=1000\n"),
         );
-        assert_eq!(timer_hz(&config(&packed.root())), Fact::Known(1000));
+        assert_eq!(hz(&packed), Fact::Known(1000));
     }
 
     #[test]
@@ -250,15 +251,15 @@ mod tests {
         let fixture = Fixture::new().file("/proc/sys/kernel/osrelease", "6.1\n");
         let expected =
             "neither /proc/config.gz nor /boot/config-6.1 nor /lib/modules/6.1/config can be read";
-        assert_eq!(timer_hz(&config(&fixture.root())), Fact::unknown(expected));
+        assert_eq!(hz(&fixture), Fact::unknown(expected));
         let odd = Fixture::new().file("/proc/config.gz", "not packed");
         assert_eq!(
-            timer_hz(&config(&odd.root())),
+            hz(&odd),
             Fact::unknown("/proc/config.gz: invalid gzip header")
         );
         let hostile = Fixture::new().file("/proc/sys/kernel/osrelease", "../../etc/passwd");
         assert_eq!(
-            timer_hz(&config(&hostile.root())),
+            hz(&hostile),
             Fact::unknown("the release '../../etc/passwd' is no file name")
         );
     }

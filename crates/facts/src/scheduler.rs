@@ -85,28 +85,25 @@ mod tests {
         Err("no configuration".to_owned())
     }
 
+    fn models(fixture: &Fixture, config: &Result<String, String>) -> Fact<Vec<String>> {
+        preemption_models(&fixture.root(), config)
+    }
+
     #[test]
     fn the_models_are_those_that_the_kernel_offers() {
         let known =
             |models: &[&str]| Fact::Known(models.iter().map(|&model| model.to_owned()).collect());
         let of_7_0 = Fixture::new().file("/sys/kernel/debug/sched/preempt", "full (lazy)\n");
-        assert_eq!(
-            preemption_models(&of_7_0.root(), &unread()),
-            known(&["full", "lazy"])
-        );
+        assert_eq!(models(&of_7_0, &unread()), known(&["full", "lazy"]));
         let dynamic = Fixture::new().file("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC");
         let config = "CONFIG_PREEMPT_NONE=y\n# CONFIG_PREEMPT is not set\n# CONFIG_PREEMPT_LAZY is not set\n";
-        let offered = preemption_models(&dynamic.root(), &Ok(config.to_owned()));
-        assert_eq!(offered, known(&["none", "lazy", "full"]));
+        let built = Ok(config.to_owned());
+        assert_eq!(models(&dynamic, &built), known(&["none", "lazy", "full"]));
         assert_eq!(
-            preemption_models(&dynamic.root(), &unread()),
+            models(&dynamic, &unread()),
             Fact::unknown("no configuration")
         );
-        assert!(
-            preemption_models(&Fixture::new().root(), &Ok(config.to_owned()))
-                .known()
-                .is_none()
-        );
+        assert!(models(&Fixture::new(), &built).known().is_none());
     }
 
     #[test]

@@ -114,23 +114,33 @@ mod tests {
 
     #[test]
     fn each_setting_is_written_where_it_is_read() {
-        let written = |name, value| assignment(name, value);
-        let pair = |file: &str, text: &str| (file.to_owned(), text.to_owned());
-        assert_eq!(
-            written("kernel/sched_schedstats", "1"),
-            pair("/proc/sys/kernel/sched_schedstats", "1")
-        );
-        assert_eq!(
-            written("sched/base_slice_ns", "7"),
-            pair("/sys/kernel/debug/sched/base_slice_ns", "7")
-        );
-        assert_eq!(
-            written("sched/features/HRTICK", "off"),
-            pair("/sys/kernel/debug/sched/features", "NO_HRTICK")
-        );
-        assert_eq!(
-            written("sched/features/HRTICK", "on"),
-            pair("/sys/kernel/debug/sched/features", "HRTICK")
-        );
+        for (name, value, file, text) in [
+            (
+                "kernel/sched_schedstats",
+                "1",
+                "/proc/sys/kernel/sched_schedstats",
+                "1",
+            ),
+            (
+                "sched/base_slice_ns",
+                "7",
+                "/sys/kernel/debug/sched/base_slice_ns",
+                "7",
+            ),
+            (
+                "sched/features/HRTICK",
+                "off",
+                "/sys/kernel/debug/sched/features",
+                "NO_HRTICK",
+            ),
+            (
+                "sched/features/HRTICK",
+                "on",
+                "/sys/kernel/debug/sched/features",
+                "HRTICK",
+            ),
+        ] {
+            assert_eq!(assignment(name, value), (file.to_owned(), text.to_owned()));
+        }
     }
 }

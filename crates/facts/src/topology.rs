@@ -241,44 +241,40 @@ mod tests {
     }
 
     #[test]
-    fn an_isolated_cpu_is_the_quietest_whatever_its_load() {
-        let host = machine(&[2], vec![observed(0, 0, 0), observed(2, 500, 500)]);
-        assert_eq!(quietest_cpu(&host), Some(CpuId(2)));
-    }
-
-    #[test]
-    fn fewer_interrupts_now_come_before_fewer_since_the_start() {
-        let host = machine(
-            &[],
-            vec![
-                observed(0, 90, 1),
-                observed(1, 12, 900),
-                observed(2, 80, 2),
-                observed(3, 70, 3),
-            ],
-        );
-        assert_eq!(quietest_cpu(&host), Some(CpuId(1)));
-    }
-
-    #[test]
-    fn a_ticking_cpu_is_as_quiet_as_an_idle_one() {
-        let host = machine(
-            &[],
-            vec![
-                observed(0, 1, 900),
-                observed(1, 12, 40),
-                observed(2, 13, 30),
-                observed(3, 40, 1),
-            ],
-        );
-        assert_eq!(quietest_cpu(&host), Some(CpuId(2)));
-    }
-
-    #[test]
-    fn among_equals_the_highest_number_is_taken() {
-        assert_eq!(quietest_cpu(&machine(&[], vec![])), Some(CpuId(3)));
-        let host = machine(&[], (0..4).map(|cpu| observed(cpu, 10, 5)).collect());
-        assert_eq!(quietest_cpu(&host), Some(CpuId(3)));
+    fn the_quietest_cpu_is_isolated_or_has_the_fewest_interrupts() {
+        for (why, isolated, interrupts, expected) in [
+            (
+                "isolated, whatever its load",
+                &[2][..],
+                &[(0, 0, 0), (2, 500, 500)][..],
+                2,
+            ),
+            (
+                "the fewest now, before since the start",
+                &[],
+                &[(0, 90, 1), (1, 12, 900), (2, 80, 2), (3, 70, 3)],
+                1,
+            ),
+            (
+                "ticking is as quiet as idle",
+                &[],
+                &[(0, 1, 900), (1, 12, 40), (2, 13, 30), (3, 40, 1)],
+                2,
+            ),
+            ("the highest number without any", &[], &[], 3),
+            (
+                "the highest number of equals",
+                &[],
+                &[(0, 10, 5), (1, 10, 5), (2, 10, 5), (3, 10, 5)],
+                3,
+            ),
+        ] {
+            let interrupts = interrupts
+                .iter()
+                .map(|&(cpu, now, before)| observed(cpu, now, before));
+            let host = machine(isolated, interrupts.collect());
+            assert_eq!(quietest_cpu(&host), Some(CpuId(expected)), "{why}");
+        }
     }
 
     #[test]

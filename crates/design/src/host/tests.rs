@@ -6,9 +6,21 @@ fn host() -> HostManifest {
     serde_json::from_str(include_str!("host.json")).expect("a recorded machine")
 }
 
+fn made(host: &HostManifest) -> Design {
+    host_design(host).expect("enough facts")
+}
+
+fn refusal(host: &HostManifest) -> String {
+    host_design(host).expect_err("no guess").to_string()
+}
+
+fn assert_says(design: &Design, text: &str) {
+    assert!(design.source.contains(text), "{}", design.source);
+}
+
 #[test]
 fn an_amd_guest_gets_its_own_caches_and_tlbs() {
-    let design = host_design(&host()).expect("enough facts");
+    let design = made(&host());
     assert_eq!(
         (design.name.as_str(), design.title.as_str()),
         ("host", "This machine: AMD EPYC")
@@ -66,7 +78,7 @@ fn an_amd_guest_gets_its_own_caches_and_tlbs() {
 #[test]
 fn what_is_assumed_is_said() {
     assert_eq!(
-        host_design(&host()).expect("enough facts").source,
+        made(&host()).source,
         "Sizes, lines and ways of caches as this machine reports them. No time of a cycle: this machine does not report the rate of its \
          cores. TLBs as this machine reports them. TLBs kept on a \
          switch: it has address-space ids.\nAssumed: cycles of 14, 50 and 100 for levels 2, 3 and later ones; 300 more for \
@@ -79,43 +91,31 @@ fn what_is_assumed_is_said() {
 fn a_machine_without_address_space_ids_flushes_its_tlbs() {
     let mut host = host();
     host.has_pcid = Fact::Known(false);
-    let design = host_design(&host).expect("enough facts");
+    let design = made(&host);
     assert!(
         design
             .tlbs
             .iter()
             .all(|tlb| tlb.on_switch == OnSwitch::Flush)
     );
-    assert!(
-        design
-            .source
-            .contains("TLBs flushed on a switch: it has no address-space ids."),
-        "{}",
-        design.source
+    assert_says(
+        &design,
+        "TLBs flushed on a switch: it has no address-space ids.",
     );
     host.has_pcid = Fact::unknown("no cpuinfo");
-    let design = host_design(&host).expect("enough facts");
-    assert!(
-        design
-            .source
-            .contains("Assumed: TLBs kept on a switch (no cpuinfo)."),
-        "{}",
-        design.source
-    );
+    let design = made(&host);
+    assert_says(&design, "Assumed: TLBs kept on a switch (no cpuinfo).");
 }
 
 #[test]
 fn a_machine_that_shows_no_tlbs_has_none_and_says_so() {
     let mut host = host();
     host.tlbs = Fact::unknown("the hypervisor hides them");
-    let design = host_design(&host).expect("enough facts");
+    let design = made(&host);
     assert_eq!(design.tlbs, []);
-    assert!(
-        design
-            .source
-            .contains("No TLBs: this machine does not report them (the hypervisor hides them)."),
-        "{}",
-        design.source
+    assert_says(
+        &design,
+        "No TLBs: this machine does not report them (the hypervisor hides them).",
     );
 }
 
@@ -134,7 +134,7 @@ fn of_tlbs_for_loads_and_stores_the_larger_one_is_taken() {
         tlb(1, TlbKind::Data, 96),
         tlb(1, TlbKind::Instruction, 256),
     ]);
-    let design = host_design(&host).expect("enough facts");
+    let design = made(&host);
     let found: Vec<_> = design
         .tlbs
         .iter()
@@ -154,7 +154,7 @@ fn of_tlbs_for_loads_and_stores_the_larger_one_is_taken() {
 fn a_level_that_nothing_is_behind_pays_for_memory() {
     let mut host = host();
     host.caches.retain(|cache| cache.kind != CacheKind::Unified);
-    let design = host_design(&host).expect("enough facts");
+    let design = made(&host);
     assert!(design.levels.iter().all(|level| level.miss_cycles == 300));
 }
 
@@ -162,15 +162,11 @@ fn a_level_that_nothing_is_behind_pays_for_memory() {
 fn a_cycle_takes_as_long_as_the_machine_says() {
     let mut host = host();
     host.core_khz = Some([2_500_000, 4_000_000]);
-    let design = host_design(&host).expect("enough facts");
+    let design = made(&host);
     assert_eq!(design.cycle_ns, Some([0.25, 0.4]));
-    assert!(
-        design.source.contains("Cores of 2.50 GHz to 4.00 GHz."),
-        "{}",
-        design.source
-    );
+    assert_says(&design, "Cores of 2.50 GHz to 4.00 GHz.");
     host.core_khz = None;
-    assert_eq!(host_design(&host).expect("enough facts").cycle_ns, None);
+    assert_eq!(made(&host).cycle_ns, None);
 }
 
 /// Shows that a level is refused by name if one of its files is missing; otherwise the third level
@@ -184,7 +180,7 @@ fn a_level_of_which_a_file_is_missing_is_refused_by_the_name_of_the_file() {
             .to_owned(),
     ];
     assert_eq!(
-        host_design(&host).expect_err("no guess").to_string(),
+        refusal(&host),
         "this machine does not report each cache's level, type, size and line (/sys/devices/system/cpu/cpu0/cache/index2/size: No such \
          file or directory (os error 2)); write a design file (docs/formats/design.md), or use a built-in design of a similar machine"
     );
@@ -195,25 +191,21 @@ fn missing_facts_are_named() {
     let mut bare = host();
     bare.caches.clear();
     assert_eq!(
-        host_design(&bare)
-            .expect_err("nothing to build")
-            .to_string(),
+        refusal(&bare),
         "this machine reports no caches; write a design file (docs/formats/design.md), or use a built-in design of a similar \
          machine"
     );
     let mut vague = host();
     vague.caches[2].ways = None;
     assert_eq!(
-        host_design(&vague).expect_err("no guess").to_string(),
+        refusal(&vague),
         "this machine does not report the associativity of L2; write a design file (docs/formats/design.md), or use a built-in \
          design of a similar machine"
     );
     let mut split = host();
     split.caches.retain(|cache| cache.kind == CacheKind::Data);
     assert_eq!(
-        host_design(&split)
-            .expect_err("no instructions")
-            .to_string(),
+        refusal(&split),
         "what this machine reports is not enough for a design: design \"host\": no level holds instructions; add a \
          [[level]] with holds = \"instructions\" or \"both\""
     );
