@@ -345,6 +345,13 @@ mod tests {
         }
     }
 
+    /// Returns the text of a refusal, or nothing.
+    fn refusal(checked: Result<(), Fault>) -> String {
+        checked
+            .err()
+            .map_or(String::new(), |fault| fault.to_string())
+    }
+
     #[test]
     fn a_command_that_cannot_be_run_is_refused_before_anything_is_done() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -387,12 +394,7 @@ mod tests {
 
     #[test]
     fn who_ends_too_soon_or_sleeps_is_reported_as_such() {
-        let found = |cpu, turns| {
-            check_undisturbed(&[outcome(cpu, turns, 0); 2], false)
-                .map_err(|fault| fault.to_string())
-                .err()
-                .unwrap_or_default()
-        };
+        let found = |cpu, turns| refusal(check_undisturbed(&[outcome(cpu, turns, 0); 2], false));
         assert_eq!(found(Nanos::millis(100), Nanos::millis(104)), "");
         assert!(
             found(Nanos::millis(2), Nanos::millis(8))
@@ -410,9 +412,10 @@ mod tests {
                 && soon.ends_with("| head -100 | sh'"),
             "{soon}"
         );
-        let of_pipe = check_undisturbed(&[outcome(Nanos(0), Nanos(0), 0); 2], true)
-            .expect_err("nothing")
-            .to_string();
+        let of_pipe = refusal(check_undisturbed(
+            &[outcome(Nanos(0), Nanos(0), 0); 2],
+            true,
+        ));
         assert!(
             of_pipe.ends_with("which can be read only once; read from a file instead: < FILE"),
             "{of_pipe}"
@@ -432,11 +435,7 @@ mod tests {
         write(1, "abc", "");
         let found = |status: [i32; 2]| {
             let outcomes = status.map(|status| outcome(Nanos(1), Nanos(1), status));
-            subject
-                .check(&outcomes, &places)
-                .map_err(|fault| fault.to_string())
-                .err()
-                .unwrap_or_default()
+            refusal(subject.check(&outcomes, &places))
         };
         assert_eq!(found([0, 0]), "");
         assert!(

@@ -229,10 +229,7 @@ mod tests {
 
     #[test]
     fn it_is_compiled_once_for_each_source() {
-        let (folder, cache) = (
-            tempfile::tempdir().expect("a folder"),
-            tempfile::tempdir().expect("a folder"),
-        );
+        let [folder, cache] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
         let count = folder.path().join("count");
         let row = shell(
             folder.path(),
@@ -241,19 +238,12 @@ mod tests {
                 count.display()
             ),
         );
-        let prepared = prepare(&row, cache.path(), &|| false).expect("a shell");
-        assert!(Path::new(&prepared.command[0]).is_file());
-        assert_eq!(
-            prepare(&row, cache.path(), &|| false).expect("a shell"),
-            prepared
-        );
+        let prepared = || prepare(&row, cache.path(), &|| false).expect("a shell");
+        let first = prepared();
+        assert!(Path::new(&first.command[0]).is_file());
+        assert_eq!(prepared(), first);
         fs::write(folder.path().join("program.sh"), "false\n").expect("room");
-        assert_ne!(
-            prepare(&row, cache.path(), &|| false)
-                .expect("a shell")
-                .command,
-            prepared.command
-        );
+        assert_ne!(prepared().command, first.command);
         assert_eq!(
             fs::read_to_string(count)
                 .expect("two times")
@@ -265,10 +255,7 @@ mod tests {
 
     #[test]
     fn a_compiler_that_fails_is_reported_with_its_last_lines_and_leaves_nothing() {
-        let (folder, cache) = (
-            tempfile::tempdir().expect("a folder"),
-            tempfile::tempdir().expect("a folder"),
-        );
+        let [folder, cache] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
         let row = shell(
             folder.path(),
             "seq 9; echo '\u{1b}no such type' >&2; exit 3",

@@ -48,6 +48,18 @@ fn twins(order: &Order, status: [i32; 2]) -> Option<Answer> {
     Some(Answer::Ended([twin(0), twin(1)]))
 }
 
+/// Answers with two copies that ended well.
+fn well(order: &Order) -> Option<Answer> {
+    twins(order, [0, 0])
+}
+
+/// Returns a command and its folder.
+fn subject() -> (Subject, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let subject = Subject::new(vec!["true".into()], folder.path(), None, false);
+    (subject.expect("it can be run"), folder)
+}
+
 struct Count {
     runs: usize,
     until: usize,
@@ -135,9 +147,7 @@ fn ran_with_pauses(
     until: usize,
     answer: fn(&Order) -> Option<Answer>,
 ) -> Ran {
-    let folder = tempfile::tempdir().expect("a folder");
-    let subject =
-        Subject::new(vec!["true".into()], folder.path(), None, false).expect("it can be run");
+    let (subject, _folder) = subject();
     let mut executor = Scripted {
         orders: Vec::new(),
         answer,
@@ -171,7 +181,7 @@ fn ran_with_pauses(
 
 #[test]
 fn each_pass_has_each_footprint_once_and_preempts_the_same_twin() {
-    let ran = ran(Nanos::seconds(60), 24, |order| twins(order, [0, 0]));
+    let ran = ran(Nanos::seconds(60), 24, well);
     assert!(matches!(ran.is_interrupted, Ok(true)));
     assert_eq!(ran.runs.len(), 24);
     let mut orders = Vec::new();
@@ -196,7 +206,7 @@ fn each_pass_has_each_footprint_once_and_preempts_the_same_twin() {
 
 #[test]
 fn what_a_preemption_costs_is_made_up_for_from_the_second_run_on() {
-    let ran = ran(Nanos::seconds(60), 6, |order| twins(order, [0, 0]));
+    let ran = ran(Nanos::seconds(60), 6, well);
     let lost: Vec<Nanos> = ran.orders.iter().map(|order| order.lost).collect();
     assert_eq!(
         (&lost[..3], &lost[3..]),
@@ -206,7 +216,7 @@ fn what_a_preemption_costs_is_made_up_for_from_the_second_run_on() {
 
 #[test]
 fn it_ends_before_the_budget_does() {
-    let ran = ran(Nanos::millis(300), usize::MAX, |order| twins(order, [0, 0]));
+    let ran = ran(Nanos::millis(300), usize::MAX, well);
     assert!(matches!(ran.is_interrupted, Ok(false)));
     assert!(
         (3..=300).contains(&ran.runs.len()),
@@ -218,7 +228,7 @@ fn it_ends_before_the_budget_does() {
 #[test]
 fn a_pause_takes_nothing_from_the_budget() {
     let paused = |pause| {
-        ran_with_pauses(pause, Nanos::millis(10), 20, |order| twins(order, [0, 0]))
+        ran_with_pauses(pause, Nanos::millis(10), 20, well)
             .runs
             .len()
     };
@@ -238,9 +248,7 @@ fn copies_that_differ_in_a_run_end_it_and_the_runs_before_are_kept() {
 
 #[test]
 fn a_command_is_tried_before_and_refused_where_there_is_no_time_for_it() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let subject =
-        Subject::new(vec!["true".into()], folder.path(), None, false).expect("it can be run");
+    let (subject, _folder) = subject();
     let tried = |budget, answer: fn(&Order) -> Option<Answer>| {
         let mut executor = Scripted {
             orders: Vec::new(),
@@ -257,7 +265,6 @@ fn a_command_is_tried_before_and_refused_where_there_is_no_time_for_it() {
         assert!(executor.orders.iter().all(|order| order.preempts_nobody));
         found.map_err(|fault| fault.to_string())
     };
-    let well: fn(&Order) -> Option<Answer> = |order| twins(order, [0, 0]);
     let found = tried(Nanos::seconds(60), well)
         .expect("it can be measured")
         .expect("it was not stopped");

@@ -51,8 +51,12 @@ fn make(selection: &Selection) -> Result<Plan, PlanError> {
     plan(selection, &host(), &|_, _| Relation::SharedCache)
 }
 
+fn made(selection: &Selection) -> Plan {
+    make(selection).expect("a plan")
+}
+
 fn planned(change: impl FnOnce(&mut Selection)) -> Plan {
-    make(&with(change)).expect("a plan")
+    made(&with(change))
 }
 
 fn message(selection: &Selection) -> String {
@@ -378,7 +382,7 @@ fn no_preset_is_refused_for_want_of_time() {
         Preset::Lmbench,
     ] {
         let mut hurried = with(|s| s.preset = preset);
-        let least = Nanos(make(&hurried).expect("a plan").budget_ns.0 / 20);
+        let least = Nanos(made(&hurried).budget_ns.0 / 20);
         hurried.budget = Some(least);
         assert!(make(&hurried).is_ok(), "{preset} in {least}");
     }
@@ -498,7 +502,7 @@ fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
 fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
     let mut wanted = concurrent();
     wanted.sizes = vec![Bytes::mib(1)];
-    let plan = make(&wanted).expect("a plan");
+    let plan = made(&wanted);
     let names: Vec<String> = plan
         .cases
         .iter()
@@ -516,7 +520,7 @@ fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
     assert_eq!(names, expected);
     let is_judged = |case: &Case| case.switches.is_some() == case.mechanism.hands_over();
     assert!(plan.cases.iter().all(is_judged));
-    let sizes = sizes(&make(&concurrent()).expect("a plan"));
+    let sizes = sizes(&made(&concurrent()));
     assert!(sizes.len() >= 8 && sizes[0] == Bytes::kib(4), "{sizes:?}");
 }
 
@@ -586,10 +590,10 @@ fn runtimes_stand_beside_the_kernel_and_walk_by_one_hand_off_each() {
         "go/channel 256 KiB",
         "go/cond 0 B",
     ];
-    assert_eq!(names(&make(&wanted).expect("a plan")), ladder);
+    assert_eq!(names(&made(&wanted)), ladder);
     wanted.is_ladder = false;
     wanted.mechanisms = vec![Mechanism::Yield];
-    assert_eq!(make(&wanted).expect("a plan").cases.len(), 6);
+    assert_eq!(made(&wanted).cases.len(), 6);
 }
 
 #[test]
@@ -630,10 +634,7 @@ fn each_state_of_the_vector_registers_is_a_case_of_its_own() {
     };
     let mut wanted =
         with(|s| s.vectors = vec![case(VectorState::Init, 0), case(VectorState::Avx512, 2368)]);
-    assert_eq!(
-        names(&make(&wanted).expect("a plan")),
-        ["pipe/init 0 B", "pipe/avx512 0 B"]
-    );
+    assert_eq!(names(&made(&wanted)), ["pipe/init 0 B", "pipe/avx512 0 B"]);
     for mechanism in [Mechanism::Fiber, Mechanism::Preempt] {
         wanted.mechanisms = vec![mechanism];
         assert_eq!(

@@ -100,10 +100,24 @@ fn groups(service: &mut Scripted, order: &ServiceOrder) -> (Vec<Group>, Result<(
     (groups, outcome)
 }
 
-#[test]
-fn each_pass_holds_each_comparison_once_in_any_order_from_either_arm() {
+/// Returns the groups of a service that works for 5 s.
+fn groups_of_5_s() -> Vec<Group> {
     let (groups, outcome) = groups(&mut Scripted::default(), &order(Nanos::seconds(5)));
     outcome.expect("scripted");
+    groups
+}
+
+/// Returns the first comparison with a service that is not preempted, or with one that is.
+fn comparison(groups: &[Group], is_against_idle: bool) -> &Group {
+    let mut found = groups
+        .iter()
+        .filter(|group| group.is_against_idle() == is_against_idle);
+    found.next().expect("one of three")
+}
+
+#[test]
+fn each_pass_holds_each_comparison_once_in_any_order_from_either_arm() {
+    let groups = groups_of_5_s();
     let pass: Vec<&Group> = groups.iter().filter(|group| group.block == 3).collect();
     let mut footprints: Vec<(u32, bool)> = pass
         .iter()
@@ -162,11 +176,8 @@ fn at_each_period_each_footprint_is_compared_and_being_held_up_at_the_first() {
 
 #[test]
 fn both_arms_are_away_for_as_long_and_what_comes_out_is_the_cost() {
-    let (groups, _) = groups(&mut Scripted::default(), &order(Nanos::seconds(5)));
-    let group = groups
-        .iter()
-        .find(|group| !group.is_against_idle())
-        .expect("one of three");
+    let groups = groups_of_5_s();
+    let group = comparison(&groups, false);
     let sum = |arm, of: fn(&Phase) -> u64| group.phases(arm).map(of).sum::<u64>() as f64;
     let (touching, spinning) = (Arm::Touching, Arm::Spinning);
     assert_eq!(
@@ -184,19 +195,15 @@ fn both_arms_are_away_for_as_long_and_what_comes_out_is_the_cost() {
 
 #[test]
 fn who_is_not_preempted_has_its_cpu_for_as_long_as_the_other_phase_lasts() {
-    let order = order(Nanos::seconds(5));
-    let (groups, _) = groups(&mut Scripted::default(), &order);
-    let group = groups
-        .iter()
-        .find(|group| group.is_against_idle())
-        .expect("one of three");
+    let groups = groups_of_5_s();
+    let group = comparison(&groups, true);
     let walls: Vec<u64> = group.phases.iter().map(|phase| phase.wall_ns.0).collect();
     assert!(walls.iter().all(|wall| *wall == walls[0]), "{walls:?}");
     let idle = group.phases(Arm::Idle).next().expect("two of four");
     assert_eq!((idle.turns, idle.away_ns.0), (1, 0));
     // After an absence longer than a period, the service runs for as long.
     assert_eq!(
-        turns(order.timings[0], Arm::Touching, Nanos::millis(4)),
+        turns(order(Nanos(0)).timings[0], Arm::Touching, Nanos::millis(4)),
         (5, Nanos::millis(4))
     );
 }
