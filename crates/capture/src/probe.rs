@@ -175,31 +175,21 @@ mod tests {
 
     #[test]
     fn only_a_sleep_that_a_signal_would_end_counts_as_blocked() {
-        assert_eq!(
-            judge(Some(0), b'S'),
-            Kernel::Asleep {
-                syscall: 0,
-                is_stopped: false
-            }
-        );
-        assert_eq!(
-            judge(Some(0), b'T'),
-            Kernel::Asleep {
-                syscall: 0,
-                is_stopped: true
-            }
-        );
-        assert_eq!(judge(Some(0), b'D'), Kernel::Busy);
-        assert_eq!(
-            judge(Some(58), b'D'),
-            Kernel::Asleep {
-                syscall: 58,
-                is_stopped: false
-            }
-        );
-        assert_eq!(judge(None, b'R'), Kernel::Busy);
-        assert_eq!(judge(None, b'S'), Kernel::Busy);
-        assert_eq!(judge(Some(-1), b'Z'), Kernel::Gone);
+        let asleep = |syscall, is_stopped| Kernel::Asleep {
+            syscall,
+            is_stopped,
+        };
+        for (syscall, state, expected) in [
+            (Some(0), b'S', asleep(0, false)),
+            (Some(0), b'T', asleep(0, true)),
+            (Some(0), b'D', Kernel::Busy),
+            (Some(58), b'D', asleep(58, false)),
+            (None, b'R', Kernel::Busy),
+            (None, b'S', Kernel::Busy),
+            (Some(-1), b'Z', Kernel::Gone),
+        ] {
+            assert_eq!(judge(syscall, state), expected);
+        }
     }
 
     #[test]
@@ -226,15 +216,12 @@ mod tests {
         while ask() != asleep {
             assert!(std::time::Instant::now() < deadline, "sleep sleeps in time");
         }
-        let again = probe
-            .ask_again(&kernel, CLOCK_NANOSLEEP as u32)
-            .expect("readable");
-        assert_eq!(again, asleep);
         let mut ask = || {
             probe
                 .ask_again(&kernel, CLOCK_NANOSLEEP as u32)
                 .expect("readable")
         };
+        assert_eq!(ask(), asleep);
         child.kill().expect("killed");
         while ask() != Kernel::Gone {
             assert!(std::time::Instant::now() < deadline, "it ends in time");

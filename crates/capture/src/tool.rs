@@ -196,12 +196,14 @@ mod tests {
         );
     }
 
-    fn with_files(files: &[&str]) -> tempfile::TempDir {
+    /// Makes a folder with the tool and its launcher in each of these places.
+    fn with_tools(places: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a folder");
-        for file in files {
-            let path = root.path().join(file);
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-            std::fs::write(path, b"").expect("a file");
+        for place in places {
+            let folder = root.path().join(place);
+            std::fs::create_dir_all(&folder).expect("folders");
+            std::fs::write(folder.join(FILE), b"").expect("a file");
+            std::fs::write(folder.join(LAUNCHER), b"").expect("a file");
         }
         root
     }
@@ -221,14 +223,12 @@ mod tests {
             "prefix/bin/valgrind",
             "valgrind",
         ] {
-            let root = with_files(&[&format!("{place}/{FILE}"), &format!("{place}/{LAUNCHER}")]);
+            let root = with_tools(&[place]);
             let tool = find_in(&environment(root.path())).expect("both are there");
             assert_eq!(tool, Tool::new(root.path().join(place)));
             assert_eq!(tool.launcher, root.path().join(place).join(LAUNCHER));
         }
-        let both = |folder: &str| [format!("{folder}/{FILE}"), format!("{folder}/{LAUNCHER}")];
-        let files = [both("prefix/valgrind"), both("named")].concat();
-        let root = with_files(&files.iter().map(String::as_str).collect::<Vec<_>>());
+        let root = with_tools(&["prefix/valgrind", "named"]);
         let named = Environment {
             named_folder: Some(root.path().join("named").into()),
             ..environment(root.path())
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_tool_that_another_user_could_have_put_there_is_refused_unless_its_folder_is_named() {
         use std::os::unix::fs::PermissionsExt;
-        let root = with_files(&[&format!("valgrind/{FILE}"), &format!("valgrind/{LAUNCHER}")]);
+        let root = with_tools(&["valgrind"]);
         let folder = root.path().join("valgrind");
         std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o777)).expect("ours");
         let error = find_in(&environment(root.path())).expect_err("anybody's");
@@ -258,7 +258,8 @@ mod tests {
     #[test]
     fn says_what_is_missing_and_what_to_do() {
         // A tool without its launcher is an incomplete part of an older build.
-        let root = with_files(&[&format!("valgrind/{FILE}")]);
+        let root = with_tools(&["valgrind"]);
+        std::fs::remove_file(root.path().join("valgrind").join(LAUNCHER)).expect("ours");
         let error = find_in(&environment(root.path())).expect_err("no tool");
         assert_eq!(
             error

@@ -94,30 +94,32 @@ mod tests {
     #[test]
     fn a_system_call_that_slept_is_voluntary_and_one_that_was_cut_off_is_not() {
         let left = Some(Left::Syscall);
-        let judged = |fate| judge(left, Some(7), fate, true);
-        assert_eq!(judged(Fate::Back(counts(1, 0))), (true, Cause::Syscall(7)));
-        assert_eq!(judged(Fate::Back(counts(1, 2))), (true, Cause::Syscall(7)));
-        assert_eq!(judged(Fate::Back(counts(0, 1))), (false, Cause::Syscall(7)));
-        assert_eq!(judged(Fate::Back(counts(0, 0))), (false, Cause::Unknown));
-        assert_eq!(judged(Fate::Asleep), (true, Cause::Syscall(7)));
-        assert_eq!(judged(Fate::Gone), (true, Cause::Exit));
-        assert_eq!(judged(Fate::Unknown), (false, Cause::Unknown));
+        for (fate, is_voluntary, cause) in [
+            (Fate::Back(counts(1, 0)), true, Cause::Syscall(7)),
+            (Fate::Back(counts(1, 2)), true, Cause::Syscall(7)),
+            (Fate::Back(counts(0, 1)), false, Cause::Syscall(7)),
+            (Fate::Back(counts(0, 0)), false, Cause::Unknown),
+            (Fate::Asleep, true, Cause::Syscall(7)),
+            (Fate::Gone, true, Cause::Exit),
+            (Fate::Unknown, false, Cause::Unknown),
+        ] {
+            assert_eq!(judge(left, Some(7), fate, true), (is_voluntary, cause));
+        }
     }
 
     #[test]
     fn outside_of_calls_it_is_a_fault_a_wake_up_or_the_end_of_a_turn() {
-        let judged = |counts, next| judge(Some(Left::Preempted(counts)), None, Fate::Unknown, next);
-        assert_eq!(judged(counts(0, 1), false), (false, Cause::Quantum));
-        assert_eq!(judged(counts(0, 1), true), (false, Cause::WakeUp));
-        assert_eq!(judged(counts(1, 0), true), (true, Cause::PageFault));
-        assert_eq!(judged(counts(0, 0), true), (false, Cause::Unknown));
-        let in_call = judge(
-            Some(Left::Preempted(counts(0, 1))),
-            Some(9),
-            Fate::Unknown,
-            true,
-        );
-        assert_eq!(in_call, (false, Cause::Syscall(9)));
+        for (counts, call, next, is_voluntary, cause) in [
+            (counts(0, 1), None, false, false, Cause::Quantum),
+            (counts(0, 1), None, true, false, Cause::WakeUp),
+            (counts(1, 0), None, true, true, Cause::PageFault),
+            (counts(0, 0), None, true, false, Cause::Unknown),
+            (counts(0, 1), Some(9), true, false, Cause::Syscall(9)),
+        ] {
+            let left = Some(Left::Preempted(counts));
+            let judged = judge(left, call, Fate::Unknown, next);
+            assert_eq!(judged, (is_voluntary, cause));
+        }
     }
 
     #[test]

@@ -257,6 +257,19 @@ mod tests {
         find_dependences(&block, &references, &code)
     }
 
+    #[track_caller]
+    fn assert_found(
+        instructions: &[(&[u8], &[bool])],
+        references: Vec<ReferenceDependence>,
+        registers: Vec<(u8, Sources)>,
+    ) {
+        let expected = BlockDependences {
+            references,
+            registers,
+        };
+        assert_eq!(found(instructions), Some(expected));
+    }
+
     fn register(number: u8) -> Sources {
         Sources::register(number).expect("it is followed")
     }
@@ -270,111 +283,105 @@ mod tests {
     #[test]
     fn a_chase_waits_for_itself() {
         // mov rax,[rax]; test rax,rax; jne
-        let block = found(&[
-            (&[0x48, 0x8b, 0x00], &[false]),
-            (&[0x48, 0x85, 0xc0], &[]),
-            (&[0x75, 0xf8], &[]),
-        ]);
-        let expected = BlockDependences {
-            references: vec![Load(register(RAX))],
-            registers: vec![(RAX, load(0))],
-        };
-        assert_eq!(block, Some(expected));
+        assert_found(
+            &[
+                (&[0x48, 0x8b, 0x00], &[false]),
+                (&[0x48, 0x85, 0xc0], &[]),
+                (&[0x75, 0xf8], &[]),
+            ],
+            vec![Load(register(RAX))],
+            vec![(RAX, load(0))],
+        );
     }
 
     #[test]
     fn an_index_is_loaded_and_a_sum_is_not_part_of_the_address() {
         // movsxd rcx,[rsi]; add rax,[rdi+rcx*8]; add rsi,4; dec ebx; jne
-        let block = found(&[
-            (&[0x48, 0x63, 0x0e], &[false]),
-            (&[0x48, 0x03, 0x04, 0xcf], &[false]),
-            (&[0x48, 0x83, 0xc6, 0x04], &[]),
-            (&[0xff, 0xcb], &[]),
-            (&[0x75, 0xf1], &[]),
-        ]);
-        let expected = BlockDependences {
-            references: vec![Load(register(RSI)), Load(register(RDI).and(load(0)))],
-            registers: vec![(RAX, register(RAX).and(load(1))), (RCX, load(0))],
-        };
-        assert_eq!(block, Some(expected));
+        assert_found(
+            &[
+                (&[0x48, 0x63, 0x0e], &[false]),
+                (&[0x48, 0x03, 0x04, 0xcf], &[false]),
+                (&[0x48, 0x83, 0xc6, 0x04], &[]),
+                (&[0xff, 0xcb], &[]),
+                (&[0x75, 0xf1], &[]),
+            ],
+            vec![Load(register(RSI)), Load(register(RDI).and(load(0)))],
+            vec![(RAX, register(RAX).and(load(1))), (RCX, load(0))],
+        );
     }
 
     #[test]
     fn the_stack_pointer_and_constants_are_nothing() {
         // push rbx; xor eax,eax; mov ecx,5; pop rsi; ret
-        let block = found(&[
-            (&[0x53], &[true]),
-            (&[0x31, 0xc0], &[]),
-            (&[0xb9, 5, 0, 0, 0], &[]),
-            (&[0x5e], &[false]),
-            (&[0xc3], &[false]),
-        ]);
-        let expected = BlockDependences {
-            references: vec![Store(NONE, register(RBX)), Load(NONE), Load(NONE)],
-            registers: vec![(RAX, NONE), (RCX, NONE), (RSI, load(0))],
-        };
-        assert_eq!(block, Some(expected));
+        assert_found(
+            &[
+                (&[0x53], &[true]),
+                (&[0x31, 0xc0], &[]),
+                (&[0xb9, 5, 0, 0, 0], &[]),
+                (&[0x5e], &[false]),
+                (&[0xc3], &[false]),
+            ],
+            vec![Store(NONE, register(RBX)), Load(NONE), Load(NONE)],
+            vec![(RAX, NONE), (RCX, NONE), (RSI, load(0))],
+        );
     }
 
     #[test]
     fn a_part_of_a_register_keeps_the_rest() {
         // mov al,[rbx]; movzx ecx,byte [rbx]; cmove rsi,[rdi]
-        let block = found(&[
-            (&[0x8a, 0x03], &[false]),
-            (&[0x0f, 0xb6, 0x0b], &[false]),
-            (&[0x48, 0x0f, 0x44, 0x37], &[false]),
-        ]);
-        let expected = BlockDependences {
-            references: vec![
+        assert_found(
+            &[
+                (&[0x8a, 0x03], &[false]),
+                (&[0x0f, 0xb6, 0x0b], &[false]),
+                (&[0x48, 0x0f, 0x44, 0x37], &[false]),
+            ],
+            vec![
                 Load(register(RBX)),
                 Load(register(RBX)),
                 Load(register(RDI)),
             ],
-            registers: vec![
+            vec![
                 (RAX, register(RAX).and(load(0))),
                 (RCX, load(1)),
                 (RSI, register(RSI).and(load(2))),
             ],
-        };
-        assert_eq!(block, Some(expected));
+        );
     }
 
     #[test]
     fn a_copy_steps_its_registers_and_stores_what_it_loads() {
         // rep movsq; lea rax,[rsi+rdi]; add [rax],rbx
-        let block = found(&[
-            (&[0xf3, 0x48, 0xa5], &[false, true]),
-            (&[0x48, 0x8d, 0x04, 0x3e], &[]),
-            (&[0x48, 0x01, 0x18], &[false, true]),
-        ]);
         let sum = register(RSI).and(register(RDI));
         let stored = register(RBX).and(load(1));
-        let expected = BlockDependences {
-            references: vec![
+        assert_found(
+            &[
+                (&[0xf3, 0x48, 0xa5], &[false, true]),
+                (&[0x48, 0x8d, 0x04, 0x3e], &[]),
+                (&[0x48, 0x01, 0x18], &[false, true]),
+            ],
+            vec![
                 Load(register(RSI)),
                 Store(register(RDI), register(RCX).and(load(0))),
                 Load(sum),
                 Store(sum, stored),
             ],
-            registers: vec![(RAX, sum)],
-        };
-        assert_eq!(block, Some(expected));
+            vec![(RAX, sum)],
+        );
     }
 
     #[test]
     fn a_jump_waits_for_its_target_and_vectors_are_followed() {
         // movdqu xmm1,[rdi]; pxor xmm0,xmm0; movq rax,xmm1; jmp [rbx+rax*8]
-        let block = found(&[
-            (&[0xf3, 0x0f, 0x6f, 0x0f], &[false]),
-            (&[0x66, 0x0f, 0xef, 0xc0], &[]),
-            (&[0x66, 0x48, 0x0f, 0x7e, 0xc8], &[]),
-            (&[0xff, 0x24, 0xc3], &[false]),
-        ]);
-        let expected = BlockDependences {
-            references: vec![Load(register(RDI)), Load(register(RBX).and(load(0)))],
-            registers: vec![(RAX, load(0)), (VECTORS, NONE), (VECTORS + 1, load(0))],
-        };
-        assert_eq!(block, Some(expected));
+        assert_found(
+            &[
+                (&[0xf3, 0x0f, 0x6f, 0x0f], &[false]),
+                (&[0x66, 0x0f, 0xef, 0xc0], &[]),
+                (&[0x66, 0x48, 0x0f, 0x7e, 0xc8], &[]),
+                (&[0xff, 0x24, 0xc3], &[false]),
+            ],
+            vec![Load(register(RDI)), Load(register(RBX).and(load(0)))],
+            vec![(RAX, load(0)), (VECTORS, NONE), (VECTORS + 1, load(0))],
+        );
     }
 
     #[test]

@@ -9,21 +9,18 @@ use switchcost_trace::{
 use super::*;
 use crate::protocol::{NO_SLOT, head, how};
 
-fn decode_all(buffers: &[&[u64]]) -> Result<(Vec<Chunk>, u64, u64), DecodeError> {
+fn decode_all(words: &[u64]) -> Result<(Vec<Chunk>, u64, u64), DecodeError> {
     let mut chunks = Vec::new();
     let mut sink = |chunk: &mut Chunk, _: &Dependences| {
         chunks.push(std::mem::take(chunk));
         Ok(())
     };
     let mut take = Chunks::new(&mut sink);
-    let mut decoder = Decoder::new(vec![b"first".to_vec(), b"second".to_vec()], &mut take);
-    for words in buffers {
-        let words: Vec<AtomicU64> = words.iter().map(|&word| AtomicU64::new(word)).collect();
-        match decoder.buffer(7, &words) {
-            Ok(()) => {}
-            Err(Stopped::Damaged(error)) => return Err(error),
-            Err(Stopped::Refused(Refused)) => unreachable!("all are wanted"),
-        }
+    let mut decoder = Decoder::new(names(), &mut take);
+    match decoder.buffer(7, &atomics(words)) {
+        Ok(()) => {}
+        Err(Stopped::Damaged(error)) => return Err(error),
+        Err(Stopped::Refused(Refused)) => unreachable!("all are wanted"),
     }
     decoder.flush().expect("all are wanted");
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
@@ -31,7 +28,7 @@ fn decode_all(buffers: &[&[u64]]) -> Result<(Vec<Chunk>, u64, u64), DecodeError>
 }
 
 fn decode(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
-    decode_all(&[words]).map(|(chunks, _, _)| chunks)
+    decode_all(words).map(|(chunks, _, _)| chunks)
 }
 
 /// Records the words directly into a trace and reads the trace back.
@@ -45,12 +42,19 @@ fn recorded(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
     Ok(chunks)
 }
 
+fn atomics(words: &[u64]) -> Vec<AtomicU64> {
+    words.iter().map(|&word| AtomicU64::new(word)).collect()
+}
+
+fn names() -> Vec<Vec<u8>> {
+    vec![b"first".to_vec(), b"second".to_vec()]
+}
+
 fn recorded_file(words: &[u64]) -> Result<Vec<u8>, DecodeError> {
     let header = TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64");
     let mut recorder = Recorder::create(Vec::new(), &header).expect("memory takes it");
-    let words: Vec<AtomicU64> = words.iter().map(|&word| AtomicU64::new(word)).collect();
-    let mut decoder = Decoder::new(vec![b"first".to_vec(), b"second".to_vec()], &mut recorder);
-    match decoder.buffer(7, &words) {
+    let mut decoder = Decoder::new(names(), &mut recorder);
+    match decoder.buffer(7, &atomics(words)) {
         Ok(()) => {}
         Err(Stopped::Damaged(error)) => return Err(error),
         Err(Stopped::Refused(error)) => panic!("memory takes it: {error}"),
@@ -71,18 +75,54 @@ fn switch(from: u32, to: u64, reason: u64) -> [u64; 3] {
     [head(tag::SWITCH, 2, 0), u64::from(from) << 32 | to, reason]
 }
 
+fn birth_mark(task: u32, process: u32, parent: u32, name: &[u8]) -> Mark {
+    Mark::Birth {
+        task: TaskId(task),
+        process: ProcessId(process),
+        parent: TaskId(parent),
+        name: name.to_vec(),
+    }
+}
+
+fn exec_mark(task: u32, process: u32, name: &[u8]) -> Mark {
+    Mark::Exec {
+        task: TaskId(task),
+        process: ProcessId(process),
+        name: name.to_vec(),
+    }
+}
+
+fn switch_mark(from: u32, to: u32, is_voluntary: bool, cause: Cause) -> Mark {
+    Mark::Switch {
+        from: TaskId(from),
+        to: TaskId(to),
+        is_voluntary,
+        cause,
+    }
+}
+
 /// Returns the words of one task that has begun to run, and what follows.
 fn stream(parts: &[&[u64]]) -> Vec<u64> {
     let start = [born(0, NO_SLOT, 0), switch(NO_SLOT, 0, 1 | 6 << 8)];
     [start.concat(), parts.concat()].concat()
 }
 
+/// Returns the addresses of a chunk's references.
+fn addresses(chunk: &Chunk) -> Vec<u64> {
+    let references = chunk.references.iter();
+    references.map(|reference| reference.address()).collect()
+}
+
 /// Decodes words that are as they should be, which recorded directly give the same trace.
 fn decode_well(words: &[u64]) -> Vec<Chunk> {
-    let chunks = decode(words).expect("a good stream");
-    let same = recorded(words).expect("a good stream") == chunks;
-    assert!(same, "both ways give the same chunks: {chunks:?}");
-    chunks
+    decode_all_well(words).0
+}
+
+fn decode_all_well(words: &[u64]) -> (Vec<Chunk>, u64, u64) {
+    let all = decode_all(words).expect("a good stream");
+    let is_same = recorded(words).expect("a good stream") == all.0;
+    assert!(is_same, "both ways give the same chunks: {:?}", all.0);
+    all
 }
 
 fn define(words: u64, id: u64, blocks: u64) -> u64 {
@@ -138,40 +178,32 @@ fn blocks_carry_their_references_and_leave_out_what_did_not_happen() {
         "{:?}",
         chunk.blocks
     );
-    let load = Reference::new(
-        0x7fff_0000,
-        Reference::size_code(8).expect("a size"),
-        2,
-        false,
-    );
-    let store =
-        |address| Reference::new(address, Reference::size_code(4).expect("a size"), 6, true);
+    let code = |bytes| Reference::size_code(bytes).expect("a size");
+    let load = Reference::new(0x7fff_0000, code(8), 2, false);
+    let store = |address| Reference::new(address, code(4), 6, true);
     assert_eq!(chunk.references, [load, store(0x8000), store(0x9000)]);
+}
+
+/// Asserts that the record from word `at` on is no block.
+fn assert_no_block(words: &[u64], at: usize) {
+    let error = recorded(words).expect_err("no block");
+    assert_eq!((error.word, error.problem), (at, Problem::Short));
 }
 
 #[test]
 fn no_word_is_taken_for_a_block_that_has_no_head() {
     let start = stream(&[&shape_with(5, how::GUARDED)]);
-    let run: Vec<u64> = std::iter::repeat_n([block(5), NOT_DONE, 0x9000], 4)
-        .flatten()
-        .collect();
+    let run = [block(5), NOT_DONE, 0x9000].repeat(4);
     for meaning in 0..16 {
         let none = NOT_DONE ^ meaning << 40;
         let words = [&start[..], &run, &[none; 9]].concat();
-        let error = recorded(&words).expect_err("no block");
-        assert_eq!(
-            (error.word, error.problem),
-            (start.len() + run.len(), Problem::Short),
-            "{none:#x}"
-        );
+        assert_no_block(&words, start.len() + run.len());
     }
 }
 
 #[test]
 fn no_word_is_taken_for_a_block_of_another_process() {
-    let run: Vec<u64> = std::iter::repeat_n([block(5), 0x8000, 0x9000], 4)
-        .flatten()
-        .collect();
+    let run = [block(5), 0x8000, 0x9000].repeat(4);
     let start = [
         &born(0, NO_SLOT, 0)[..],
         &born(1, NO_SLOT, 1),
@@ -190,12 +222,7 @@ fn no_word_is_taken_for_a_block_of_another_process() {
     .concat();
     for meanings in 1..16 {
         let words = [&words[..], &[block(5) ^ meanings << 40; 9]].concat();
-        let error = recorded(&words).expect_err("no block");
-        assert_eq!(
-            (error.word, error.problem),
-            (words.len() - 9, Problem::Short),
-            "{meanings}"
-        );
+        assert_no_block(&words, words.len() - 9);
     }
 }
 
@@ -204,13 +231,10 @@ fn no_word_is_taken_for_more_addresses_than_a_buffer_has() {
     // The first instruction has five loads, which is more than are encoded at a time.
     let form = 7 | 2 << 16 | 3 << 32 | 5 << 48;
     let define = [&[define(7, 5, 1), 0x1000, form][..], &[2 | 8 << 16; 5]].concat();
-    let run: Vec<u64> = std::iter::repeat_n([5 << 32 | 5, 1, 2, 3, 4, 5], 4)
-        .flatten()
-        .collect();
+    let run = [5 << 32 | 5, 1, 2, 3, 4, 5].repeat(4);
     let words = stream(&[&define, &run]);
-    let error = recorded(&[&words[..], &[u64::from(u32::MAX) << 32 | 5; 9]].concat())
-        .expect_err("no block");
-    assert_eq!((error.word, error.problem), (words.len(), Problem::Short));
+    let more = [&words[..], &[u64::from(u32::MAX) << 32 | 5; 9]].concat();
+    assert_no_block(&more, words.len());
 }
 
 #[test]
@@ -233,12 +257,10 @@ fn derived_addresses_are_worked_out() {
     let start = stream(&[]);
     let words = [&start[..], &define, &[once, 0x7000, once, 0x10]].concat();
     let chunks = decode_well(&words);
-    let addresses: Vec<u64> = chunks[0]
-        .references
-        .iter()
-        .map(|reference| reference.address())
-        .collect();
-    assert_eq!(addresses, [0x7000, 0x6ff0, 0x4000, 0x10, 0, 0x4000]);
+    assert_eq!(
+        addresses(&chunks[0]),
+        [0x7000, 0x6ff0, 0x4000, 0x10, 0, 0x4000]
+    );
     let mut backwards = define;
     (backwards[3], backwards[4]) = (2 | 8 << 16 | how::RELATIVE << 34, store);
     let error = decode(&[&start[..], &backwards].concat()).expect_err("nothing explicit before it");
@@ -296,13 +318,8 @@ fn a_shape_may_have_blocks_that_run_one_after_the_other() {
         .collect();
     let once = [(0x1000, 1), (0x1100, 1), (0x1200, 2)];
     assert_eq!(ran, [&once[..], &[(0x1000, 2)], &once].concat());
-    let addresses: Vec<u64> = chunks[0]
-        .references
-        .iter()
-        .map(|reference| reference.address())
-        .collect();
     assert_eq!(
-        addresses,
+        addresses(&chunks[0]),
         [
             0x7000, 0x7008, 0x7010, 0x9000, 1, 2, 0x8000, 0x8008, 0x8010, 0x9004
         ]
@@ -338,20 +355,15 @@ fn what_did_not_happen_is_missing_in_its_own_block() {
 #[test]
 fn larger_shapes_may_be_defined_while_a_chunk_grows() {
     let start = stream(&[&shape(0)]);
-    let small = std::iter::repeat_n([block(0), 1, 2], 30_000).flatten();
-    let large = std::iter::repeat_n([block(1), 1, 2], 10_000).flatten();
-    let words: Vec<u64> = start
-        .into_iter()
-        .chain(small)
-        .chain(long_shape(1, 20, how::EXPLICIT))
-        .chain(large)
-        .collect();
-    let (chunks, _, instructions) = decode_all(&[&words]).expect("a good stream");
+    let words = [
+        start,
+        [block(0), 1, 2].repeat(30_000),
+        long_shape(1, 20, how::EXPLICIT),
+        [block(1), 1, 2].repeat(10_000),
+    ]
+    .concat();
+    let (_, _, instructions) = decode_all_well(&words);
     assert_eq!(instructions, 2 * (30_000 + 20 * 10_000));
-    assert!(
-        recorded(&words).expect("a good stream") == chunks,
-        "both ways give the same chunks"
-    );
 }
 
 #[test]
@@ -378,32 +390,12 @@ fn a_child_has_the_shapes_of_the_fork_and_an_exec_has_none() {
         .iter()
         .map(|placed| placed.mark.clone())
         .collect();
-    let birth = |task, process, parent, name: &[u8]| Mark::Birth {
-        task: TaskId(task),
-        process: ProcessId(process),
-        parent: TaskId(parent),
-        name: name.to_vec(),
-    };
     let expected = [
-        birth(1, 1, 0, b"first"),
-        Mark::Switch {
-            from: TaskId::NONE,
-            to: TaskId(1),
-            is_voluntary: true,
-            cause: Cause::Unknown,
-        },
-        birth(2, 2, 1, b"first"),
-        Mark::Exec {
-            task: TaskId(1),
-            process: ProcessId(3),
-            name: b"ls".to_vec(),
-        },
-        Mark::Switch {
-            from: TaskId(1),
-            to: TaskId(2),
-            is_voluntary: true,
-            cause: Cause::Syscall(61),
-        },
+        birth_mark(1, 1, 0, b"first"),
+        switch_mark(0, 1, true, Cause::Unknown),
+        birth_mark(2, 2, 1, b"first"),
+        exec_mark(1, 3, b"ls"),
+        switch_mark(1, 2, true, Cause::Syscall(61)),
     ];
     assert_eq!(marks, expected);
     let words = [&start[..], &exec, &child_runs].concat();
@@ -442,13 +434,7 @@ fn a_number_means_another_shape_in_another_process_and_where_it_is_defined_anew(
     let chunks = decode_well(&words);
     let ran: Vec<u64> = chunks[0].blocks.iter().map(|block| block.address).collect();
     let addresses = [0x1000, 0x5000, 0x1000, 0x1000, 0x5000, 0x5000];
-    assert_eq!(
-        ran,
-        addresses
-            .iter()
-            .flat_map(|&address| [address; 40])
-            .collect::<Vec<u64>>()
-    );
+    assert_eq!(ran, addresses.map(|address| [address; 40]).concat());
 }
 
 #[test]
@@ -462,22 +448,12 @@ fn threads_share_shapes_and_ends_are_reported_once() {
         &[block(9), 1, 2],
     ]);
     let chunks = decode(&words).expect("the first thread knows the shape of the second");
-    let exits = chunks[0]
-        .marks
-        .iter()
-        .filter(|placed| placed.mark == Mark::Exit { task: TaskId(2) });
-    assert_eq!(exits.count(), 1);
-    let is_birth = |mark: &Mark| {
-        matches!(
-            mark,
-            Mark::Birth {
-                task: TaskId(2),
-                process: ProcessId(1),
-                ..
-            }
-        )
+    let count = |mark: Mark| {
+        let marks = chunks[0].marks.iter();
+        marks.filter(|placed| placed.mark == mark).count()
     };
-    assert!(chunks[0].marks.iter().any(|placed| is_birth(&placed.mark)));
+    assert_eq!(count(Mark::Exit { task: TaskId(2) }), 1);
+    assert_eq!(count(birth_mark(2, 1, 1, b"first")), 1);
 }
 
 /// Decodes words as tasks write them in captures as run, in which switches are reported separately.
@@ -489,9 +465,6 @@ fn as_run(words: &[u64], then: &[u64]) -> (Vec<Mark>, Option<Left>, Vec<u32>) {
     };
     let mut take = Chunks::new(&mut sink);
     let mut decoder = Decoder::new(Vec::new(), &mut take).ordered_as_run();
-    let atomics = |words: &[u64]| -> Vec<AtomicU64> {
-        words.iter().map(|&word| AtomicU64::new(word)).collect()
-    };
     let birth = atomics(&birth(0, NO_SLOT, 0));
     assert_eq!(
         decoder.birth_at(0, &birth, 0).expect("a birth"),
@@ -545,37 +518,12 @@ fn who_is_expected_has_what_its_parent_had_then_and_may_not_come() {
     ]
     .concat();
     let (marks, left, ended) = as_run(&[&shape(5)[..], &fork, &exec, &leave].concat(), &child_runs);
-    let name = |name: &[u8]| name.to_vec();
     let expected = [
-        Mark::Birth {
-            task: TaskId(1),
-            process: ProcessId(1),
-            parent: TaskId::NONE,
-            name: name(b"sh"),
-        },
-        Mark::Switch {
-            from: TaskId::NONE,
-            to: TaskId(1),
-            is_voluntary: true,
-            cause: Cause::Unknown,
-        },
-        Mark::Exec {
-            task: TaskId(1),
-            process: ProcessId(2),
-            name: name(b"ls"),
-        },
-        Mark::Birth {
-            task: TaskId(2),
-            process: ProcessId(3),
-            parent: TaskId(1),
-            name: name(b"sh"),
-        },
-        Mark::Switch {
-            from: TaskId(1),
-            to: TaskId(2),
-            is_voluntary: false,
-            cause: Cause::Quantum,
-        },
+        birth_mark(1, 1, 0, b"sh"),
+        switch_mark(0, 1, true, Cause::Unknown),
+        exec_mark(1, 2, b"ls"),
+        birth_mark(2, 3, 1, b"sh"),
+        switch_mark(1, 2, false, Cause::Quantum),
         Mark::Exit { task: TaskId(2) },
     ];
     assert_eq!(marks, expected);
@@ -593,11 +541,8 @@ fn who_is_expected_has_what_its_parent_had_then_and_may_not_come() {
 #[test]
 fn chunks_are_cut_at_their_number_of_blocks() {
     let start = stream(&[&shape(0)]);
-    let many: Vec<u64> = std::iter::repeat_n([block(0), 1, 2], Chunk::BLOCKS + 10)
-        .flatten()
-        .collect();
-    let words = [start, many].concat();
-    let (chunks, switches, instructions) = decode_all(&[&words]).expect("a good stream");
+    let words = [start, [block(0), 1, 2].repeat(Chunk::BLOCKS + 10)].concat();
+    let (chunks, switches, instructions) = decode_all_well(&words);
     let lengths: Vec<_> = chunks
         .iter()
         .map(|chunk| (chunk.blocks.len(), chunk.references.len()))
@@ -607,72 +552,67 @@ fn chunks_are_cut_at_their_number_of_blocks() {
         (switches, instructions),
         (0, 2 * (Chunk::BLOCKS as u64 + 10))
     );
-    assert!(
-        recorded(&words).expect("a good stream") == chunks,
-        "both ways give the same chunks"
-    );
 }
 
 #[test]
 fn damage_is_named_with_its_place() {
-    let message = |words: &[u64]| decode(words).expect_err("damage").to_string();
-    let wrong = [&born(0, NO_SLOT, 0)[..], &shape(0), &[tag::BLOCK << 56, 0]].concat();
-    assert_eq!(
-        message(&wrong),
-        "buffer 7, word 8: found a record cut short"
-    );
-    assert_eq!(
-        message(&[0]),
-        "buffer 7, word 0: found a block of the undefined shape 0"
-    );
-    assert_eq!(
-        message(&[head(0x11, 0, 0)]),
-        "buffer 7, word 0: found the unknown tag 0x11"
-    );
-    assert_eq!(
-        message(&[head(tag::PAGE, 2, 0), 0, 0]),
-        "buffer 7, word 0: found a record cut short"
-    );
-    assert_eq!(
-        message(&[head(tag::MAP, 9, 0)]),
-        "buffer 7, word 0: found a record cut short"
-    );
-    assert_eq!(
-        message(&[head(tag::EXIT, 0, 3)]),
-        "buffer 7, word 0: found slot 3, which has no task"
-    );
     let born = born(0, NO_SLOT, 0);
-    assert_eq!(
-        message(&[&born[..], &switch(NO_SLOT, 0, 9 << 8)].concat()),
-        "buffer 7, word 3: found the unknown cause 9"
-    );
-    let mut huge = shape(0);
-    huge[0] = define(4, 1 << 30, 1);
-    assert_eq!(
-        message(&huge),
-        "buffer 7, word 0: found more shapes than fit into memory"
-    );
-    huge[0] = define(4, 0, 0);
-    assert_eq!(
-        message(&huge),
-        "buffer 7, word 0: found an impossible shape: 0 references claimed, 4 words there"
-    );
-    assert_eq!(
-        message(&[define(0, 0, 0)]),
-        "buffer 7, word 0: found an impossible shape: 0 blocks, not 1 to 255"
-    );
-    huge[0] = define(4, 0, 3);
-    assert_eq!(message(&huge), "buffer 7, word 0: found a record cut short");
-    let mut empty = shape(0);
-    empty[2] &= !0xffff_0000;
-    assert!(
-        message(&empty)
-            .starts_with("buffer 7, word 0: found an impossible shape: 0 instructions in 7 bytes")
-    );
-    assert_eq!(
-        message(&[&shape(0)[..], &[block(0), 1]].concat()),
-        "buffer 7, word 5: found a record cut short"
-    );
+    let changed = |at: usize, word| {
+        let mut shape = shape(0);
+        shape[at] = word;
+        shape.to_vec()
+    };
+    for (words, message) in [
+        (
+            [&born[..], &shape(0), &[tag::BLOCK << 56, 0]].concat(),
+            "word 8: found a record cut short",
+        ),
+        (vec![0], "word 0: found a block of the undefined shape 0"),
+        (vec![head(0x11, 0, 0)], "word 0: found the unknown tag 0x11"),
+        (
+            vec![head(tag::PAGE, 2, 0), 0, 0],
+            "word 0: found a record cut short",
+        ),
+        (
+            vec![head(tag::MAP, 9, 0)],
+            "word 0: found a record cut short",
+        ),
+        (
+            vec![head(tag::EXIT, 0, 3)],
+            "word 0: found slot 3, which has no task",
+        ),
+        (
+            [born, switch(NO_SLOT, 0, 9 << 8)].concat(),
+            "word 3: found the unknown cause 9",
+        ),
+        (
+            changed(0, define(4, 1 << 30, 1)),
+            "word 0: found more shapes than fit into memory",
+        ),
+        (
+            changed(0, define(4, 0, 0)),
+            "word 0: found an impossible shape: 0 references claimed, 4 words there",
+        ),
+        (
+            vec![define(0, 0, 0)],
+            "word 0: found an impossible shape: 0 blocks, not 1 to 255",
+        ),
+        (
+            changed(0, define(4, 0, 3)),
+            "word 0: found a record cut short",
+        ),
+        (
+            changed(2, shape(0)[2] & !0xffff_0000),
+            "word 0: found an impossible shape: 0 instructions in 7 bytes, the first of 3; a block has 1 to 1024 bytes",
+        ),
+        (
+            [&shape(0)[..], &[block(0), 1]].concat(),
+            "word 5: found a record cut short",
+        ),
+    ] {
+        let error = decode(&words).expect_err("damage").to_string();
+        assert_eq!(error, format!("buffer 7, {message}"));
+    }
 }
 
 /// Generates a word, mostly with a known tag.

@@ -43,21 +43,22 @@ fn started(seen: &[Seen]) -> Scheduler {
     scheduler
 }
 
-/// Asserts what a scheduler decides at each of several sights of its tasks, when no birth is
-/// expected.
+/// Starts tasks, and asserts what a scheduler decides at each of several further sights of them,
+/// when no birth is expected. Returns the scheduler.
 #[track_caller]
-fn assert_decisions(scheduler: &mut Scheduler, steps: &[(&[Seen], Decision)]) {
+fn assert_decisions(started_tasks: &[Seen], steps: &[(&[Seen], Decision)]) -> Scheduler {
+    let mut scheduler = started(started_tasks);
     for (number, (seen, decision)) in steps.iter().enumerate() {
         let found = scheduler.decide(&tasks(seen), false);
         assert_eq!(found, *decision, "step {number}: {seen:?}");
     }
+    scheduler
 }
 
 #[test]
 fn a_task_keeps_the_cpu_through_system_calls_that_do_not_block() {
-    let mut scheduler = started(&[QUEUED, QUEUED]);
-    assert_decisions(
-        &mut scheduler,
+    let scheduler = assert_decisions(
+        &[QUEUED, QUEUED],
         &[
             (&[Running, QUEUED], UNSETTLED),
             (&[QUEUED, QUEUED], Decision::GoOn(0)),
@@ -81,15 +82,13 @@ fn turns_go_round() {
 
 #[test]
 fn a_lone_task_gets_another_quantum_without_a_switch() {
-    let mut scheduler = started(&[QUEUED, READ]);
-    assert_decisions(&mut scheduler, &[(&[TURN_OVER, READ], Decision::Renew(0))]);
+    assert_decisions(&[QUEUED, READ], &[(&[TURN_OVER, READ], Decision::Renew(0))]);
 }
 
 #[test]
 fn a_task_that_yields_goes_behind_those_who_wait_and_goes_on_where_none_does() {
-    let mut scheduler = started(&[QUEUED, QUEUED, READ]);
     assert_decisions(
-        &mut scheduler,
+        &[QUEUED, QUEUED, READ],
         &[
             (&[YIELDED, QUEUED, READ], switch(0, 1, false, YIELD)),
             (&[QUEUED, YIELDED, READ], switch(1, 0, false, YIELD)),
@@ -100,28 +99,20 @@ fn a_task_that_yields_goes_behind_those_who_wait_and_goes_on_where_none_does() {
 
 #[test]
 fn no_one_runs_on_before_all_others_are_asleep_or_queued() {
-    let mut scheduler = started(&[QUEUED, READ]);
     // The system call of task 0 woke task 1, which has not returned from the kernel yet.
-    assert_decisions(&mut scheduler, &[(&[QUEUED, OnItsWay], UNSETTLED)]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, QUEUED]), true),
-        UNSETTLED,
-        "a birth is expected"
-    );
-    assert_decisions(
-        &mut scheduler,
-        &[
-            (&[QUEUED, QUEUED], Decision::GoOn(0)),
-            (&[READ, QUEUED], switch(0, 1, true, Cause::Syscall(0))),
-        ],
-    );
+    let mut scheduler = assert_decisions(&[QUEUED, READ], &[(&[QUEUED, OnItsWay], UNSETTLED)]);
+    let mut decide =
+        |seen: &[Seen], is_birth_expected| scheduler.decide(&tasks(seen), is_birth_expected);
+    assert_eq!(decide(&[QUEUED, QUEUED], true), UNSETTLED);
+    assert_eq!(decide(&[QUEUED, QUEUED], false), Decision::GoOn(0));
+    let to_the_other = switch(0, 1, true, Cause::Syscall(0));
+    assert_eq!(decide(&[READ, QUEUED], false), to_the_other);
 }
 
 #[test]
 fn those_woken_earlier_run_earlier_and_those_woken_together_run_in_order_of_birth() {
-    let mut scheduler = started(&[QUEUED, READ, READ, READ]);
-    assert_decisions(
-        &mut scheduler,
+    let mut scheduler = assert_decisions(
+        &[QUEUED, READ, READ, READ],
         &[
             (&[QUEUED, READ, READ, QUEUED], Decision::GoOn(0)),
             (&[QUEUED, QUEUED, QUEUED, QUEUED], Decision::GoOn(0)),
@@ -141,10 +132,9 @@ fn those_woken_earlier_run_earlier_and_those_woken_together_run_in_order_of_birt
 
 #[test]
 fn a_task_that_comes_back_while_all_slept_switches_from_itself_to_itself() {
-    let mut scheduler = started(&[QUEUED, READ]);
     let sleep = Blocked { syscall: 35 };
     assert_decisions(
-        &mut scheduler,
+        &[QUEUED, READ],
         &[
             (&[sleep, READ], IDLE),
             (&[sleep, READ], IDLE),
@@ -156,14 +146,12 @@ fn a_task_that_comes_back_while_all_slept_switches_from_itself_to_itself() {
 #[test]
 fn who_slept_for_too_short_to_be_seen_asleep_has_switched_all_the_same() {
     let slept = Seen::Slept { syscall: 230 };
-    let mut scheduler = started(&[QUEUED, QUEUED]);
     assert_decisions(
-        &mut scheduler,
+        &[QUEUED, QUEUED],
         &[(&[slept, QUEUED], switch(0, 1, true, Cause::Syscall(230)))],
     );
-    let mut scheduler = started(&[QUEUED, READ]);
     assert_decisions(
-        &mut scheduler,
+        &[QUEUED, READ],
         &[
             (&[slept, READ], switch(0, 0, true, Cause::Syscall(230))), // alone
         ],
@@ -172,9 +160,8 @@ fn who_slept_for_too_short_to_be_seen_asleep_has_switched_all_the_same() {
 
 #[test]
 fn a_task_that_is_stopped_gets_no_turn_before_it_is_continued() {
-    let mut scheduler = started(&[QUEUED, QUEUED, QUEUED]);
     assert_decisions(
-        &mut scheduler,
+        &[QUEUED, QUEUED, QUEUED],
         &[
             (&[QUEUED, QUEUED, QUEUED], Decision::GoOn(0)),
             (
@@ -192,17 +179,15 @@ fn a_task_that_is_stopped_gets_no_turn_before_it_is_continued() {
 
 #[test]
 fn a_task_that_is_stopped_in_its_turn_leaves_the_cpu() {
-    let mut scheduler = started(&[QUEUED, QUEUED]);
     assert_decisions(
-        &mut scheduler,
+        &[QUEUED, QUEUED],
         &[
             (&[Stopped, QUEUED], switch(0, 1, true, Cause::Unknown)),
             (&[QUEUED, TURN_OVER], switch(1, 0, false, Cause::Quantum)),
         ],
     );
-    let mut scheduler = started(&[QUEUED, READ]);
     assert_decisions(
-        &mut scheduler,
+        &[QUEUED, READ],
         &[
             (&[Stopped, READ], IDLE),
             (&[QUEUED, READ], switch(0, 0, true, Cause::Unknown)),
@@ -212,9 +197,8 @@ fn a_task_that_is_stopped_in_its_turn_leaves_the_cpu() {
 
 #[test]
 fn an_end_is_a_voluntary_switch_and_the_last_end_the_finish() {
-    let mut scheduler = started(&[QUEUED, QUEUED]);
-    assert_decisions(
-        &mut scheduler,
+    let mut scheduler = assert_decisions(
+        &[QUEUED, QUEUED],
         &[(&[Gone, QUEUED], switch(0, 1, true, Cause::Exit))],
     );
     let last = [Sighting {
@@ -227,9 +211,8 @@ fn an_end_is_a_voluntary_switch_and_the_last_end_the_finish() {
 
 #[test]
 fn a_queued_task_that_is_killed_gets_no_turn() {
-    let mut scheduler = started(&[QUEUED, QUEUED, QUEUED]);
     assert_decisions(
-        &mut scheduler,
+        &[QUEUED, QUEUED, QUEUED],
         &[
             (&[QUEUED, QUEUED, QUEUED], Decision::GoOn(0)),
             (

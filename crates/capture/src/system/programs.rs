@@ -240,22 +240,17 @@ mod tests {
     fn who_lacks_something_is_named_and_of_a_folder_remarked() {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("script");
-        executable(&script, "#!/no/such/interpreter\n");
-        let said = program(&mut Archive::default(), &script)
-            .expect_err("nothing runs it")
-            .to_string();
-        assert!(
-            said.contains("/no/such/interpreter") && said.contains(&*script.to_string_lossy()),
-            "{said}"
-        );
-        executable(&script, "#!/usr/bin/env no-such-program\n");
-        let said = program(&mut Archive::default(), &script)
-            .expect_err("nothing runs it")
-            .to_string();
-        assert!(
-            said.contains("no-such-program") && said.contains(&*script.to_string_lossy()),
-            "{said}"
-        );
+        for missing in ["/no/such/interpreter", "/usr/bin/env no-such-program"] {
+            executable(&script, &format!("#!{missing}\n"));
+            let said = program(&mut Archive::default(), &script)
+                .expect_err("nothing runs it")
+                .to_string();
+            let name = missing.trim_start_matches("/usr/bin/env ");
+            assert!(
+                said.contains(name) && said.contains(&*script.to_string_lossy()),
+                "{said}"
+            );
+        }
         executable(
             &script,
             &format!("#!/bin/sh\n{name}\n", name = script.display()),

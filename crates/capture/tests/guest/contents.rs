@@ -4,20 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_trace::{Block, Chunk, KernelSymbols, Reference, TraceReader};
+use switchcost_trace::{Block, Event, KernelSymbols, Reference};
+
+use crate::each_chunk;
 
 /// Calls `see` for each load and store of the kernel.
 fn each_reference(trace: &[u8], mut see: impl FnMut(&Block, &Reference)) {
-    let mut reader = TraceReader::new(trace).expect("a trace");
-    let mut chunk = Chunk::default();
-    while reader.next_into(&mut chunk).expect("a whole trace") {
-        let mut references = chunk.references.iter();
-        for block in chunk.blocks.iter() {
-            let own = references.by_ref().take(usize::from(block.references));
-            own.filter(|_| block.flags.is_kernel())
-                .for_each(|reference| see(block, reference));
+    each_chunk(trace, |chunk| {
+        for event in chunk.events() {
+            if let Event::Block(block, own) = event
+                && block.flags.is_kernel()
+            {
+                own.iter().for_each(|reference| see(block, reference));
+            }
         }
-    }
+    });
 }
 
 /// Checks the names of the data that `__switch_to_asm`, at address `switch`, touches.

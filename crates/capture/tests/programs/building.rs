@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
@@ -21,6 +21,14 @@ fn make(words: &[String]) -> Output {
         .args(words)
         .output()
         .expect("make runs")
+}
+
+/// Builds the tool in a folder of this root, with the Valgrind of the root.
+fn make_in(root: &Path) -> Output {
+    make(&[
+        format!("OUT={}", root.join("out").display()),
+        format!("ROOT={}", root.display()),
+    ])
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -47,11 +55,7 @@ fn headers_and_a_core_of_two_versions_are_refused() {
         "#define __VALGRIND_MAJOR__    3\n#define __VALGRIND_MINOR__    98\n",
         "\0valgrind-3.99.0\0",
     );
-    let out = root.path().join("out");
-    let made = make(&[
-        format!("OUT={}", out.display()),
-        format!("ROOT={}", root.path().display()),
-    ]);
+    let made = make_in(root.path());
     assert!(!made.status.success());
     let expected = "switchcost: found headers of Valgrind 3.98 and a core that calls itself 'valgrind-3.99.', need both of \
                     one version; apt-get install --reinstall valgrind\n";
@@ -124,14 +128,10 @@ fn copied_root() -> TempDir {
 #[ignore = "takes long: make test ARGS=--all"]
 fn another_build_of_the_same_valgrind_links_the_tool_again() {
     let root = copied_root();
-    let out = root.path().join("out");
     let build = || {
-        let made = make(&[
-            format!("OUT={}", out.display()),
-            format!("ROOT={}", root.path().display()),
-        ]);
+        let made = make_in(root.path());
         assert!(made.status.success(), "{}", text(&made.stderr));
-        let tool: PathBuf = out.join("switchcost-amd64-linux");
+        let tool = root.path().join("out/switchcost-amd64-linux");
         tool.metadata()
             .and_then(|tool| tool.modified())
             .expect("a tool")

@@ -1,6 +1,5 @@
 //! Tests that the capture ends however the traced side ends, and keeps the data that it has.
 
-use std::convert::Infallible;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command as Process;
@@ -9,14 +8,11 @@ use std::time::Duration;
 
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
-use switchcost_capture::{
-    CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, run,
-};
-use switchcost_trace::Chunk;
+use switchcost_capture::{CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool};
 
 use super::support::{
     ORDERS, await_that, code, compiled, in_order, in_time, living_with, processes_with, recorded,
-    scratch, signal, tool,
+    scratch, seen, signal, tool,
 };
 
 /// Environment variable that only the traced programs have.
@@ -62,29 +58,14 @@ fn sound(commands: &[Command], options: Options, stop: &AtomicBool) -> Summary {
 }
 
 #[test]
-#[ignore = "takes long: make test ARGS=--all"]
-fn a_program_of_many_more_threads_than_valgrind_allows_by_itself_is_captured() {
-    for order in ORDERS {
-        let summary = in_time(|stop| sound(&[many_threads(510)], in_order(order), stop));
-        assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert!(
-            summary.statuses[0].is_some_and(|status| status.success()),
-            "{order:?}: {summary:?}"
-        );
-        assert_eq!(summary.warnings, Vec::<String>::new());
-    }
-}
-
-#[test]
 fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_there_is() {
     // With granted turns the result is the same, but takes a minute, because the kernel is asked
     // about each task again and again.
     let options = in_order(Order::AsRun);
     let mut instructions = 0;
     let failure = in_time(|stop| {
-        run(&[many_threads(2100)], options, stop, |chunk: &mut Chunk| {
+        seen(&[many_threads(2100)], options, stop, |chunk| {
             instructions += chunk.instructions();
-            Ok::<(), Infallible>(())
         })
     })
     .expect_err("too many");
@@ -235,7 +216,7 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
             .expect("our own fifo");
         let mut is_killed = false;
         let summary = in_time(|stop| {
-            run(&commands, in_order(order), stop, |_| {
+            seen(&commands, in_order(order), stop, |_| {
                 if !is_killed {
                     is_killed = true;
                     // No process reads now, and the loop fills all buffers in far less time.
@@ -244,7 +225,6 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
                     line.write_all(b"go on\n")
                         .expect("a pipe has room for a line");
                 }
-                Ok::<(), Infallible>(())
             })
         })
         .unwrap_or_else(|failure| panic!("{order:?}: {failure}"));

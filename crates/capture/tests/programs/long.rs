@@ -1,14 +1,13 @@
 //! Tests programs that run so long that their most frequent code is translated again, as longer
 //! superblocks.
 
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use switchcost_capture::{Command, Options, Order, run, run_unread};
-use switchcost_trace::{Chunk, Reference};
+use switchcost_capture::{Command, Options, Order, run_unread};
+use switchcost_trace::{Event, Reference};
 
-use super::support::{FRAME, ROUNDS, compiled_with, in_order, options};
+use super::support::{FRAME, ROUNDS, compiled_with, in_order, options, seen, successes};
 
 /// Number of rounds, some 9 million superblocks; the first superblocks are made longer after four
 /// million.
@@ -73,47 +72,34 @@ fn checked(program: &Path, rounds: u32) -> Command {
 
 fn ran(commands: &[Command], options: Options) -> Ran {
     let mut ran = Ran::default();
-    let summary = run(
-        commands,
-        options,
-        &AtomicBool::new(false),
-        |chunk: &mut Chunk| {
-            ran.instructions += chunk.instructions();
-            let mut left = &chunk.references[..];
-            for block in chunk.blocks.iter() {
-                let own;
-                (own, left) = left.split_at(usize::from(block.references));
-                // Only one block is compared, because in the next one another instruction may end
-                // at the same distance from its start.
-                let mut before = None;
-                for &reference in own {
-                    ran.loads += u64::from(!reference.is_store());
-                    let load = Reference::new(
-                        reference.address(),
-                        reference.code(),
-                        reference.through(),
-                        false,
-                    );
-                    ran.stores += u64::from(reference.is_store() && before != Some(load));
-                    before = Some(reference);
-                }
+    let stop = AtomicBool::new(false);
+    let summary = seen(commands, options, &stop, |chunk| {
+        ran.instructions += chunk.instructions();
+        for event in chunk.events() {
+            let Event::Block(block, own) = event else {
+                continue;
+            };
+            // Only one block is compared, because in the next one another instruction may end
+            // at the same distance from its start.
+            let mut before = None;
+            for &reference in own {
+                ran.loads += u64::from(!reference.is_store());
+                let load = Reference::new(
+                    reference.address(),
+                    reference.code(),
+                    reference.through(),
+                    false,
+                );
+                ran.stores += u64::from(reference.is_store() && before != Some(load));
+                before = Some(reference);
             }
-            let references = chunk.references.iter().map(|reference| reference.0);
-            let blocks = chunk
-                .blocks
-                .iter()
-                .flat_map(|block| [block.address, u64::from(block.bytes)]);
-            ran.hash = references.chain(blocks).fold(ran.hash, hashed);
-            Ok::<(), Infallible>(())
-        },
-    )
+            let words = [block.address, u64::from(block.bytes)].into_iter();
+            let references = own.iter().map(|reference| reference.0);
+            ran.hash = words.chain(references).fold(ran.hash, hashed);
+        }
+    })
     .expect("a capture");
-    ran.successes = summary
-        .statuses
-        .iter()
-        .flatten()
-        .filter(|status| status.success())
-        .count();
+    ran.successes = successes(&summary);
     ran
 }
 

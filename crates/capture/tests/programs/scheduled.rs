@@ -1,4 +1,5 @@
-use std::convert::Infallible;
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run, run_unread};
@@ -6,8 +7,8 @@ use switchcost_trace::{Cause, Chunk, Mark, TaskId};
 
 use super::support::{
     FAULTS, HEAP, ORDERS, PING_PONG, STACK, THREADS, YIELDS, await_that, code, compiled,
-    compiled_with, in_order, in_time, living_with, marks, options, scratch, signal, succeeds,
-    switches, tool, traced,
+    compiled_with, in_order, in_time, living_with, marks, options, seen, signal, succeeds,
+    successes, switches, tool, traced,
 };
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
@@ -23,8 +24,8 @@ fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>)
     (summary, chunks)
 }
 
-fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {
-    capture_with(&[Command::new(words.iter().copied())], options())
+fn capture<const N: usize>(words: [impl Into<OsString>; N]) -> (Summary, Vec<Chunk>) {
+    capture_with(&[Command::new(words)], options())
 }
 
 /// Describes the first place where two captures differ.
@@ -38,9 +39,18 @@ fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
     }
 }
 
+/// Captures a program that succeeds, the same each time.
+fn capture_twice(program: &Path) -> Vec<Chunk> {
+    let (summary, first) = capture([program]);
+    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
+    let (_, second) = capture([program]);
+    assert_eq!(difference(&first, &second), None);
+    first
+}
+
 #[test]
 fn a_single_program_runs_to_its_end() {
-    let (summary, chunks) = capture(&["/bin/true"]);
+    let (summary, chunks) = capture(["/bin/true"]);
     assert_eq!(summary.ending, Ending::Finished);
     assert_eq!(code(&summary, 0), Some(0));
     assert!(
@@ -72,7 +82,7 @@ fn a_single_program_runs_to_its_end() {
 fn what_no_one_reads_is_as_much() {
     let stop = AtomicBool::new(false);
     let words = run_unread(&[Command::new(["/bin/true"])], options(), &stop).expect("a capture");
-    let (summary, _) = capture(&["/bin/true"]);
+    let (summary, _) = capture(["/bin/true"]);
     assert!(
         words > summary.instructions / 10 && words < summary.instructions,
         "{words} words, {summary:?}"
@@ -125,7 +135,7 @@ fn a_stack_grows_as_far_as_the_program_is_allowed() {
             "ulimit -s {kilobytes} || exit 77; exec {}",
             program.display()
         );
-        let (summary, _) = capture(&["sh", "-c", &line]);
+        let (summary, _) = capture(["sh", "-c", line.as_str()]);
         summary.statuses[0].expect("a status")
     };
     let status = limited(65_536);
@@ -145,15 +155,10 @@ fn a_stack_grows_as_far_as_the_program_is_allowed() {
 fn a_program_goes_on_behind_a_fault_in_what_has_run_long() {
     let program = compiled_with("long_faults", FAULTS, &["-DWALKS=5000"]);
     let mut blocks = 0;
-    let summary = run(
-        &[Command::new([program])],
-        options(),
-        &AtomicBool::new(false),
-        |chunk| {
-            blocks += chunk.blocks.len();
-            Ok::<(), Infallible>(())
-        },
-    )
+    let stop = AtomicBool::new(false);
+    let summary = seen(&[Command::new([program])], options(), &stop, |chunk| {
+        blocks += chunk.blocks.len();
+    })
     .expect("a capture");
     assert_eq!(code(&summary, 0), Some(0), "other registers: {summary:?}");
     // The first superblocks are made longer after four million.
@@ -165,13 +170,13 @@ fn a_program_goes_on_behind_a_fault_in_what_has_run_long() {
 
 #[test]
 fn pipelines_of_a_shell_are_the_same_bit_by_bit() {
-    let (summary, first) = capture(&SHELL);
+    let (summary, first) = capture(SHELL);
     assert!(summary.switches > 10, "{summary:?}");
     if let Some(reason) = summary.no_pid_namespace {
         eprintln!("skipped: {reason}");
         return;
     }
-    let (_, second) = capture(&SHELL);
+    let (_, second) = capture(SHELL);
     assert_eq!(difference(&first, &second), None);
 }
 
@@ -191,13 +196,10 @@ fn a_signal_that_comes_behind_the_end_of_a_pipe_is_handled_at_the_same_place_eve
         "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done",
     ]);
     let run = || {
-        let options = Options {
-            order: Order::Scheduled {
-                quantum_instructions: 20_000,
-            },
-            ..options()
+        let order = Order::Scheduled {
+            quantum_instructions: 20_000,
         };
-        capture_with(&[reader.clone(), other.clone()], options).1
+        capture_with(&[reader.clone(), other.clone()], in_order(order)).1
     };
     let first = run();
     for _ in 0..2 {
@@ -243,10 +245,7 @@ fn pipelines_of_a_shell_run_the_same_way_among_all_processes() {
 
 #[test]
 fn a_ping_pong_switches_exactly_as_often_as_it_must() {
-    let program = compiled("ping_pong", PING_PONG);
-    let words = [program.to_str().expect("text")];
-    let (summary, first) = capture(&words);
-    assert_eq!(code(&summary, 0), Some(0));
+    let chunks = capture_twice(&compiled("ping_pong", PING_PONG));
     const READ: Cause = Cause::Syscall(0);
     const WAIT: Cause = Cause::Syscall(61);
     // The first read of the parent blocks before the child has run. The child answers all available
@@ -256,22 +255,17 @@ fn a_ping_pong_switches_exactly_as_often_as_it_must() {
         expected.extend([(1, 2, true, READ), (2, 1, true, READ)]);
     }
     expected.extend([(1, 2, true, READ), (2, 1, true, Cause::Exit)]);
-    let found = switches(&first);
+    let found = switches(&chunks);
     assert!(
         found == expected,
         "{found:?}; {WAIT:?} is not among them: the child has ended before"
     );
-    let (_, second) = capture(&words);
-    assert_eq!(difference(&first, &second), None);
 }
 
 #[test]
 fn threads_take_turns_and_share_their_address_space() {
-    let program = compiled("threads", THREADS);
-    let words = [program.to_str().expect("text")];
-    let (summary, first) = capture(&words);
-    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
-    let births: Vec<_> = marks(&first)
+    let chunks = capture_twice(&compiled("threads", THREADS));
+    let births: Vec<_> = marks(&chunks)
         .filter_map(|mark| match mark {
             Mark::Birth { task, process, .. } => Some((task.0, process.0)),
             _ => None,
@@ -279,18 +273,16 @@ fn threads_take_turns_and_share_their_address_space() {
         .collect();
     assert_eq!(births, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
     assert!(
-        switches(&first)
+        switches(&chunks)
             .iter()
             .any(|switch| switch.3 == Cause::Quantum)
     );
-    let (_, second) = capture(&words);
-    assert_eq!(difference(&first, &second), None);
 }
 
 #[test]
 fn who_waits_by_yielding_hands_the_cpu_over_at_each_yield() {
     let program = compiled("yields", YIELDS);
-    let (summary, chunks) = capture(&[program.to_str().expect("text")]);
+    let (summary, chunks) = capture([program]);
     assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     let found = switches(&chunks);
     let yields = found
@@ -308,48 +300,12 @@ fn who_waits_by_yielding_hands_the_cpu_over_at_each_yield() {
 #[test]
 fn several_commands_share_the_cpu_by_quanta() {
     let loops = Command::new(["sh", "-c", "i=0; while [ $i -lt 300 ]; do i=$((i+1)); done"]);
-    let options = Options {
-        order: Order::Scheduled {
-            quantum_instructions: 50_000,
-        },
-        ..options()
-    };
-    let (summary, chunks) = capture_with(&[loops.clone(), loops], options);
-    assert_eq!(
-        summary
-            .statuses
-            .iter()
-            .flatten()
-            .filter(|status| status.success())
-            .count(),
-        2
-    );
+    let (summary, chunks) = capture_with(&[loops.clone(), loops], in_order(ORDERS[0]));
+    assert_eq!(successes(&summary), 2);
     let alternating = switches(&chunks);
     assert!(alternating.len() > 10, "{alternating:?}");
     assert_eq!(alternating[0], (1, 2, false, Cause::Quantum));
     assert_eq!(alternating[1], (2, 1, false, Cause::Quantum));
-}
-
-#[test]
-#[ignore = "takes long: make test ARGS=--all"]
-fn a_small_project_is_made() {
-    let folder = scratch().join("project");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join("a.c"), "int main(void) { return 0; }\n").expect("written");
-    std::fs::write(
-        folder.join("Makefile"),
-        "prog: a.o\n\tcc -o $@ $<\na.o: a.c\n\tcc -c -o $@ $<\n",
-    )
-    .expect("written");
-    let command = Command {
-        directory: Some(folder.clone()),
-        ..Command::new(["make"])
-    };
-    let (summary, chunks) = capture_with(&[command], options());
-    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
-    assert!(folder.join("prog").is_file());
-    assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exec { name, .. } if name == b"cc1")));
 }
 
 #[test]
@@ -458,18 +414,13 @@ fn an_interrupt_keeps_what_the_running_task_has_written() {
             await_that("the loop began", || file.exists());
             stop.store(true, SeqCst);
         });
-        run(
-            &[Command::new([&program, &file])],
-            options(),
-            &stop,
-            |chunk| {
-                has_created |= chunk
-                    .marks
-                    .iter()
-                    .any(|placed| placed.mark == Mark::SyscallEnter { number: CREAT });
-                Ok::<(), Infallible>(())
-            },
-        )
+        let commands = [Command::new([&program, &file])];
+        seen(&commands, options(), &stop, |chunk| {
+            has_created |= chunk
+                .marks
+                .iter()
+                .any(|placed| placed.mark == Mark::SyscallEnter { number: CREAT });
+        })
     })
     .expect("a capture");
     assert_eq!(summary.ending, Ending::Interrupted);
@@ -478,13 +429,9 @@ fn an_interrupt_keeps_what_the_running_task_has_written() {
 
 #[test]
 fn a_program_that_valgrind_refuses_is_an_error_that_names_it() {
-    let failure = run(
-        &[Command::new(["/no/such/program"])],
-        options(),
-        &AtomicBool::new(false),
-        |_| Ok::<(), Infallible>(()),
-    )
-    .expect_err("no such program");
+    let commands = [Command::new(["/no/such/program"])];
+    let failure =
+        seen(&commands, options(), &AtomicBool::new(false), |_| ()).expect_err("no such program");
     assert!(
         failure
             .to_string()

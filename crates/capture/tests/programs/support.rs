@@ -1,12 +1,15 @@
 //! Code shared by the tests: the tool, programs in C, and searches in chunks.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use switchcost_capture::{Command, Ending, Options, Order, Output, Summary, Tool, record};
+use switchcost_capture::{
+    Command, Ending, Failure, Options, Order, Output, Summary, Tool, record, run,
+};
 use switchcost_trace::{Cause, Chunk, Mark, Recorder, TraceHeader, TraceOrder, TraceReader};
 
 /// Time after which a program counts as hanging.
@@ -144,6 +147,19 @@ pub(crate) fn traced(
     (summary, chunks)
 }
 
+/// Captures commands and shows each chunk to `see`.
+pub(crate) fn seen(
+    commands: &[Command],
+    options: Options,
+    stop: &AtomicBool,
+    mut see: impl FnMut(&Chunk),
+) -> Result<Summary, Failure<Infallible>> {
+    run(commands, options, stop, |chunk| {
+        see(chunk);
+        Ok(())
+    })
+}
+
 pub(crate) fn marks(chunks: &[Chunk]) -> impl Iterator<Item = &Mark> {
     chunks
         .iter()
@@ -164,6 +180,18 @@ pub(crate) fn switches(chunks: &[Chunk]) -> Vec<(u32, u32, bool, Cause)> {
             _ => None,
         })
         .collect()
+}
+
+/// Returns how many execs of a program of this name the chunks have.
+pub(crate) fn execs(chunks: &[Chunk], program: &[u8]) -> usize {
+    let is_it = |mark: &&Mark| matches!(mark, Mark::Exec { name, .. } if name == program);
+    marks(chunks).filter(is_it).count()
+}
+
+/// Returns how many commands succeeded.
+pub(crate) fn successes(summary: &Summary) -> usize {
+    let statuses = summary.statuses.iter().flatten();
+    statuses.filter(|status| status.success()).count()
 }
 
 /// Returns the exit code of a command.

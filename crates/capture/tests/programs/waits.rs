@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use switchcost_capture::{Command, Ending, Order, Summary};
-use switchcost_trace::{Cause, Chunk, Mark};
+use switchcost_trace::{Cause, Chunk};
 
 use super::support::{
-    ORDERS, await_that, code, compiled, in_order, in_time, marks, options, processes_with,
+    ORDERS, await_that, code, compiled, execs, in_order, in_time, options, processes_with,
     recorded, scratch, switches, traced,
 };
 
@@ -223,10 +223,5 @@ int main(void)
 #[test]
 fn who_waits_for_a_child_to_execute_a_program_holds_no_one_up_with_its_other_threads() {
     let (_, chunks) = captured("spawns", SPAWNS, ORDERS[0]);
-    assert_eq!(
-        marks(&chunks)
-            .filter(|mark| matches!(mark, Mark::Exec { .. }))
-            .count(),
-        10
-    );
+    assert_eq!(execs(&chunks, b"true"), 10);
 }
