@@ -186,20 +186,29 @@ mod tests {
         }
     }
 
+    /// Returns counts whose last look at thread 7 found these totals.
+    fn last_look(counted: Totals) -> KernelCounts {
+        let look = Look {
+            at: Nanos(50),
+            counted,
+            since: Totals::default(),
+        };
+        let mut counts = KernelCounts::default();
+        counts.last.insert(7, look);
+        counts
+    }
+
+    fn task(voluntary: u64, involuntary: u64, run_ns: u64) -> Task {
+        let mut task = Task::new_zeroed();
+        (task.voluntary, task.involuntary, task.run_ns) = (voluntary, involuntary, run_ns);
+        task
+    }
+
     #[test]
     fn what_the_kernel_counted_and_no_record_reported_is_counted_once() {
-        let mut counts = KernelCounts::default();
+        let mut counts = last_look(totals(150, 13, 9_000));
         counts.first.insert(7, totals(100, 10, 5_000));
-        counts.last.insert(
-            7,
-            Look {
-                at: Nanos(50),
-                counted: totals(150, 13, 9_000),
-                since: Totals::default(),
-            },
-        );
-        let mut task = Task::new_zeroed();
-        (task.voluntary, task.involuntary, task.run_ns) = (3, 4, 200);
+        let mut task = task(3, 4, 200);
         assert_eq!(
             counts.correct(7, &mut task),
             47,
@@ -217,21 +226,12 @@ mod tests {
 
     #[test]
     fn what_records_tell_of_after_the_last_look_is_added_to_it() {
-        let mut counts = KernelCounts::default();
-        counts.last.insert(
-            7,
-            Look {
-                at: Nanos(50),
-                counted: totals(10, 0, 900),
-                since: Totals::default(),
-            },
-        );
+        let mut counts = last_look(totals(10, 0, 900));
         counts.left(7, Some(30), 40, totals(1, 0, 0));
         counts.left(7, Some(45), 60, totals(0, 1, 0));
         counts.left(7, None, 70, totals(1, 0, 0));
         counts.left(8, Some(1), 70, totals(1, 0, 0));
-        let mut task = Task::new_zeroed();
-        (task.voluntary, task.involuntary, task.run_ns) = (2, 1, 25);
+        let mut task = task(2, 1, 25);
         assert_eq!(counts.corrected(7, &task), totals(11, 1, 910));
         task.run_ns = 1_000;
         assert_eq!(

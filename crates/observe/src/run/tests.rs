@@ -3,7 +3,7 @@ use std::fs;
 
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest;
-use switchcost_record::observation::{Subject, Throttled};
+use switchcost_record::observation::Subject;
 use tempfile::TempDir;
 
 use super::*;
@@ -24,14 +24,13 @@ type Step = Box<dyn Fn(&mut Script)>;
 impl Script {
     fn new() -> Script {
         let folder = tempfile::tempdir().expect("a folder");
-        let (now, events, alive) = (Nanos::seconds(100), BTreeMap::new(), BTreeSet::new());
         Script {
             folder,
-            now,
-            events,
+            now: Nanos::seconds(100),
+            events: BTreeMap::new(),
             observed: Vec::new(),
             threads: Vec::new(),
-            alive,
+            alive: BTreeSet::new(),
         }
     }
 
@@ -39,6 +38,15 @@ impl Script {
     fn with_process_7() -> Script {
         let mut script = Script::new();
         script.process(7, "a");
+        script
+    }
+
+    /// Creates a machine with control groups, and process number 7 in this one.
+    fn with_process_7_in(group: &str) -> Script {
+        let script = Script::with_process_7();
+        let mounts = "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        script.file("/proc/self/mountinfo", mounts);
+        script.file("/proc/7/cgroup", &format!("0::/{group}\n"));
         script
     }
 
@@ -185,19 +193,22 @@ fn observed(
     duration: Option<Nanos>,
 ) -> (Observation, Vec<String>) {
     let (root, mut said) = (script.root(), Said::default());
-    let (is_endless, wants_scheduler_time, requests) = (false, false, Requests::Unknown);
     let task = Task {
         target,
         companion: None,
         duration,
-        is_endless,
-        wants_scheduler_time,
-        requests,
+        is_endless: false,
+        wants_scheduler_time: false,
+        requests: Requests::Unknown,
     };
-    (
-        observe(script, task, &root, &mut said).expect("nothing is refused"),
-        said.0,
-    )
+    let observation = observe(script, task, &root, &mut said).expect("nothing is refused");
+    (observation, said.0)
+}
+
+/// Observes a control group for so many milliseconds.
+fn observed_group(script: &mut Script, name: &str, ms: u64) -> (Observation, Vec<String>) {
+    let target = Target::group(&script.root(), name).expect("a group");
+    observed(script, target, Some(Nanos::millis(ms)))
 }
 
 /// Observes these processes.
@@ -224,16 +235,9 @@ fn it_ends_with_the_last_process() {
         observation.window_ns
     );
     assert_eq!(script.observed, [[7, 8]]);
-    let switches: u64 = observation
-        .moments
-        .iter()
-        .map(|moment| moment.voluntary)
-        .sum();
-    assert!(
-        observation.moments.len() >= 6 && switches > 0,
-        "{:?}",
-        observation.moments
-    );
+    let moments = &observation.moments;
+    let switches: u64 = moments.iter().map(|moment| moment.voluntary).sum();
+    assert!(moments.len() >= 6 && switches > 0, "{moments:?}");
 }
 
 #[test]
@@ -299,8 +303,7 @@ fn threads_of_a_control_group_are_observed_and_those_that_come_to_it() {
     script.group("pods", "", 0);
     script.group("pods/one", "21\n22\n", 0);
     let mut script = script.at(500, |script| script.group("pods/one", "21\n22\n23\n", 0));
-    let target = Target::group(&script.root(), "pods").expect("a group");
-    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
+    let (observation, _) = observed_group(&mut script, "pods", 1000);
     assert_eq!(script.threads, [vec![21, 22], vec![23]]);
     assert_eq!(
         observation.subject,
@@ -316,8 +319,7 @@ fn the_observer_is_not_observed_in_a_group_that_it_is_in() {
         &format!("/proc/{}/task/22/comm", std::process::id()),
         "switchcost\n",
     );
-    let target = Target::group(&script.root(), "pods").expect("a group");
-    observed(&mut script, target, Some(Nanos::millis(200)));
+    observed_group(&mut script, "pods", 200);
     assert_eq!(script.threads, [[21]]);
 }
 
@@ -327,40 +329,27 @@ fn threads_of_a_group_of_version_1_are_in_its_file_of_tasks() {
     script.file("/sys/fs/cgroup/cpu/batch/cgroup.procs", "20\n");
     script.file("/sys/fs/cgroup/cpu/batch/tasks", "21\n");
     for name in ["cpu/batch", "batch", "/sys/fs/cgroup/cpu/batch/"] {
-        let target = Target::group(&script.root(), name).expect("a group");
-        observed(&mut script, target, Some(Nanos::millis(40)));
+        observed_group(&mut script, name, 40);
     }
     assert_eq!(script.threads, [[21], [21], [21]]);
 }
 
 #[test]
 fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
-    let script = Script::with_process_7();
-    script.file(
-        "/proc/self/mountinfo",
-        "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-    );
-    script.file("/proc/7/cgroup", "0::/free\n");
+    let script = Script::with_process_7_in("free");
     script.group("free", "7\n", 0);
     script.group("tight", "", 1000);
-    let mut script = script.at(1000, |script| script.file("/proc/7/cgroup", "0::/tight\n"));
-    script = script.at(2000, |script| script.group("tight", "7\n", 1005));
+    let script = script.at(1000, |script| script.file("/proc/7/cgroup", "0::/tight\n"));
+    let mut script = script.at(2000, |script| script.group("tight", "7\n", 1005));
     let (observation, _) = observed_processes(&mut script, &[7], Some(Nanos::seconds(3)));
-    let [
-        Throttled {
-            group,
-            times,
-            throttled_ns,
-            joined_after_ns: Some(joined),
-        },
-    ] = &observation.throttled[..]
-    else {
+    let [one] = &observation.throttled[..] else {
         panic!("{:?}", observation.throttled)
     };
     assert_eq!(
-        (group.as_str(), *times, *throttled_ns),
+        (one.group.as_str(), one.times, one.throttled_ns),
         ("tight", 5, Nanos::millis(5))
     );
+    let joined = one.joined_after_ns.expect("not from the start");
     assert!((1000..=1300).contains(&(joined.0 / 1_000_000)), "{joined}");
 }
 
@@ -398,12 +387,7 @@ fn times(observation: &Observation) -> Vec<(u64, Option<Nanos>)> {
 /// Makes a machine with a process that is throttled twice during the observation, and always
 /// belonged to its group.
 fn quota_from_the_start() -> Script {
-    let script = Script::with_process_7();
-    script.file(
-        "/proc/self/mountinfo",
-        "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-    );
-    script.file("/proc/7/cgroup", "0::/tight\n");
+    let script = Script::with_process_7_in("tight");
     script.group("tight", "7\n", 1000);
     script.at(500, |script| script.group("tight", "7\n", 1002))
 }
@@ -529,8 +513,7 @@ fn a_control_group_that_is_removed_is_observed_again_when_it_is_there_again() {
                 .expect("a folder");
             script.group("pod", "22\n", 0);
         });
-    let target = Target::group(&script.root(), "pod").expect("a group");
-    let (observation, said) = observed(&mut script, target, Some(Nanos::seconds(1)));
+    let (observation, said) = observed_group(&mut script, "pod", 1000);
     assert_eq!(observation.window_ns, Nanos::seconds(1));
     assert_eq!(script.threads, [[21], [21], [22]]);
     let words = ["is gone after", "started after", "started after"];

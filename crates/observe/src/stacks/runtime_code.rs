@@ -275,30 +275,23 @@ mod tests {
         let text = "1000 100 LazyCompile:~a b.js:1\n0x2000 0x80 py::f:/x.py\nbad\n3000 0 empty\n4000 10 cu";
         file.write_all(text.as_bytes()).expect("room");
         map.read_on(&mut functions);
-        let at = |functions: &Functions, address| functions.find(address).map(str::to_owned);
-        assert_eq!(
-            at(&functions, 0x10ff).as_deref(),
-            Some("LazyCompile:~a b.js:1")
-        );
-        assert_eq!(at(&functions, 0x2000).as_deref(), Some("py::f:/x.py"));
+        assert_eq!(functions.find(0x10ff), Some("LazyCompile:~a b.js:1"));
+        assert_eq!(functions.find(0x2000), Some("py::f:/x.py"));
         for address in [0, 0xfff, 0x1100, 0x3000, 0x4000, u64::MAX] {
-            assert_eq!(at(&functions, address), None, "{address:x}");
+            assert_eq!(functions.find(address), None, "{address:x}");
         }
         file.write_all(b"t off\n1040 20 newer\n1f00 200 over\nffffffffffffffff 10 end\n")
             .expect("room");
         map.read_on(&mut functions);
-        assert_eq!(at(&functions, 0x4000).as_deref(), Some("cut off"));
-        assert_eq!(
-            at(&functions, 0x1030).as_deref(),
-            Some("LazyCompile:~a b.js:1")
-        );
-        assert_eq!(at(&functions, 0x1050).as_deref(), Some("newer"));
-        assert_eq!(at(&functions, 0x1060), None, "its end is overwritten");
-        assert_eq!(at(&functions, 0x2000).as_deref(), Some("over"));
+        assert_eq!(functions.find(0x4000), Some("cut off"));
+        assert_eq!(functions.find(0x1030), Some("LazyCompile:~a b.js:1"));
+        assert_eq!(functions.find(0x1050), Some("newer"));
+        assert_eq!(functions.find(0x1060), None, "its end is overwritten");
+        assert_eq!(functions.find(0x2000), Some("over"));
         file.set_len(0).expect("ours");
         file.write_at(b"9000 10 anew\n", 0).expect("room");
         map.read_on(&mut functions);
-        assert_eq!(at(&functions, 0x9000).as_deref(), Some("anew"));
+        assert_eq!(functions.find(0x9000), Some("anew"));
     }
 
     fn record(kind: u32, numbers: &[u64], rest: &[u8]) -> Vec<u8> {

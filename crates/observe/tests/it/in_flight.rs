@@ -9,7 +9,7 @@ use switchcost_observe::{Backend, Options};
 use switchcost_record::observation::{Behind, Observation, Tasks};
 use switchcost_units::Nanos;
 
-use crate::{by_records, observer, sum, turn};
+use crate::{by_records, observer, shared_out_ns, sum, turn};
 
 /// CPU that the real-time tasks of these tests have for themselves; the tests run on the other one.
 const THEIRS: &str = "1";
@@ -68,23 +68,15 @@ fn of_perl(timeout: &Child) -> Option<u32> {
 
 /// Returns the kernel's counts of a process: CPU time, and switches.
 pub(crate) fn kernels(process: u32) -> (u64, u64) {
-    let schedstat =
-        std::fs::read_to_string(format!("/proc/{process}/schedstat")).expect("it lives");
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
-    let field = |name| {
-        status
-            .lines()
-            .find_map(|line| line.strip_prefix(name))
-            .and_then(|it| it.trim().parse().ok())
+    let read = |file| std::fs::read_to_string(format!("/proc/{process}/{file}")).expect("it lives");
+    let (schedstat, status) = (read("schedstat"), read("status"));
+    let number = |text: Option<&str>| -> u64 {
+        let number = text.and_then(|text| text.trim().parse().ok());
+        number.expect("it is counted")
     };
-    let switches = |name| -> u64 { field(name).expect("it is counted") };
-    let ran = schedstat
-        .split(' ')
-        .next()
-        .and_then(|it| it.parse().ok())
-        .expect("it is counted");
+    let switches = |name| number(status.lines().find_map(|line| line.strip_prefix(name)));
     (
-        ran,
+        number(schedstat.split(' ').next()),
         switches("voluntary_ctxt_switches:") + switches("nonvoluntary_ctxt_switches:"),
     )
 }
@@ -248,10 +240,7 @@ fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
         wait + own > 550_000_000 && wait + own <= observed_ns,
         "{wait} ns, and ran {own} (the kernel: {ran}), of 600 ms and at most {observed_ns} ns"
     );
-    let kept = counted.pairs.iter().map(|pair| pair.kept_waiting_ns.0);
-    let others = counted.waits.iter().map(|waits| waits.sum().0);
-    let shared = kept.chain(others).sum::<u64>();
-    assert_eq!(shared, wait, "all of it is shared out");
+    assert_eq!(shared_out_ns(&counted), wait, "all of it is shared out");
     let longest = counted.longest_waits.first().expect("it waited");
     assert!(
         longest.wait_ns.0 > wait / 8 && longest.name == "perl",

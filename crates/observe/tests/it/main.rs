@@ -168,6 +168,13 @@ fn sum(counted: &Observation, number: impl Fn(&Tasks) -> u64) -> u64 {
     counted.tasks.iter().map(number).sum()
 }
 
+/// Returns how long tasks have waited by the account of who kept them waiting.
+fn shared_out_ns(counted: &Observation) -> u64 {
+    let kept = counted.pairs.iter().map(|pair| pair.kept_waiting_ns.0);
+    let others = counted.waits.iter().map(|waits| waits.sum().0);
+    kept.chain(others).sum()
+}
+
 /// Adds up a number of all observed tasks of this name.
 fn sum_of(counted: &Observation, name: &str, number: impl Fn(&Tasks) -> u64) -> u64 {
     let tasks = counted.tasks.iter().filter(|tasks| tasks.name == name);

@@ -6,7 +6,7 @@ use switchcost_record::observation::{Behind, Observation, Pair};
 
 use crate::known::all;
 use crate::states::loop_on;
-use crate::{observed_beside, sum};
+use crate::{observed_beside, shared_out_ns, sum};
 
 /// Returns a sum of the effects of an unobserved process on all observed tasks.
 fn by(counted: &Observation, process: u32, of: fn(&Pair) -> u64) -> u64 {
@@ -30,10 +30,8 @@ fn check(counted: &Observation) {
         ran <= off,
         "neighbours ran for {ran} ns while tasks were off for {off} ns"
     );
-    let kept = counted.pairs.iter().map(|pair| pair.kept_waiting_ns.0);
-    let others = counted.waits.iter().map(|waits| waits.sum().0);
     assert_eq!(
-        kept.chain(others).sum::<u64>(),
+        shared_out_ns(counted),
         sum(counted, |tasks| tasks.wait_ns.0),
         "each wait is shared out, no more and no less"
     );
