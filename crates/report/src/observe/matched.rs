@@ -61,7 +61,7 @@ pub(super) fn unknown_because(observation: &Observation, findings: &Findings) ->
         return match no_calls {
             _ if !findings.matched.is_empty() => "calls of too few programs were traced",
             Some(why) => why,
-            None => untraced(findings),
+            None => "no system call was traced",
         }
         .to_owned();
     };
@@ -77,17 +77,7 @@ pub(super) fn unknown_because(observation: &Observation, findings: &Findings) ->
         ),
         UnknownBecause::CheckFailed => failed(matched),
         UnknownBecause::LessWork => "the calls that waited do less work".to_owned(),
-        UnknownBecause::NotTraced => untraced(findings).to_owned(),
-    }
-}
-
-/// Returns the reason why no system call was traced.
-fn untraced(findings: &Findings) -> &'static str {
-    // Calls are traced from the end of the first second to the end of the second.
-    if findings.seconds < 2.0 {
-        "system calls are traced only after the first second"
-    } else {
-        "no system call was traced"
+        UnknownBecause::NotTraced => "no system call was traced".to_owned(),
     }
 }
 
