@@ -84,7 +84,7 @@ mod tests {
     fn trace() -> TraceFacts {
         TraceFacts {
             instructions: 4_000_000,
-            ..Run::of_turns(&[0]).head.trace
+            ..Run::turns(&[0]).head.trace
         }
     }
 

@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use switchcost_design::result::{
@@ -844,6 +845,20 @@ impl DesignFinding {
         self.long_turns.estimate?;
         self.excess_cycles_per_switch
             .filter(|mean| !near.contains(mean) && !(low..=high).contains(mean))
+    }
+
+    /// Returns the last cache of this machine (the design `host` and its variants) if the traced
+    /// programs need it: if it held more than twice the lines of the cache before. On the machine,
+    /// other CPUs and guests evict lines from it. `None` otherwise, and for other designs.
+    pub fn last_level_in_use(&self) -> Option<&LevelFinding> {
+        // The names of the levels of `host` are made by `switchcost_design::host`.
+        let caches = self
+            .levels
+            .iter()
+            .filter(|level| !level.level.contains("TLB"));
+        let (before, last) = caches.tuple_windows().last()?;
+        let is_host = self.name.split('[').next() == Some("host");
+        (is_host && last.most_held > 2 * before.lines).then_some(last)
     }
 }
 

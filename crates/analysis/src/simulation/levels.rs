@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn where_it_was_not_counted_a_level_was_full_when_as_many_lines_came_in() {
-        let mut run = Run::of_turns(&[0; 4]);
+        let mut run = Run::turns(&[0; 4]);
         let result = &mut run.head.designs[0];
         let lines = result.design.levels[0].lines();
         let counts = &mut result.hierarchies.shared.levels;
@@ -170,5 +170,26 @@ mod tests {
             (levels[1].lost_per_switch, levels[1].gained_per_switch),
             (Some(75.0), Some(18.75))
         );
+    }
+
+    #[test]
+    fn the_last_level_of_this_machine_is_in_use_from_twice_the_lines_of_the_level_before() {
+        let mut design = Run::turns(&[0; 4]).design();
+        let (before, mut tlb) = (design.levels[0].lines, design.levels[1].clone());
+        tlb.level = "L1-DTLB".to_owned();
+        tlb.most_held = 8 * before;
+        design.levels.push(tlb);
+        let mut in_use = |name: &str, most_held| {
+            design.name = name.to_owned();
+            design.levels[1].most_held = most_held;
+            design.last_level_in_use().map(|last| last.level.clone())
+        };
+        let last = Some("L1D".to_owned());
+        assert_eq!(in_use("host", 2 * before), None);
+        assert_eq!(in_use("host", 2 * before + 1), last);
+        assert_eq!(in_use("host[L1D.ways=2]", 2 * before + 1), last);
+        assert_eq!(in_use("mogul-1a", 2 * before + 1), None);
+        design.levels.truncate(1);
+        assert_eq!(design.last_level_in_use(), None);
     }
 }

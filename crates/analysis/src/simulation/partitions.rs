@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_misspelt_is_reported() {
-        let mut run = Run::of_turns(&[0]);
+        let mut run = Run::turns(&[0]);
         let mut of = |partition: &str| {
             let level = &mut run.head.designs[0].design.levels[1];
             level.partition = Some(partition.parse().expect("a partition"));

@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn misses_of_all_processes_of_a_name_are_over_all_their_instructions() {
-        let mut run = Run::of_turns(&[0, 1, 0, 1]);
+        let mut run = Run::turns(&[0, 1, 0, 1]);
         run.head.processes[1].name = run.head.processes[0].name.clone();
         assert!(
             run.design().processes[0].levels.is_empty(),

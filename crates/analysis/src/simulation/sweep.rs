@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     fn of(names: &[&str]) -> Vec<Sweep> {
-        let design = Run::of_turns(&[0]).design();
+        let design = Run::turns(&[0]).design();
         let named = |name: &&str| DesignFinding {
             name: (*name).to_owned(),
             ..design.clone()

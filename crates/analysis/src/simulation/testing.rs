@@ -210,7 +210,7 @@ impl Run {
 
     /// Makes a run of one interval of each of these processes, with one excess cycle per
     /// instruction.
-    pub(crate) fn of_turns(processes: &[u32]) -> Self {
+    pub(crate) fn turns(processes: &[u32]) -> Self {
         let mut run = Run::new();
         for process in processes {
             run.segment(*process, QUANTUM, LENGTH, 1.0, |_| 1.0);

@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn lines_are_reported_in_bytes_by_instructions_and_prefetches_by_their_use() {
-        let mut run = Run::of_turns(&[0; 4]);
+        let mut run = Run::turns(&[0; 4]);
         assert!(run.design().traffic[0].prefetching.is_none());
         let result = &mut run.head.designs[0];
         (

@@ -1,6 +1,5 @@
 //! Renders the time to reload the lost lines of a design, at the measured miss costs of a machine.
 
-use itertools::Itertools;
 use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
 
 use super::detailed;
@@ -38,20 +37,12 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
 /// Returns a sentence on lines that other CPUs and guests evict from the last level of this machine,
 /// which is not simulated; empty if the programs hardly use that level.
 pub(super) fn last_level_sentence(design: &DesignFinding) -> String {
-    let caches = design
-        .levels
-        .iter()
-        .filter(|level| !level.level.contains("TLB"));
-    let Some((before, last)) = caches.tuple_windows().last() else {
-        return String::new();
-    };
-    if design.name.split('[').next() != Some("host") || last.most_held <= 2 * before.lines {
-        return String::new();
-    }
-    format!(
-        " Other CPUs and guests use {}, too, so a switch of these programs may cost much more.",
-        last.level
-    )
+    design.last_level_in_use().map_or_else(String::new, |last| {
+        format!(
+            " Other CPUs and guests use {}, too, so a switch of these programs may cost much more.",
+            last.level
+        )
+    })
 }
 
 /// Adds a table of lost lines by level and kind of request, with the time per line.

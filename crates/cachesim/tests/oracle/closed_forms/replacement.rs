@@ -29,7 +29,7 @@ fn misses(replacement: Replacement, ways: u64, letters: &str) -> String {
 }
 
 #[test]
-fn who_leaves_is_whom_the_policy_says() {
+fn each_policy_evicts_the_expected_line() {
     for (replacement, ways, letters, missed) in [
         // C evicts B (A was used since), B evicts A.
         (Replacement::Lru, 2, "ABACBA", "ABCBA"),

@@ -227,6 +227,19 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
 }
 
 #[test]
+fn programs_that_need_the_last_level_of_this_machine_share_it_with_others() {
+    let (head, mut findings) = whole();
+    let design = &mut findings.designs[0];
+    design.levels.truncate(2);
+    design.levels[1].most_held = 3 * design.levels[0].lines;
+    let words =
+        " Other CPUs and guests use L1D, too, so a switch of these programs may cost much more.";
+    lacks(&screen(&head, &findings), words);
+    findings.designs[0].name = "host".to_owned();
+    has(&screen(&head, &findings), words);
+}
+
+#[test]
 fn a_cause_whose_switches_gain_is_named_with_the_reason() {
     let (head, mut findings) = whole();
     lacks(&words(&head, &findings), "is a gain");
