@@ -19,12 +19,15 @@ pub struct TimeLost {
     /// Name of the CPU model whose miss costs are used; untrusted text that must be escaped before
     /// it is shown.
     pub cpu_model: Option<String>,
-    /// Time per switch in nanoseconds, if all loads from arbitrary addresses overlap.
-    pub low_ns: f64,
-    /// Time per switch in nanoseconds, with the miss cost of each line's kind of access.
-    pub likely_ns: f64,
-    /// Time per switch in nanoseconds, if each load waits for the one before.
-    pub high_ns: f64,
+    /// Time per switch in nanoseconds, if all loads from arbitrary addresses overlap; `None` if no
+    /// line has a known miss cost.
+    pub low_ns: Option<f64>,
+    /// Time per switch in nanoseconds, with the miss cost of each line's kind of access; `None` as
+    /// for `low_ns`.
+    pub likely_ns: Option<f64>,
+    /// Time per switch in nanoseconds, if each load waits for the one before; `None` as for
+    /// `low_ns`.
+    pub high_ns: Option<f64>,
     /// Cycles lost to other processes per switch, as a time in nanoseconds with the middle of the
     /// design's shortest and longest cycle; `None` if the design has no duration of a cycle.
     pub cycles_ns: Option<f64>,
@@ -79,10 +82,10 @@ pub(super) fn time_lost(
     };
     let lines: Vec<PricedLines> = detail.lost_lines.iter().map(priced).collect();
     let sum = |which: usize| {
-        lines
+        let costs = lines
             .iter()
-            .filter_map(|row| Some(row.lines * row.line_ns?[which]))
-            .fold(0.0, f64::add)
+            .filter_map(|row| Some(row.lines * row.line_ns?[which]));
+        costs.reduce(f64::add)
     };
     let count = |rows: &mut dyn Iterator<Item = &PricedLines>| {
         rows.map(|row| row.lines).fold(0.0, f64::add)
@@ -283,14 +286,14 @@ mod tests {
         // Ten lines per switch move from the second level to the third; half of the loads that come
         // alone wait.
         let chase = found(lost("L2", "L2", Kind::Dependent, 1000));
-        near(chase.low_ns, 9.0);
-        near(chase.likely_ns, 45.0);
-        near(chase.high_ns, 88.0);
+        near(chase.low_ns.expect("priced"), 9.0);
+        near(chase.likely_ns.expect("priced"), 45.0);
+        near(chase.high_ns.expect("priced"), 88.0);
         near(chase.cycles_ns.expect("a clock"), 200.0);
         assert_eq!(chase.unpriced_share, Some(0.0));
         // Lines that were lost from the first level cost the price at 16 KiB.
         let first_level = found(lost("L1", "L2", Kind::Sequential, 1000));
-        near(first_level.likely_ns, 2.5);
+        near(first_level.likely_ns.expect("priced"), 2.5);
     }
 
     #[test]
@@ -309,7 +312,14 @@ mod tests {
             (found.unpriced_share, found.lines[0].line_ns),
             (Some(0.75), None)
         );
-        assert_within(found.likely_ns, 0.5, 0.01);
+        assert_within(found.likely_ns.expect("priced"), 0.5, 0.01);
+        let none = time_lost(Some(&prices), 0, &result(lines[..1].to_vec()), 100.0);
+        let none = none.expect("prices of this machine");
+        assert_eq!(
+            (none.low_ns, none.likely_ns, none.high_ns),
+            (None, None, None)
+        );
+        assert_eq!(none.unpriced_share, Some(1.0));
         let of_another = DesignPrices {
             are_of: vec![false],
             ..prices

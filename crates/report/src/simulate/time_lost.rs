@@ -13,23 +13,32 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
     let Some(lost) = &design.time_lost else {
         return String::new();
     };
+    let ([Some(low), Some(likely), Some(high)], Some(unpriced)) = (
+        [lost.low_ns, lost.likely_ns, lost.high_ns],
+        lost.unpriced_share,
+    ) else {
+        return " The time to reload the lost lines is unknown, because none has a measured price."
+            .to_owned();
+    };
+    let lines = if unpriced > 0.0 {
+        format!("{} of the lost lines", share(1.0 - unpriced))
+    } else {
+        "the lost lines".to_owned()
+    };
     let mut text = format!(
-        " Reloading the lost lines takes {} per switch on {} ({} if loads overlap, {} if each waits for the previous one).",
-        time(lost.likely_ns),
+        " Reloading {lines} takes {} per switch on {} ({} if loads overlap, {} if each waits for the previous one).",
+        time(likely),
         lost.cpu_model
             .as_deref()
             .map_or_else(|| "a processor of unknown model".into(), plain),
-        time(lost.low_ns),
-        time(lost.high_ns),
+        time(low),
+        time(high),
     );
+    if unpriced > 0.0 {
+        text += " The other lines have no measured price.";
+    }
     if let Some(cycles) = lost.cycles_ns {
         text += &format!(" The simulated cycles alone would take {}.", time(cycles));
-    }
-    if lost.unpriced_share > Some(0.0) {
-        text += &format!(
-            " {} of the lines have no measured price and are not included.",
-            share(lost.unpriced_share)
-        );
     }
     text
 }

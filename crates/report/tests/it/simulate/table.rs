@@ -1,5 +1,5 @@
 use switchcost_analysis::simulation::{
-    Cost, Findings, Group, GroupFinding, over_orders, over_trials,
+    Cost, Findings, Group, GroupFinding, TimeLost, over_orders, over_trials,
 };
 use switchcost_design::result::{LastLevelCounts, PrivateBy, Simulation};
 use switchcost_record::LEFT_OUT;
@@ -223,6 +223,38 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
     has(
         &text,
         "These programs leave L1D (25 % full) partly empty, so",
+    );
+}
+
+#[test]
+fn the_time_of_lost_lines_is_that_of_lines_with_a_price() {
+    let (head, mut findings) = whole();
+    let mut said = |unpriced, ns: [Option<f64>; 3], words: &str| {
+        let [low_ns, likely_ns, high_ns] = ns;
+        findings.designs[0].time_lost = Some(TimeLost {
+            cpu_model: Some("X".to_owned()),
+            low_ns,
+            likely_ns,
+            high_ns,
+            cycles_ns: None,
+            unpriced_share: Some(unpriced),
+            lines: Vec::new(),
+        });
+        has(&screen(&head, &findings), words);
+    };
+    let ns = [1_200.0, 3_600.0, 8_600.0].map(Some);
+    let times = "takes 3.60 us per switch on X (1.20 us if loads overlap, 8.60 us if each waits for the previous one).";
+    said(0.0, ns, &format!(" Reloading the lost lines {times}"));
+    let of_some = " The other lines have no measured price.";
+    said(
+        0.75,
+        ns,
+        &format!(" Reloading 25 % of the lost lines {times}{of_some}"),
+    );
+    said(
+        1.0,
+        [None; 3],
+        " The time to reload the lost lines is unknown, because none has a measured price.",
     );
 }
 
