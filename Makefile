@@ -29,7 +29,7 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: help setup setup-build setup-lint setup-bench setup-packages setup-packages-arm64 setup-results setup-site build dist tool smoke measure results test bench packages \
+.PHONY: help program setup setup-build setup-lint setup-bench setup-packages setup-packages-arm64 setup-results setup-site build dist tool smoke measure results test bench packages \
 	packages-arm64 packages-test site fuzz attack install clean
 
 help: ## List the targets
@@ -59,9 +59,11 @@ setup-results:
 setup-site:
 	@scripts/setup.sh site
 
-build: setup-build tool ## Build target/release/switchcost and the capture tool
-	@$(CARGO) build --release --config scripts/quick.toml --locked --package switchcost
+build: setup-build tool program ## Build target/release/switchcost and the capture tool
 	@$(MAKE) --no-print-directory --silent smoke SMOKED='$(BINARY)'
+
+program:
+	@$(CARGO) build --release --config scripts/quick.toml --locked --package switchcost
 
 # A tool that was linked with an untested Valgrind has to show that it captures.
 smoke:
@@ -81,7 +83,8 @@ tool:
 		echo 'make: the plugin for QEMU was not built (see above): no switchcost trace --system; all else works' >&2
 
 # Exit code 3 is a finished run with a result that could not be measured; the report says which, and why.
-measure: build ## Measure what a context switch costs here; ARGS="..." are handed on
+# Measuring needs no capture tool, so it is not built here.
+measure: setup-build program ## Measure what a context switch costs here; ARGS="..." are handed on
 	@$(BINARY) measure $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
 		echo 'make: done, with reservations: something could not be measured (see the notes above)' >&2; }
 
