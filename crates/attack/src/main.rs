@@ -96,7 +96,8 @@ struct Arguments {
     program: Option<PathBuf>,
 }
 
-/// Returns the kinds of attack. Each has its share of the time, in parts of the sum of all shares.
+/// Returns the kinds of attack, each with its weight. The time is divided in proportion to the
+/// weights.
 fn kinds() -> Vec<(Of, u32, Box<dyn Kind>)> {
     vec![
         (Of::Clients, 2, Box::new(clients::Clients::new())),

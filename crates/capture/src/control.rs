@@ -41,7 +41,8 @@ pub(crate) struct Outcome {
 
 /// Longest wait without a notification before flags and kernel are checked.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Number of times that the kernel is asked without a pause while a task is between two states.
+/// Number of checks of a task between two states during which the controller only yields the CPU.
+/// Later checks are separated by pauses.
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);

@@ -45,7 +45,8 @@ pub enum Notice {
         /// Time since the start.
         after: Nanos,
     },
-    /// The requests could not be counted at the end of the observation; contains the reason.
+    /// The command that counts the served requests (`--rate-cmd`) failed at the end of the
+    /// observation; contains the reason.
     NoRequests(String),
     /// The time inside the scheduler was requested, but cannot be measured on this kernel.
     NoSchedulerTime,

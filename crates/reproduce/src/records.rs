@@ -35,8 +35,8 @@ impl Records {
         self.missing.insert(step.to_owned(), why);
     }
 
-    /// Returns the machine of a measurement; `None` without measurements. Records may come from a
-    /// machine other than this one.
+    /// Returns the machine of one of the measurements; `None` if there are none. Records may come
+    /// from a machine other than this one.
     pub fn host(&self) -> Option<&HostManifest> {
         let (record, _) = self.measured.values().next()?;
         Some(&record.header.host)

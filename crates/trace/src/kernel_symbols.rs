@@ -109,7 +109,7 @@ impl KernelSymbols {
         self.starts.len()
     }
 
-    /// Encodes the body of a record: a zstd frame of the lines.
+    /// Encodes the body of a record of symbols: a zstd frame of lines `ADDRESS NAME`.
     pub(crate) fn encode(&self) -> std::io::Result<Vec<u8>> {
         zstd::bulk::compress(self.format_lines().as_bytes(), 0)
     }

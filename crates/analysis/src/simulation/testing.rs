@@ -14,7 +14,7 @@ pub(crate) const INTERVALS: u32 = 100;
 /// Gained cycles in each interval.
 pub(crate) const GAINED_CYCLES: u64 = 3;
 
-/// Returns the facts of a guest.
+/// Returns made-up facts about a guest.
 pub(crate) fn guest() -> switchcost_design::result::GuestFacts {
     switchcost_design::result::GuestFacts {
         kernel: "vmlinuz".to_owned(),

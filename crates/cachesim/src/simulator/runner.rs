@@ -130,7 +130,8 @@ impl Runner {
         either!(self.end_segment(end, intervals))
     }
 
-    /// Appends the sums of intervals that were held back. Must be called at the end of the trace.
+    /// Appends the sums of intervals that a family still keeps for its members other than the
+    /// first. Must be called at the end of the trace. Does nothing for a single design.
     pub(super) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         if let Runner::Many(family) = self {
             family.give_sums(intervals);

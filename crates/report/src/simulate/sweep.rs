@@ -157,7 +157,8 @@ fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize
     page.method(["sweep"]);
 }
 
-/// Returns a plane for each combination of the values of the fields after the first two.
+/// Returns one table (*plane*) for each combination of the values of the fields after the first
+/// two. The values of the first two fields are the rows and columns of each table.
 fn planes<'a>(findings: &'a Findings, sweep: &'a Sweep) -> Vec<Plane<'a>> {
     let mut planes: Vec<(&[usize], Plane<'a>)> = Vec::new();
     for (values, design) in &sweep.members {

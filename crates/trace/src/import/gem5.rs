@@ -14,14 +14,16 @@ const NEEDED_MESSAGE: &str = "a message of gem5's packet.proto";
 /// Maximum length in bytes of a message that is read. The header lists requestors; a packet has
 /// about forty bytes.
 const LONGEST_MESSAGE: u64 = 1 << 20;
-/// Commands (gem5's `MemCmd`) that load: reads, and the reads of atomic instructions. Numbers above
-/// 29 belong to release 22.1 and later.
+/// Numbers of the commands (gem5's `MemCmd`) that load: reads, and the reads of atomic
+/// instructions. Numbers above 29 belong to release 22.1 and later.
 const LOADS: [u64; 3] = [1, 26, 30];
-/// Commands that store: writes, writes of a whole line, and the writes of atomic instructions.
+/// Numbers of the commands (gem5's `MemCmd`) that store: writes, writes of a whole line, and the
+/// writes of atomic instructions.
 const STORES: [u64; 4] = [4, 16, 27, 32];
-/// Number of the command that loads and stores.
+/// Number of the command (gem5's `MemCmd`) that loads and stores: a swap.
 const SWAP: u64 = 34;
-/// Commands with which a cache requests a line: exclusive, clean, or shared.
+/// Numbers of the commands (gem5's `MemCmd`) with which a cache requests a line: exclusive, clean,
+/// or shared.
 const LINES: [u64; 3] = [22, 24, 25];
 /// Flag of a request that fetches an instruction.
 const IS_FETCH: u64 = 0x100;

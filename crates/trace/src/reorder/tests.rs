@@ -96,9 +96,9 @@ fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
 /// Voluntary absences and system calls of a stream, by brute force, each by task and number.
 #[derive(Default)]
 struct History {
-    /// Calls that others made during each absence.
+    /// System calls that other tasks made during each voluntary absence of a task.
     meanwhile: BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>>,
-    /// Positions of the returns from absences in the order of events.
+    /// Positions, in the order of events, of the returns from voluntary absences.
     returned: BTreeMap<(TaskId, usize), usize>,
     called: BTreeMap<(TaskId, usize), usize>,
 }

@@ -96,8 +96,9 @@ fn logs(side: &Side) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the mean logarithm of numbers above 0 with its variance; `None` if there are too few
-/// records for a variance and none is given.
+/// Returns the mean of the logarithms of a side's numbers, which are above 0, with its variance.
+/// The variance follows from `given`, the standard deviation as a share, or else from the spread of
+/// the records. Returns `None` if `given` is `None` and there are too few records.
 fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     let logs = logs(side);
     let single = match given {

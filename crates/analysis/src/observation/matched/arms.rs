@@ -11,8 +11,9 @@ use super::effect::{Effect, Observed, Positions};
 const WARM: u32 = 4;
 /// Number of calls after a switch over which the two arms are compared.
 const POSITIONS: usize = 40;
-/// Least number of calls with a switch that must have matching controls at a position. The number
-/// must also be at least half of the calls that reach the position ([`LEAST_PART`]).
+/// Least number of calls with a switch that must have matching controls at a position (the n-th
+/// call after a switch). The number must also be at least half of the calls that reach the position
+/// ([`LEAST_PART`]).
 const LEAST_TREATED: usize = 30;
 const LEAST_PART: f64 = 0.5;
 /// Largest number of controls: this number, or [`CONTROLS_EACH`] per call with a switch, whichever

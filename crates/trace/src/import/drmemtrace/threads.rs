@@ -129,7 +129,8 @@ impl Threads {
         }
     }
 
-    /// Records all ends that were held back. Called at the end of the trace.
+    /// Records the exits of the last threads of processes, which [`exit`](Self::exit) holds back.
+    /// Called at the end of the trace.
     pub(super) fn end(&mut self, into: &mut Assembler) {
         for task in self
             .processes
