@@ -24,12 +24,14 @@ RUSTFLAGS=$(echo "$RUSTFLAGS" | tr '\n' ' ')
 # With a target named, the flags are not used for build scripts and macros, which have no fuzzer to link to.
 machine=$(rustc -vV | sed -n 's/^host: //p')
 if [ $# -eq 0 ]; then
-    set -- lackey din champsim gem5 drmemtrace trace_file design_toml measure_record injection_record observation_record simulation_record profile_file prices_file object_file
+    cd fuzz/corpus && set -- * && cd ../..
 fi
+# Prints the program that fuzzes a corpus. One program fuzzes all formats of `trace import`.
+program() { if [ -e "fuzz/fuzz_targets/$1.rs" ]; then echo "$1"; else echo import; fi; }
 # What takes long to build is built only where one of its targets is wanted.
 features=()
 for name in "$@"; do
-    case $name in lackey | din | champsim | gem5 | drmemtrace | trace_file) ;; *) features=(--features records) ;; esac
+    case $(program "$name") in import | trace_file) ;; *) features=(--features records) ;; esac
 done
 cargo build "${features[@]}" --manifest-path fuzz/Cargo.toml --locked --release --target "$machine" --target-dir "$target/fuzz"
 
@@ -40,7 +42,7 @@ for name in "$@"; do
     trap 'rm -rf "$scratch"' EXIT
     mkdir "$scratch/new"
     echo "fuzz: $name for $seconds s" >&2
-    TMPDIR=$scratch "$target/fuzz/$machine/release/$name" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=65536 \
+    TMPDIR=$scratch IMPORT_FORMAT=$name "$target/fuzz/$machine/release/$(program "$name")" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=65536 \
         -verbosity=0 -print_final_stats=1 -artifact_prefix="fuzz/artifacts/$name-" "$scratch/new" "fuzz/corpus/$name" \
         2> "$scratch/log" || { tail -n 40 "$scratch/log" >&2; exit 1; }
     sed -n 's/^stat::number_of_executed_units: */fuzz: inputs tried: /p' "$scratch/log" >&2

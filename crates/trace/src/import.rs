@@ -19,13 +19,15 @@ mod unzip;
 
 use std::io::BufRead;
 
+use strum::{Display, EnumIter, EnumString};
+
 use crate::Chunk;
 
 use assembler::Assembler;
 use champsim::ChampSim;
 use drmemtrace::Drmemtrace;
 use gem5::Gem5;
-use lines::{Lines, Parsed, harmless};
+use lines::Text;
 
 pub use error::{ImportError, Location};
 pub use unzip::Unzipped;
@@ -34,85 +36,78 @@ pub use unzip::Unzipped;
 const MADE_UP: &str = "the trace begins with references without an instruction, so one instruction was added for each: the \
     number of instructions, the CPI and instruction caches are meaningless";
 
-enum Format<R: BufRead> {
-    Lackey(Lines<R>),
-    Din { lines: Lines<R>, word_bytes: u8 },
-    ChampSim(ChampSim<R>),
-    Gem5(Gem5<R>),
-    Drmemtrace(Box<Drmemtrace<R>>),
+/// Another tool's format, by its name on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
+#[strum(serialize_all = "lowercase")]
+pub enum ImportFormat {
+    /// Text output of `valgrind --tool=lackey --trace-mem=yes`.
+    Lackey,
+    /// Text in the din format of Dinero, which has no sizes.
+    Din,
+    /// Records of ChampSim's tracer, plain or compressed by gzip.
+    ChampSim,
+    /// Packets of gem5's CommMonitor or MemTraceProbe, plain or compressed by gzip.
+    Gem5,
+    /// Records of DynamoRIO's drmemtrace: a post-processed offline trace of a 64-bit program, plain
+    /// or compressed by gzip or snappy. Threads become tasks.
+    Drmemtrace,
+}
+
+/// Reader of one format.
+trait Source {
+    /// Reads one line or record; returns false at the end.
+    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError>;
+
+    /// Returns sentences that qualify all numbers of the part read so far.
+    fn notes(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Returns the architecture of the traced code, if the trace names it.
+    fn arch(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Another tool's trace as a stream of chunks.
-pub struct Importer<R: BufRead> {
-    format: Format<R>,
+pub struct Importer<'a> {
+    source: Box<dyn Source + 'a>,
     assembler: Assembler,
-    ignored: u64,
     is_over: bool,
     /// Error that ended the reading. The error is reported after all data before it.
     failure: Option<ImportError>,
 }
 
-impl<R: BufRead> Importer<R> {
-    /// Imports the text that `valgrind --tool=lackey --trace-mem=yes` writes to stderr.
-    pub fn lackey(from: R) -> Self {
-        Importer::new(
-            Format::Lackey(Lines::new(from, "lackey")),
-            Assembler::with_one_task(),
-        )
-    }
-
-    /// Imports Dinero's `din` text. The text has no sizes, so every instruction and every reference
-    /// is `word_bytes` long.
+impl<'a> Importer<'a> {
+    /// Imports a file. In a format without sizes, every instruction and every reference is
+    /// `word_bytes` long.
     ///
     /// # Errors
     ///
-    /// If `word_bytes` is no power of two up to 128.
-    pub fn din(from: R, word_bytes: u64) -> Result<Self, ImportError> {
-        let bytes = u8::try_from(word_bytes)
-            .ok()
-            .filter(|bytes| bytes.is_power_of_two())
-            .ok_or(ImportError::Word(word_bytes))?;
-        Ok(Importer::new(
-            Format::Din {
-                lines: Lines::new(from, "din"),
-                word_bytes: bytes,
-            },
-            Assembler::with_one_task(),
-        ))
-    }
-
-    /// Imports records of ChampSim's tracer, plain or packed by gzip, as one task.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or is packed in another way.
-    pub fn champsim(from: R) -> Result<Self, ImportError> {
-        Ok(Importer::new(
-            Format::ChampSim(ChampSim::new(from)?),
-            Assembler::with_one_task(),
-        ))
-    }
-
-    /// Imports a packet trace of gem5, plain or packed by gzip, as one task.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or is packed in another way.
-    pub fn gem5(from: R) -> Result<Self, ImportError> {
-        Ok(Importer::new(
-            Format::Gem5(Gem5::new(from)?),
-            Assembler::with_one_task(),
-        ))
-    }
-
-    /// Imports a post-processed offline trace that drmemtrace made of a 64-bit program. The file
-    /// has one thread, several threads or one core; it may be packed by gzip or snappy. Threads
-    /// become tasks.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn drmemtrace(from: R) -> Result<Self, ImportError> {
-        Importer::drmemtrace_files(vec![(String::new(), from)], None)
+    /// If the file cannot be read or is packed in another way, or `word_bytes` is no power of two
+    /// up to 128.
+    pub fn new(
+        format: ImportFormat,
+        from: impl BufRead + 'a,
+        word_bytes: u64,
+    ) -> Result<Self, ImportError> {
+        let source: Box<dyn Source + 'a> = match format {
+            ImportFormat::Lackey => {
+                Box::new(Text::new(from, format, lackey::NEEDED, lackey::parse))
+            }
+            ImportFormat::Din => Box::new(Text::new(
+                from,
+                format,
+                din::NEEDED,
+                din::parser(word_bytes)?,
+            )),
+            ImportFormat::ChampSim => Box::new(ChampSim::new(from)?),
+            ImportFormat::Gem5 => Box::new(Gem5::new(from)?),
+            ImportFormat::Drmemtrace => {
+                return Importer::drmemtrace_files(vec![(String::new(), from)], None);
+            }
+        };
+        Ok(Importer::start(source, Assembler::with_one_task()))
     }
 
     /// Imports a post-processed offline trace of drmemtrace from files of one thread each, given
@@ -122,20 +117,17 @@ impl<R: BufRead> Importer<R> {
     /// # Errors
     /// If a file cannot be read.
     pub fn drmemtrace_files(
-        files: Vec<(String, R)>,
+        files: Vec<(String, impl BufRead + 'a)>,
         cpu: Option<u64>,
     ) -> Result<Self, ImportError> {
-        Ok(Importer::new(
-            Format::Drmemtrace(Box::new(Drmemtrace::new(files, cpu)?)),
-            Assembler::default(),
-        ))
+        let source = Box::new(Drmemtrace::new(files, cpu)?);
+        Ok(Importer::start(source, Assembler::default()))
     }
 
-    fn new(format: Format<R>, assembler: Assembler) -> Self {
+    fn start(source: Box<dyn Source + 'a>, assembler: Assembler) -> Self {
         Importer {
-            format,
+            source,
             assembler,
-            ignored: 0,
             is_over: false,
             failure: None,
         }
@@ -150,7 +142,7 @@ impl<R: BufRead> Importer<R> {
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ImportError> {
         chunk.clear();
         while !self.is_over && !self.assembler.is_full() {
-            let step = self.step();
+            let step = self.source.step(&mut self.assembler);
             self.is_over = !matches!(step, Ok(true));
             self.failure = step.err();
         }
@@ -164,59 +156,10 @@ impl<R: BufRead> Importer<R> {
         self.failure.take().map_or(Ok(false), Err)
     }
 
-    /// Reads one line or record; returns false at the end.
-    fn step(&mut self) -> Result<bool, ImportError> {
-        let (lines, word_bytes) = match &mut self.format {
-            Format::Lackey(lines) => (lines, None),
-            Format::Din { lines, word_bytes } => (lines, Some(*word_bytes)),
-            Format::ChampSim(records) => return records.step(&mut self.assembler),
-            Format::Gem5(packets) => return packets.step(&mut self.assembler, &mut self.ignored),
-            Format::Drmemtrace(records) => {
-                return records.step(&mut self.assembler, &mut self.ignored);
-            }
-        };
-        let Some((line, text)) = lines.next_line()? else {
-            return Ok(false);
-        };
-        let place = Location::Line(line);
-        let (parsed, needed) = match word_bytes {
-            None => (lackey::parse(text), lackey::NEEDED),
-            Some(bytes) => (din::parse(text, bytes.into()), din::NEEDED),
-        };
-        match parsed {
-            Parsed::Instruction { address, bytes } => {
-                self.assembler.instruction(place, address, bytes)?
-            }
-            Parsed::Data {
-                address,
-                bytes,
-                loads,
-                stores,
-            } => {
-                self.assembler.make_up_instruction();
-                for is_store in [loads.then_some(false), stores.then_some(true)]
-                    .into_iter()
-                    .flatten()
-                {
-                    self.assembler.reference(place, address, bytes, is_store)?;
-                }
-            }
-            Parsed::Noise => self.ignored += 1,
-            Parsed::Unknown => {
-                return Err(ImportError::Unknown {
-                    place,
-                    found: format!("'{}'", harmless(text)),
-                    needed,
-                });
-            }
-        }
-        Ok(true)
-    }
-
     /// Returns the number of lines or records so far that were ignored because they are no part of
     /// the trace.
     pub fn ignored_lines(&self) -> u64 {
-        self.ignored
+        self.assembler.ignored
     }
 
     /// Returns the number of instructions invented so far: for references before any instruction,
@@ -233,26 +176,14 @@ impl<R: BufRead> Importer<R> {
     /// Returns sentences that qualify all numbers computed from the trace. The list is complete
     /// once the first chunk has been read.
     pub fn notes(&self) -> Vec<String> {
-        let of_format = match &self.format {
-            Format::Lackey(_) | Format::Din { .. } => Vec::new(),
-            Format::ChampSim(_) => vec![champsim::WITHOUT_SIZES],
-            Format::Gem5(packets) => packets.notes(),
-            Format::Drmemtrace(records) => records.notes(),
-        };
         let made_up = self.assembler.begins_with_data().then_some(MADE_UP);
-        of_format
-            .into_iter()
-            .chain(made_up)
-            .map(str::to_owned)
-            .collect()
+        let notes = self.source.notes().into_iter().chain(made_up);
+        notes.map(str::to_owned).collect()
     }
 
     /// Returns the architecture of the traced code, if the source gives it.
     pub fn arch(&self) -> Option<&'static str> {
-        match &self.format {
-            Format::Lackey(_) | Format::Din { .. } | Format::ChampSim(_) | Format::Gem5(_) => None,
-            Format::Drmemtrace(records) => records.arch(),
-        }
+        self.source.arch()
     }
 }
 

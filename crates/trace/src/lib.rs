@@ -49,7 +49,7 @@ pub use file::{
     TRACE_SCHEMA, TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader,
     TraceWriter, WriteTraceError, Written, dependences, kernel_symbols, read_ahead,
 };
-pub use import::{ImportError, Importer, Location as ImportLocation, Unzipped};
+pub use import::{ImportError, ImportFormat, Importer, Location as ImportLocation, Unzipped};
 pub use kernel_symbols::KernelSymbols;
 pub use last_uses::LastUses;
 pub use mark::{Cause, Mapping, Mark, ProcessId, TaskId};

@@ -6,7 +6,7 @@ mod valgrind;
 use switchcost_cachesim::{Options, Simulator};
 use switchcost_design::result::{HierarchyCounts, LevelCounts};
 use switchcost_design::{Holds, Level, Ways, shipped};
-use switchcost_trace::{Chunk, Importer};
+use switchcost_trace::{Chunk, ImportFormat, Importer};
 use switchcost_units::Bytes;
 
 use valgrind::{Counts, Workshop};
@@ -15,8 +15,8 @@ fn simulated(caches: &[Level; 3], lackey: &[u8]) -> HierarchyCounts {
     let mut design = shipped::find("plain-lru").expect("a design without TLBs");
     design.levels = caches.to_vec();
     let mut simulator = Simulator::new(vec![design], Options::default()).expect("it can be built");
-    let (mut importer, mut chunk, mut intervals) =
-        (Importer::lackey(lackey), Chunk::default(), Vec::new());
+    let mut importer = Importer::new(ImportFormat::Lackey, lackey, 4).expect("text");
+    let (mut chunk, mut intervals) = (Chunk::default(), Vec::new());
     while importer.next_into(&mut chunk).expect("lackey's text") {
         simulator
             .feed(&mut chunk, &mut intervals)

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_record::Mechanism;
+use switchcost_trace::ImportFormat;
 use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::{Access, Pattern};
 
@@ -294,28 +295,11 @@ pub(crate) struct WalksArguments {
     pub(crate) guest: GuestArguments,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
-#[strum(serialize_all = "kebab-case")]
-pub(crate) enum ForeignFormat {
-    /// Text output of `valgrind --tool=lackey --trace-mem=yes`.
-    Lackey,
-    /// Text in the din format of Dinero.
-    Din,
-    /// Records of ChampSim's tracer, plain or compressed by gzip.
-    #[strum(serialize = "champsim")]
-    ChampSim,
-    /// Packets of gem5's CommMonitor or MemTraceProbe, plain or compressed by gzip.
-    Gem5,
-    /// Records of DynamoRIO's drmemtrace, plain or compressed: a file, or a folder with a file for
-    /// each thread.
-    Drmemtrace,
-}
-
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ImportArguments {
     /// The other tool's format
-    #[arg(long, value_name = "FORMAT", value_parser = Named::<ForeignFormat>::new())]
-    pub(crate) from: ForeignFormat,
+    #[arg(long, value_name = "FORMAT", value_parser = Named::<ImportFormat>::new())]
+    pub(crate) from: ImportFormat,
 
     /// File to convert, or - for stdin; for drmemtrace also a folder with a file per thread
     pub(crate) file: PathBuf,

@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use strum::IntoEnumIterator;
+use switchcost_trace::ImportFormat;
+
 use crate::common::{Place, Ran, repository, text};
 
 const KINDS: [&str; 7] = [
@@ -31,12 +34,65 @@ fn names(folder: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the names of all fuzz targets, from the file that builds them.
+/// Returns the names of the formats of `trace import`, which one fuzz target reads.
+fn imported() -> impl Iterator<Item = String> {
+    ImportFormat::iter().map(|format| format.to_string())
+}
+
+/// Returns the names of all corpora: of the fuzz targets, from the file that builds them, and of
+/// the formats of `trace import`.
 fn targets() -> BTreeSet<String> {
     let manifest = fs::read_to_string(repository("fuzz/Cargo.toml")).expect("a manifest");
-    let bins = manifest.split("[[bin]]\nname = \"").skip(1);
+    let bins = manifest.split("\nname = \"").skip(2);
     bins.filter_map(|bin| Some(bin.split_once('"')?.0.to_owned()))
+        .filter(|name| name != "import")
+        .chain(imported())
         .collect()
+}
+
+/// Makes a mutant of a whole file.
+fn mutant(kind: &str, whole: &[u8]) -> Vec<u8> {
+    let (start, end) = whole.split_at(whole.len() / 2);
+    match kind {
+        "cut" => start.to_vec(),
+        "deep-nesting" => [whole, &[b'['; 5000]].concat(),
+        "doubled-line" => [whole, end].concat(),
+        "empty" => Vec::new(),
+        "flipped" => [start, &[end[0] ^ 0x40], &end[1..]].concat(),
+        "hostile-name" => ["=cmd|' /C calc'!A0\x1b[2J\u{202e}\n".as_bytes(), whole].concat(),
+        "oversized-number" => [start, &[b'f'; 40], end].concat(),
+        _ => panic!("{kind} is not made"),
+    }
+}
+
+/// Each format of `trace import` is tried with a mutant of each kind, whatever its corpus has.
+#[test]
+fn each_mutant_of_an_imported_file_is_read_or_refused() {
+    let place = Place::new();
+    let file = place.path("mutant");
+    for target in imported() {
+        let whole = fs::read(corpus(&target).join("small")).expect("a whole file");
+        for kind in KINDS {
+            fs::write(&file, mutant(kind, &whole)).expect("a file");
+            let ran = read(&place, &target, &file).expect("an importer");
+            assert_harmless(&format!("{kind} of {target}"), &ran, &[0, 2, 3, 5]);
+        }
+    }
+}
+
+/// Asserts that the program exited with one of these codes and printed nothing that commands a
+/// terminal. Returns what it printed.
+fn assert_harmless(name: &str, ran: &Ran, codes: &[i32]) -> String {
+    assert!(
+        codes.contains(&ran.code),
+        "{name}: {} {}",
+        ran.code,
+        ran.stderr
+    );
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    let is_plain = !said.contains(['\u{1b}', '\u{202e}', '\0']);
+    assert!(is_plain, "{name} says {said:?}");
+    said
 }
 
 #[test]
@@ -47,7 +103,8 @@ fn each_target_begins_with_a_mutant_of_each_kind() {
     for target in targets {
         let names = names(&corpus(&target));
         for kind in KINDS {
-            assert!(names.contains(kind), "{target} has no {kind}: {names:?}");
+            let is_there = names.contains(kind) || imported().any(|name| name == target);
+            assert!(is_there, "{target} has no {kind}: {names:?}");
         }
         let is_whole = |name: &String| name.starts_with("small");
         assert!(
@@ -66,7 +123,7 @@ fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
             "report --details".to_owned()
         }
         "trace_file" => "trace check".to_owned(),
-        "lackey" | "din" | "champsim" | "gem5" | "drmemtrace" => {
+        _ if imported().any(|name| name == target) => {
             format!("trace import -o out.sct --from {target}")
         }
         "design_toml" => {
@@ -209,15 +266,7 @@ fn each_file_is_read_or_refused_and_commands_no_terminal() {
             } else {
                 &[0, 2, 3, 5]
             };
-            assert!(
-                codes.contains(&ran.code),
-                "{target}/{kind}: {} {}",
-                ran.code,
-                ran.stderr
-            );
-            let said = format!("{}{}", ran.stdout, ran.stderr);
-            let is_plain = !said.contains(['\u{1b}', '\u{202e}', '\0']);
-            assert!(is_plain, "{target}/{kind} says {said:?}");
+            let said = assert_harmless(&format!("{target}/{kind}"), &ran, codes);
             let is_it = |row: &&(&str, &str, i32, &str)| row.0 == target && row.1 == kind;
             for (_, _, code, words) in MUTANTS.iter().filter(is_it) {
                 ran.assert_code(*code);

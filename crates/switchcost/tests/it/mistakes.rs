@@ -97,7 +97,7 @@ trace info empty.jsonl
 trace info none.sct
 trace info kept.jsonl
 trace check none.sct
-trace import --from foo text.txt
+trace export --to foo made.sct
 trace import --from lackey text.txt -o new.sct
 trace walks --size 4KiB --stride 12B -o new.sct
 trace walks --size 4KiB --alone -o new.sct

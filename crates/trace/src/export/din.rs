@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::import::tests::all;
     use crate::testing::{birth, seeded, switch};
-    use crate::{Event, Importer};
+    use crate::{Event, ImportFormat, Importer};
 
     fn chunk() -> Chunk {
         let mut chunk = Chunk::default();
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn reads_back_what_it_writes() {
         let (text, _) = exported(&[chunk()], Some(2), WORD);
-        let chunks = all(Importer::din(text.as_bytes(), WORD).expect("a word"));
+        let chunks = all(Importer::new(ImportFormat::Din, text.as_bytes(), WORD).expect("a word"));
         assert_eq!(exported(&chunks, None, WORD).0, text);
     }
 

@@ -123,8 +123,8 @@ fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Importer;
-    use crate::import::tests::{all, touched};
+    use crate::ImportFormat;
+    use crate::import::tests::{all, open, touched};
     use crate::testing::seeded;
 
     fn text(chunks: &[Chunk]) -> String {
@@ -164,7 +164,7 @@ mod tests {
     fn keeps_instructions_and_references_of_any_stream() {
         for seed in 0..6 {
             let chunks = seeded(seed, 2_000);
-            let again = all(Importer::lackey(text(&chunks).as_bytes()));
+            let again = all(open(ImportFormat::Lackey, text(&chunks).as_bytes()).expect("text"));
             let counts = |chunks: &[Chunk]| chunks.iter().map(Chunk::instructions).sum::<u64>();
             assert_eq!(counts(&again), counts(&chunks), "seed {seed}");
             let references = |chunks: &[Chunk]| chunks.iter().flat_map(touched).collect::<Vec<_>>();

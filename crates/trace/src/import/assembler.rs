@@ -29,6 +29,8 @@ pub(super) struct Assembler {
     /// Number of invented instructions so far.
     pub(super) made_up: u64,
     begins_with_data: bool,
+    /// Number of lines or records so far that are no part of the trace.
+    pub(super) ignored: u64,
     /// Number of references so far whose size the source does not give.
     pub(super) unknown_sizes: u64,
 }

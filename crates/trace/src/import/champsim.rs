@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use super::assembler::Assembler;
 use super::packed::Unpacked;
-use super::{ImportError, Location};
+use super::{ImportError, ImportFormat, Location, Source};
 
 const RECORD_BYTES: usize = 64;
 /// Lengths in bytes of other tracers' records, with the tracers' names.
@@ -21,7 +21,7 @@ const NEEDED: &str = "ChampSim's record of 64 bytes, with flags of 0 or 1";
 /// Length of the longest instruction of x86.
 const LONGEST: u64 = 15;
 
-pub(super) const WITHOUT_SIZES: &str = "ChampSim's traces have no sizes: each reference has one byte, and so has each \
+const WITHOUT_SIZES: &str = "ChampSim's traces have no sizes: each reference has one byte, and so has each \
     instruction that is not followed by the next one in memory";
 
 pub(super) struct ChampSim<R: BufRead> {
@@ -40,7 +40,7 @@ struct Instruction {
 
 impl<R: BufRead> ChampSim<R> {
     pub(super) fn new(from: R) -> Result<Self, ImportError> {
-        let records = Unpacked::new(from, "champsim")?;
+        let records = Unpacked::new(from, ImportFormat::ChampSim)?;
         let place = records.place();
         let are_of = |bytes| are_records(records.start(), bytes);
         if !are_of(RECORD_BYTES)
@@ -58,21 +58,6 @@ impl<R: BufRead> ChampSim<R> {
         })
     }
 
-    /// Reads one record; returns false at the end.
-    pub(super) fn step(&mut self, assembler: &mut Assembler) -> Result<bool, ImportError> {
-        let next = self.next_record();
-        let following = next
-            .as_ref()
-            .ok()
-            .and_then(Option::as_ref)
-            .map(|(_, instruction)| instruction.address);
-        if let Some((place, instruction)) = self.last.take() {
-            instruction.put(place, following, assembler)?;
-        }
-        self.last = next?;
-        Ok(self.last.is_some())
-    }
-
     fn next_record(&mut self) -> Result<Option<(Location, Instruction)>, ImportError> {
         let mut bytes = [0; RECORD_BYTES];
         let place = self.records.place();
@@ -86,6 +71,26 @@ impl<R: BufRead> ChampSim<R> {
                 needed: "a whole record of 64 bytes",
             }),
         }
+    }
+}
+
+impl<R: BufRead> Source for ChampSim<R> {
+    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+        let next = self.next_record();
+        let following = next
+            .as_ref()
+            .ok()
+            .and_then(Option::as_ref)
+            .map(|(_, instruction)| instruction.address);
+        if let Some((place, instruction)) = self.last.take() {
+            instruction.put(place, following, into)?;
+        }
+        self.last = next?;
+        Ok(self.last.is_some())
+    }
+
+    fn notes(&self) -> Vec<&'static str> {
+        vec![WITHOUT_SIZES]
     }
 }
 
@@ -147,10 +152,9 @@ impl Instruction {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Importer;
-    use super::super::tests::{blocks, first, touched};
+    use super::super::tests::{blocks, first, open, touched};
     use super::RECORD_BYTES;
-    use crate::Chunk;
+    use crate::{Chunk, ImportFormat};
 
     fn record(address: u64, branch: [u8; 2], stores: [u64; 2], loads: [u64; 4]) -> Vec<u8> {
         let mut bytes = address.to_le_bytes().to_vec();
@@ -178,7 +182,7 @@ mod tests {
     #[test]
     fn lengths_are_those_to_the_next_instruction_and_loads_come_first() {
         let bytes = four();
-        let mut importer = Importer::champsim(&bytes[..]).expect("no packed file");
+        let mut importer = open(ImportFormat::ChampSim, &bytes).expect("no packed file");
         let chunk = first(&mut importer);
         assert_eq!(blocks(&chunk), [(0x40_0000, 6, 3, 2), (0x40_0009, 1, 1, 1)]);
         let references = [(0x7f_0020, false), (0x7f_0010, true), (0x7f_0030, false)];
@@ -195,7 +199,7 @@ mod tests {
     }
 
     fn error(bytes: &[u8]) -> String {
-        Importer::champsim(bytes)
+        open(ImportFormat::ChampSim, bytes)
             .map_or_else(|error| error, crate::import::tests::failure)
             .to_string()
     }

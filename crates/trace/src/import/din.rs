@@ -3,11 +3,20 @@
 //! without changing the cache's content; such lines are ignored and counted. Either number may
 //! begin with `0x`, and an address stands for its whole word. The rest of a line is a comment.
 
+use super::ImportError;
 use super::lines::{Parsed, hexadecimal};
 
 pub(super) const NEEDED: &str = "a label from 0 to 4 and a hexadecimal address";
 
-pub(super) fn parse(line: &[u8], bytes: u64) -> Parsed {
+/// Returns the parser of a line, for words of this many bytes: a power of two up to 128.
+pub(super) fn parser(word_bytes: u64) -> Result<impl Fn(&[u8]) -> Parsed, ImportError> {
+    if !word_bytes.is_power_of_two() || word_bytes > 128 {
+        return Err(ImportError::Word(word_bytes));
+    }
+    Ok(move |line: &[u8]| parse(line, word_bytes))
+}
+
+fn parse(line: &[u8], bytes: u64) -> Parsed {
     let mut words = line
         .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());

@@ -17,7 +17,7 @@ use std::io::BufRead;
 
 use super::assembler::Assembler;
 use super::lines::harmless;
-use super::{ImportError, Location};
+use super::{ImportError, Location, Source};
 use file::File;
 use file_type::{FIRST_PART, FileType};
 use numbers::{kind, marker};
@@ -74,47 +74,11 @@ impl<R: BufRead> Drmemtrace<R> {
         })
     }
 
-    /// Returns sentences that qualify all numbers of the part read so far.
-    pub(super) fn notes(&self) -> Vec<&'static str> {
-        let interleaved = self.is_interleaved().then_some(INTERLEAVED);
-        self.file_type
-            .iter()
-            .flat_map(|file_type| file_type.notes())
-            .chain(interleaved)
-            .chain(self.told.iter().copied())
-            .collect()
-    }
-
-    /// Returns the architecture of the traced code, if the trace names it.
-    pub(super) fn arch(&self) -> Option<&'static str> {
-        self.file_type.and_then(FileType::arch)
-    }
-
-    /// Reads one record; returns false at the end.
-    pub(super) fn step(
-        &mut self,
-        into: &mut Assembler,
-        ignored: &mut u64,
-    ) -> Result<bool, ImportError> {
-        let Some(file) = self.files.get_mut(self.current) else {
-            return Ok(false);
-        };
-        let place = file.records.place();
-        let is_core = self.file_type.is_some_and(FileType::is_core);
-        let step = match file.next_record(is_core) {
-            Ok(Some(record)) => self.follow(&record, place, into, ignored).map(|()| true),
-            Ok(None) => return self.next_file(into),
-            Err(why) => Err(why),
-        };
-        step.map_err(|why| name_file(self.files.len() == 1, &self.files[self.current].name, why))
-    }
-
     fn follow(
         &mut self,
         record: &Record,
         place: Location,
         into: &mut Assembler,
-        ignored: &mut u64,
     ) -> Result<(), ImportError> {
         match record.kind {
             kind::THREAD => self.belongs_to(Some(record.address), None),
@@ -126,7 +90,7 @@ impl<R: BufRead> Drmemtrace<R> {
             kind::MARKER => return self.marker(record, place, into),
             kind::FOOTER | kind::ENCODING => {}
             _ if self.is_elsewhere() => {}
-            _ => return self.executed(record, place, into, ignored),
+            _ => return self.executed(record, place, into),
         }
         Ok(())
     }
@@ -137,7 +101,6 @@ impl<R: BufRead> Drmemtrace<R> {
         record: &Record,
         place: Location,
         into: &mut Assembler,
-        ignored: &mut u64,
     ) -> Result<(), ImportError> {
         let Record {
             kind,
@@ -163,7 +126,7 @@ impl<R: BufRead> Drmemtrace<R> {
             kind::FIRST_PREFETCH..=kind::LAST_PREFETCH
             | kind::FIRST_FLUSH..=kind::LAST_FLUSH
             | kind::HARDWARE_PREFETCH
-            | kind::FIRST_LATER_PREFETCH..=kind::LAST_LATER_PREFETCH => *ignored += 1,
+            | kind::FIRST_LATER_PREFETCH..=kind::LAST_LATER_PREFETCH => into.ignored += 1,
             _ => {
                 return Err(ImportError::Unknown {
                     place,
@@ -358,6 +321,36 @@ impl<R: BufRead> Drmemtrace<R> {
             None if self.was_idle => Err(ImportError::Idle),
             None => Ok(false),
         }
+    }
+}
+
+impl<R: BufRead> Source for Drmemtrace<R> {
+    fn notes(&self) -> Vec<&'static str> {
+        let interleaved = self.is_interleaved().then_some(INTERLEAVED);
+        self.file_type
+            .iter()
+            .flat_map(|file_type| file_type.notes())
+            .chain(interleaved)
+            .chain(self.told.iter().copied())
+            .collect()
+    }
+
+    fn arch(&self) -> Option<&'static str> {
+        self.file_type.and_then(FileType::arch)
+    }
+
+    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+        let Some(file) = self.files.get_mut(self.current) else {
+            return Ok(false);
+        };
+        let place = file.records.place();
+        let is_core = self.file_type.is_some_and(FileType::is_core);
+        let step = match file.next_record(is_core) {
+            Ok(Some(record)) => self.follow(&record, place, into).map(|()| true),
+            Ok(None) => return self.next_file(into),
+            Err(why) => Err(why),
+        };
+        step.map_err(|why| name_file(self.files.len() == 1, &self.files[self.current].name, why))
     }
 }
 

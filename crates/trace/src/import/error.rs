@@ -1,5 +1,7 @@
 use std::{fmt, io};
 
+use super::ImportFormat;
+
 /// A position in a foreign file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
@@ -143,8 +145,8 @@ pub enum ImportError {
         found: &'static str,
         /// Command that unpacks the file to standard output.
         unpack: &'static str,
-        /// Name of the packed format on the command line.
-        format: &'static str,
+        /// Format of the import.
+        format: ImportFormat,
     },
     /// The file has the tracer's raw records, which were not post-processed.
     #[error(

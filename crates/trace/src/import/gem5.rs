@@ -6,7 +6,7 @@ use std::io::BufRead;
 
 use super::assembler::Assembler;
 use super::packed::Unpacked;
-use super::{ImportError, Location};
+use super::{ImportError, ImportFormat, Location, Source};
 
 const MAGIC: &[u8; 4] = b"gem5";
 const NEEDED_MAGIC: &str = "gem5's packet trace, which begins with the word gem5";
@@ -58,48 +58,12 @@ struct Packet {
 impl<R: BufRead> Gem5<R> {
     pub(super) fn new(from: R) -> Result<Self, ImportError> {
         Ok(Gem5 {
-            records: Unpacked::new(from, "gem5")?,
+            records: Unpacked::new(from, ImportFormat::Gem5)?,
             has_header: false,
             has_fetches: false,
             has_lines: false,
             last_pc: None,
         })
-    }
-
-    /// Returns sentences that qualify all numbers of the part read so far.
-    pub(super) fn notes(&self) -> Vec<&'static str> {
-        let between_caches = self.has_lines.then_some(BETWEEN_CACHES);
-        let without_fetches = (!self.has_fetches).then_some(WITHOUT_FETCHES);
-        [Some(PACKETS), between_caches, without_fetches]
-            .into_iter()
-            .flatten()
-            .collect()
-    }
-
-    /// Reads one message; returns false at the end.
-    pub(super) fn step(
-        &mut self,
-        assembler: &mut Assembler,
-        ignored: &mut u64,
-    ) -> Result<bool, ImportError> {
-        if !self.has_header {
-            self.read_magic()?;
-        }
-        let place = self.records.place();
-        let Some(message) = self.next_message()? else {
-            return Ok(false);
-        };
-        let fields = fields(&message).ok_or_else(|| unknown(place, "bytes that are no fields"))?;
-        if !std::mem::replace(&mut self.has_header, true) {
-            return Ok(true);
-        }
-        let packet = Packet::new(&fields);
-        if packet.size > 0 && (packet.loads() || packet.stores()) {
-            self.put(place, &packet, assembler)?;
-        } else {
-            *ignored += 1;
-        }
-        Ok(true)
     }
 
     fn read_magic(&mut self) -> Result<(), ImportError> {
@@ -182,6 +146,38 @@ impl<R: BufRead> Gem5<R> {
     }
 }
 
+impl<R: BufRead> Source for Gem5<R> {
+    fn notes(&self) -> Vec<&'static str> {
+        let between_caches = self.has_lines.then_some(BETWEEN_CACHES);
+        let without_fetches = (!self.has_fetches).then_some(WITHOUT_FETCHES);
+        [Some(PACKETS), between_caches, without_fetches]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+        if !self.has_header {
+            self.read_magic()?;
+        }
+        let place = self.records.place();
+        let Some(message) = self.next_message()? else {
+            return Ok(false);
+        };
+        let fields = fields(&message).ok_or_else(|| unknown(place, "bytes that are no fields"))?;
+        if !std::mem::replace(&mut self.has_header, true) {
+            return Ok(true);
+        }
+        let packet = Packet::new(&fields);
+        if packet.size > 0 && (packet.loads() || packet.stores()) {
+            self.put(place, &packet, into)?;
+        } else {
+            into.ignored += 1;
+        }
+        Ok(true)
+    }
+}
+
 impl Packet {
     fn loads(&self) -> bool {
         self.command == SWAP || LOADS.contains(&self.command) || LINES.contains(&self.command)
@@ -257,9 +253,8 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Importer;
-    use super::super::tests::{blocks, first, touched};
-    use crate::Chunk;
+    use super::super::tests::{blocks, first, open, touched};
+    use crate::{Chunk, ImportFormat};
 
     fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
         while value >= 0x80 {
@@ -315,7 +310,7 @@ mod tests {
 
     fn read(packets: &[Vec<u8>]) -> Read {
         let bytes = [header(), packets.concat()].concat();
-        let mut importer = Importer::gem5(&bytes[..]).expect("no packed file");
+        let mut importer = open(ImportFormat::Gem5, &bytes).expect("no packed file");
         let chunk = first(&mut importer);
         assert!(
             !importer
@@ -395,7 +390,8 @@ mod tests {
     }
 
     fn error(bytes: &[u8]) -> String {
-        crate::import::tests::failure(Importer::gem5(bytes).expect("no packed file")).to_string()
+        let importer = open(ImportFormat::Gem5, bytes).expect("no packed file");
+        crate::import::tests::failure(importer).to_string()
     }
 
     #[test]

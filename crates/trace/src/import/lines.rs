@@ -2,8 +2,9 @@
 
 use std::io::{self, BufRead, Read};
 
+use super::assembler::Assembler;
 use super::packed::refuse_packed;
-use super::{ImportError, Location};
+use super::{ImportError, ImportFormat, Location, Source};
 
 /// Maximum length of a line in bytes, more than the formats of lackey and Dinero and Valgrind's
 /// messages need.
@@ -26,26 +27,75 @@ pub(super) enum Parsed {
     Unknown,
 }
 
-pub(super) struct Lines<R> {
+struct Lines<R> {
     from: R,
-    /// Name of the format on the command line.
-    format: &'static str,
+    format: ImportFormat,
     number: u64,
     line: Vec<u8>,
 }
 
-impl<R: BufRead> Lines<R> {
-    pub(super) fn new(from: R, format: &'static str) -> Self {
-        Lines {
+/// A format of text, of which each line is parsed alone.
+pub(super) struct Text<R, P> {
+    lines: Lines<R>,
+    parse: P,
+    /// Description of a valid line.
+    needed: &'static str,
+}
+
+impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Text<R, P> {
+    pub(super) fn new(from: R, format: ImportFormat, needed: &'static str, parse: P) -> Self {
+        let lines = Lines {
             from,
             format,
             number: 0,
             line: Vec::new(),
+        };
+        Text {
+            lines,
+            parse,
+            needed,
         }
     }
+}
 
+impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Source for Text<R, P> {
+    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+        let Some((line, text)) = self.lines.next_line()? else {
+            return Ok(false);
+        };
+        let place = Location::Line(line);
+        match (self.parse)(text) {
+            Parsed::Instruction { address, bytes } => into.instruction(place, address, bytes)?,
+            Parsed::Data {
+                address,
+                bytes,
+                loads,
+                stores,
+            } => {
+                into.make_up_instruction();
+                if loads {
+                    into.reference(place, address, bytes, false)?;
+                }
+                if stores {
+                    into.reference(place, address, bytes, true)?;
+                }
+            }
+            Parsed::Noise => into.ignored += 1,
+            Parsed::Unknown => {
+                return Err(ImportError::Unknown {
+                    place,
+                    found: format!("'{}'", harmless(text)),
+                    needed: self.needed,
+                });
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<R: BufRead> Lines<R> {
     /// Returns the next line without its end, and its number from 1.
-    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, ImportError> {
+    fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, ImportError> {
         self.line.clear();
         self.number += 1;
         let place = Location::Line(self.number);

@@ -8,7 +8,7 @@ use crate::{Mark, Problem, Reference};
 const LACKEY: &str = "==7== Lackey\nI  0401ab70,3\nI  0401ab73,5\n S 1fff000758,8\nI  0401b770,1\n M 1fff000750,8\nhello\n L 04222cac,4\n";
 
 /// Returns the chunks, and the error that ended the reading.
-pub(super) fn read(mut importer: Importer<&[u8]>) -> (Vec<Chunk>, Option<ImportError>) {
+pub(super) fn read(mut importer: Importer<'_>) -> (Vec<Chunk>, Option<ImportError>) {
     let mut chunks = Vec::new();
     loop {
         let mut chunk = Chunk::default();
@@ -20,14 +20,14 @@ pub(super) fn read(mut importer: Importer<&[u8]>) -> (Vec<Chunk>, Option<ImportE
     }
 }
 
-pub(crate) fn all(importer: Importer<&[u8]>) -> Vec<Chunk> {
+pub(crate) fn all(importer: Importer<'_>) -> Vec<Chunk> {
     let (chunks, error) = read(importer);
     assert!(error.is_none(), "{error:?}");
     chunks
 }
 
 /// Returns the first chunk.
-pub(super) fn first(importer: &mut Importer<&[u8]>) -> Chunk {
+pub(super) fn first(importer: &mut Importer<'_>) -> Chunk {
     let mut chunk = Chunk::default();
     assert!(importer.next_into(&mut chunk).expect("well-formed"));
     chunk
@@ -49,16 +49,21 @@ pub(crate) fn touched(chunk: &Chunk) -> Vec<(u64, u16, bool)> {
         .collect()
 }
 
-pub(super) fn failure(importer: Importer<&[u8]>) -> ImportError {
+pub(super) fn failure(importer: Importer<'_>) -> ImportError {
     read(importer).1.expect("not well-formed")
 }
 
-fn lackey(text: &[u8]) -> Importer<&[u8]> {
-    Importer::lackey(text)
+/// Opens a file, of words of 4 bytes if the format has no sizes.
+pub(crate) fn open(format: ImportFormat, bytes: &[u8]) -> Result<Importer<'_>, ImportError> {
+    Importer::new(format, bytes, 4)
 }
 
-fn din(text: &[u8]) -> Importer<&[u8]> {
-    Importer::din(text, 4).expect("a word")
+fn lackey(text: &[u8]) -> Importer<'_> {
+    open(ImportFormat::Lackey, text).expect("text")
+}
+
+fn din(text: &[u8]) -> Importer<'_> {
+    open(ImportFormat::Din, text).expect("text")
 }
 
 #[test]
@@ -140,7 +145,8 @@ fn names_the_line_that_cannot_be() {
     ] {
         assert_eq!(failure(importer).to_string(), expected);
     }
-    let error = Importer::din(&b""[..], 3).err().expect("no word");
+    let error = Importer::new(ImportFormat::Din, &b""[..], 3);
+    let error = error.err().expect("no word");
     assert_eq!(
         error.to_string(),
         "3 bytes are no word; name a power of two up to 128 (din's own word has 4 bytes)"
@@ -329,7 +335,7 @@ fn follows_an_instruction_into_a_block_up_to_the_longest() {
 }
 
 /// Returns the violated rules of the stream.
-fn problems(importer: Importer<&[u8]>) -> Vec<Problem> {
+fn problems(importer: Importer<'_>) -> Vec<Problem> {
     find_problems(&read(importer).0)
 }
 
@@ -358,7 +364,8 @@ proptest! {
         ], 0..60),
         word in (0..8_u32).prop_map(|power| 1 << power)) {
         let text = format!("2 0\n{}", lines.join("\n"));
-        prop_assert_eq!(problems(Importer::din(text.as_bytes(), word).expect("a word")), []);
+        let importer = Importer::new(ImportFormat::Din, text.as_bytes(), word).expect("a word");
+        prop_assert_eq!(problems(importer), []);
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! Tests traces of other tools, in files that those tools wrote.
 
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 
-use switchcost_trace::{Chunk, DinExporter, Exporter, ImportError, Importer, Mark, PieceSize};
+use switchcost_trace::{
+    Chunk, DinExporter, Exporter, ImportError, ImportFormat, Importer, Mark, PieceSize,
+};
 
 /// Output of `valgrind --tool=lackey --trace-mem=yes` of Valgrind 3.19.0 for `tiny.s` in the same
 /// folder.
 const LACKEY: &[u8] = include_bytes!("../samples/tiny.lackey");
 
-fn all<R: std::io::BufRead>(mut importer: Importer<R>) -> Result<(Vec<Chunk>, u64), ImportError> {
+fn all(format: ImportFormat, from: impl BufRead) -> Result<(Vec<Chunk>, u64), ImportError> {
+    let mut importer = Importer::new(format, from, 4)?;
     let mut chunks = Vec::new();
     loop {
         let mut chunk = Chunk::default();
@@ -30,7 +33,7 @@ impl Read for Drops<'_> {
 
 #[test]
 fn counts_what_valgrind_counts() {
-    let (chunks, ignored) = all(Importer::lackey(LACKEY)).expect("as lackey wrote it");
+    let (chunks, ignored) = all(ImportFormat::Lackey, LACKEY).expect("as lackey wrote it");
     let [chunk] = chunks.as_slice() else {
         panic!("one chunk")
     };
@@ -63,11 +66,11 @@ fn counts_what_valgrind_counts() {
 
 #[test]
 fn reads_the_same_through_any_buffer() {
-    let whole = all(Importer::lackey(LACKEY)).expect("as lackey wrote it");
+    let whole = all(ImportFormat::Lackey, LACKEY).expect("as lackey wrote it");
     for capacity in [1, 2, 7, 64] {
         let from = BufReader::with_capacity(capacity, Drops(LACKEY));
         assert_eq!(
-            all(Importer::lackey(from)).expect("the same"),
+            all(ImportFormat::Lackey, from).expect("the same"),
             whole,
             "a buffer of {capacity}"
         );
@@ -79,12 +82,9 @@ fn reads_the_same_through_any_buffer() {
         .iter()
         .for_each(|chunk| exporter.chunk(chunk).expect("memory"));
     exporter.finish().expect("memory");
-    let straight = all(Importer::din(din.as_slice(), 4).expect("a word")).expect("din");
+    let straight = all(ImportFormat::Din, din.as_slice()).expect("din");
     let dropped = BufReader::with_capacity(1, Drops(&din));
-    assert_eq!(
-        all(Importer::din(dropped, 4).expect("a word")).expect("din"),
-        straight
-    );
+    assert_eq!(all(ImportFormat::Din, dropped).expect("din"), straight);
 }
 
 /// Endless text that repeats `line`.
@@ -106,7 +106,8 @@ fn takes_no_more_memory_for_a_longer_trace() {
         &b"I  400000,4\n L 10,8\n"[..],
         b"I  400000,4\n L 10,1048576\n",
     ] {
-        let mut importer = Importer::lackey(BufReader::new(Endless(line, 0)));
+        let endless = BufReader::new(Endless(line, 0));
+        let mut importer = Importer::new(ImportFormat::Lackey, endless, 4).expect("text");
         let mut chunk = Chunk::default();
         let mut largest = 0;
         for _ in 0..6 {

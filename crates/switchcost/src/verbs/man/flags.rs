@@ -12,10 +12,11 @@ use strum::IntoEnumIterator;
 use switchcost_record::{Between, Mechanism, Policy};
 use switchcost_report::Format;
 use switchcost_report::observe::By;
+use switchcost_trace::ImportFormat;
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
-use crate::cli::trace::{ExportFormat, ForeignFormat, OrderFlag, ProcessesFlag};
+use crate::cli::trace::{ExportFormat, OrderFlag, ProcessesFlag};
 
 pub(crate) const SCHEMA: &str = "switchcost.flags/1";
 
@@ -206,7 +207,7 @@ fn names(argument: &Arg) -> Vec<String> {
         names_of::<By>,
         names_of::<OrderFlag>,
         names_of::<ProcessesFlag>,
-        names_of::<ForeignFormat>,
+        names_of::<ImportFormat>,
         names_of::<ExportFormat>,
         names_of::<switchcost_programs::Set>,
     ];

@@ -1,14 +1,13 @@
 //! `trace import`: converts traces of other tools.
 
-use std::io::BufRead;
 use std::path::Path;
 
 use switchcost_report::trace::describe_written;
-use switchcost_trace::{Chunk, Importer, TraceHeader, TraceOrder};
+use switchcost_trace::{Chunk, ImportFormat, Importer, TraceHeader, TraceOrder};
 
 use super::capture::NewTrace;
 use super::foreign;
-use crate::cli::trace::{ForeignFormat, ImportArguments};
+use crate::cli::trace::ImportArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 
@@ -37,7 +36,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn importer(arguments: &ImportArguments) -> Result<Importer<Box<dyn BufRead>>, Failure> {
+fn importer(arguments: &ImportArguments) -> Result<Importer<'static>, Failure> {
     let ImportArguments {
         from,
         file,
@@ -45,25 +44,20 @@ fn importer(arguments: &ImportArguments) -> Result<Importer<Box<dyn BufRead>>, F
         cpu,
         ..
     } = arguments;
-    if cpu.is_some() && *from != ForeignFormat::Drmemtrace {
+    let failed = Failure::import(file);
+    if *from == ImportFormat::Drmemtrace {
+        let cpu = cpu.map(|cpu| cpu.0.into());
+        return Importer::drmemtrace_files(foreign::records(file)?, cpu).map_err(failed);
+    }
+    if cpu.is_some() {
         return Err(Failure::usage(format!(
             "--cpu is for --from drmemtrace only, since {from} names no CPUs; leave it out"
         )));
     }
-    let failed = Failure::import(file);
-    match from {
-        ForeignFormat::Lackey => Ok(Importer::lackey(foreign::text(file)?)),
-        ForeignFormat::Din => Importer::din(foreign::text(file)?, word.0).map_err(failed),
-        ForeignFormat::ChampSim => Importer::champsim(foreign::text(file)?).map_err(failed),
-        ForeignFormat::Gem5 => Importer::gem5(foreign::text(file)?).map_err(failed),
-        ForeignFormat::Drmemtrace => {
-            Importer::drmemtrace_files(foreign::records(file)?, cpu.map(|cpu| cpu.0.into()))
-                .map_err(failed)
-        }
-    }
+    Importer::new(*from, foreign::text(file)?, word.0).map_err(failed)
 }
 
-fn header(from: ForeignFormat, importer: &Importer<Box<dyn BufRead>>) -> TraceHeader {
+fn header(from: ImportFormat, importer: &Importer<'static>) -> TraceHeader {
     let arch = importer.arch().unwrap_or(std::env::consts::ARCH);
     TraceHeader {
         notes: importer.notes(),
@@ -71,7 +65,7 @@ fn header(from: ForeignFormat, importer: &Importer<Box<dyn BufRead>>) -> TraceHe
     }
 }
 
-fn report(importer: &Importer<Box<dyn BufRead>>, instructions: u64, output: &Path) {
+fn report(importer: &Importer<'static>, instructions: u64, output: &Path) {
     if importer.ignored_lines() > 0 {
         say!(
             "skipped {} lines that are not events",

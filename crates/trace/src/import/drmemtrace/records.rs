@@ -4,7 +4,7 @@
 use std::io::BufRead;
 
 use crate::import::packed::Unpacked;
-use crate::import::{ImportError, Location};
+use crate::import::{ImportError, ImportFormat, Location};
 
 use super::numbers::kind;
 
@@ -23,7 +23,7 @@ pub(super) struct Record {
 
 impl<R: BufRead> Records<R> {
     pub(super) fn new(from: R) -> Result<Self, ImportError> {
-        Unpacked::new(from, "drmemtrace").map(Records)
+        Unpacked::new(from, ImportFormat::Drmemtrace).map(Records)
     }
 
     /// Returns the position of the next record.

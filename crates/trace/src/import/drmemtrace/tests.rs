@@ -4,9 +4,12 @@ use flate2::{Compression, write::GzEncoder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::import::tests::{blocks, first, touched};
+use crate::import::tests::{blocks, first, open, touched};
 use crate::testing::find_problems;
-use crate::{Cause, Chunk, ImportError, Importer, Mark, Placed, ProcessId, ProcessTable, TaskId};
+use crate::{
+    Cause, Chunk, ImportError, ImportFormat, Importer, Mark, Placed, ProcessId, ProcessTable,
+    TaskId,
+};
 
 /// Records from the public page "DrCacheSim Offline Trace Debugging", as type, size and address. By
 /// the page they mean: header, thread, process, time stamp, CPU, an instruction of 3 bytes, a load
@@ -35,7 +38,7 @@ fn bytes(records: &[(u16, u16, u64)]) -> Vec<u8> {
 }
 
 fn read(file: &[u8]) -> (Vec<Chunk>, Option<ImportError>) {
-    match Importer::drmemtrace(file) {
+    match open(ImportFormat::Drmemtrace, file) {
         Ok(importer) => crate::import::tests::read(importer),
         Err(error) => (Vec::new(), Some(error)),
     }
@@ -254,7 +257,7 @@ fn a_core_that_ran_nothing_is_called_so() {
 #[test]
 fn a_reference_of_no_bytes_is_of_unknown_size() {
     let file = bytes(&whole(&[(10, 4, 0x1000), (1, 0, 0x7000), (0, 0, 0x7000)]));
-    let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
+    let mut importer = open(ImportFormat::Drmemtrace, &file).expect("a trace");
     let chunk = first(&mut importer);
     assert_eq!(touched(&chunk), [(0x7000, 1, true), (0x7000, 1, false)]);
     assert_eq!((chunk.instructions(), importer.unknown_sizes()), (1, 2));
@@ -370,7 +373,7 @@ fn code_of_the_upper_half_is_the_kernels_with_or_without_markers() {
 /// Returns the notes for these markers before the first instruction, and the architecture.
 fn said(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>) {
     let file = bytes(&whole(&[markers, &[(10, 4, 0)]].concat()));
-    let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
+    let mut importer = open(ImportFormat::Drmemtrace, &file).expect("a trace");
     first(&mut importer);
     (importer.notes(), importer.arch())
 }
@@ -581,7 +584,7 @@ fn of_several_files_the_wrong_one_is_named() {
             .iter()
             .map(|(name, file)| ((*name).to_owned(), *file))
             .collect();
-        let failed = |mut importer: Importer<&[u8]>| loop {
+        let failed = |mut importer: Importer<'_>| loop {
             match importer.next_into(&mut Chunk::default()) {
                 Ok(true) => {}
                 Ok(false) => return String::new(),
