@@ -10,7 +10,7 @@ use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::{Control, ControlOutcome, Policy, as_argument};
 use switchcost_remedies::memory_limits;
 use switchcost_units::{CpuId, Nanos, format_cpu_list};
-use switchcost_workload::{Pages, Sharing, WorkingSet, prepare};
+use switchcost_workload::{Pages, WorkingSet, prepare};
 
 /// Longest time for which a real-time task may run without blocking. A task that runs longer is out
 /// of control, because no walk of memory takes as long.
@@ -193,24 +193,16 @@ impl TaskControls {
     }
 }
 
-/// Maps memory for a working set. The error names the limit in force.
-pub(crate) fn map(set: &WorkingSet, map_type: MapType) -> Result<Memory, String> {
-    Memory::map(set.size_bytes, map_type, set.pages).map_err(|error| match memory_limits() {
+/// Returns an array of a working set, touched and laid out. The error names the limit in force.
+pub(crate) fn array(set: &WorkingSet, map_type: MapType, seed: u64) -> Result<Memory, String> {
+    let memory = Memory::map(set.size_bytes, map_type, set.pages);
+    let memory = memory.map_err(|error| match memory_limits() {
         Some(limits) => format!("{error}, or {limits}"),
         None => error.to_string(),
-    })
-}
-
-/// Returns the task's private array, touched and laid out; `None` if the working set is empty or
-/// shared.
-pub(crate) fn private_array(set: &WorkingSet, seed: u64) -> Result<Option<Memory>, String> {
-    if set.is_empty() || set.sharing == Sharing::Shared {
-        return Ok(None);
-    }
-    let memory = map(set, MapType::Private)?;
+    })?;
     prepare(&memory, set, seed);
     if set.pages == Pages::Huge {
         memory.require_huge().map_err(|error| error.to_string())?;
     }
-    Ok(Some(memory))
+    Ok(memory)
 }

@@ -11,7 +11,7 @@ use switchcost_record::{
     SwitchPlan, VectorCase,
 };
 use switchcost_units::{Bytes, CpuId, Nanos};
-use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
+use switchcost_workload::{Access, WorkingSet};
 
 pub use check::PlanError;
 pub use sizes::{LatencyPlan, latency_plan, sweep_sizes};
@@ -85,12 +85,8 @@ pub struct Selection {
     pub strides: Vec<Bytes>,
     /// Kinds of access in the walks.
     pub accesses: Vec<Access>,
-    /// Order of the walk: strided or chase.
-    pub pattern: Pattern,
-    /// Whether arrays are private or shared.
-    pub sharing: Sharing,
-    /// Size of the pages of arrays: base pages or huge pages.
-    pub pages: Pages,
+    /// Conditions of all arrays and walks other than size, stride and access.
+    pub walk: WorkingSet,
     /// Whether the reload of the working set is measured, walk by walk.
     pub reload: bool,
     /// Numbers of bytes that other tasks touch while the first task is off the CPU; empty for as
@@ -153,9 +149,7 @@ impl Selection {
                 self.placement,
                 PlacementChoice::One(_) | PlacementChoice::Unpinned
             )
-            && self.pattern == Pattern::Strided
-            && self.sharing == Sharing::Private
-            && self.pages == Pages::Base
+            && self.walk == WorkingSet::NONE
             && !self.is_concurrent
             && !self.measures_reload())
     }
@@ -243,15 +237,10 @@ const BATCH: Nanos = Nanos::micros(20);
 /// A case without its placement.
 #[derive(Clone, Debug)]
 struct Draft {
-    mechanism: Mechanism,
-    between: Between,
-    tasks: u32,
-    working_set: WorkingSet,
-    away: Option<Bytes>,
-    vectors: Option<VectorCase>,
+    /// The case. Its placement, policy and switches do not count.
+    case: Case,
     /// Policy of the case, if it differs from the selected one.
     policy: Option<Policy>,
-    runtime: Option<RuntimeCase>,
     /// Whether tasks of one OS thread may still be on several CPUs.
     across_cpus: bool,
 }
@@ -259,68 +248,45 @@ struct Draft {
 impl Draft {
     fn direct(mechanism: Mechanism, between: Between) -> Draft {
         Draft {
-            mechanism,
-            between,
-            tasks: 2,
-            working_set: WorkingSet::NONE,
-            away: None,
-            vectors: None,
+            case: Case::plain(mechanism, between, Placement::unpinned(), Policy::Other),
             policy: None,
-            runtime: None,
             across_cpus: between != Between::User,
         }
     }
 
-    fn pipe(size: Bytes, stride: Bytes, access: Access) -> Draft {
-        let working_set = WorkingSet {
+    fn pipe(tasks: u32, size: Bytes, stride: Bytes, access: Access) -> Draft {
+        let mut draft = Draft::direct(Mechanism::Pipe, Between::Process);
+        draft.case.tasks = tasks;
+        draft.case.working_set = WorkingSet {
             size_bytes: size,
             stride_bytes: stride,
             access,
             ..WorkingSet::NONE
         };
-        Draft {
-            working_set,
-            ..Draft::direct(Mechanism::Pipe, Between::Process)
-        }
+        draft
     }
 
     fn into_case(self, selection: &Selection, placement: Placement) -> Case {
         let policy = self.policy.unwrap_or(selection.policy);
-        let Draft {
-            mechanism,
-            between,
-            tasks,
-            working_set,
-            away,
-            vectors,
-            runtime,
-            across_cpus,
-            ..
-        } = self;
+        let case = self.case;
         // Contexts of one thread are on the thread's CPU. Time-sharing, with which concurrent use
         // is compared, is on one CPU.
-        let is_in_turn = selection.is_concurrent && mechanism != Mechanism::Concurrent;
+        let is_in_turn = selection.is_concurrent && case.mechanism != Mechanism::Concurrent;
         let placement = match placement.cpus.first() {
-            Some(first) if !across_cpus || is_in_turn => Placement::one_cpu(*first),
+            Some(first) if !self.across_cpus || is_in_turn => Placement::one_cpu(*first),
             _ => placement,
         };
         // The switches of a runtime cannot be planned. The kernel's count is only reported.
-        let switches = if runtime.is_some() {
+        let switches = if case.runtime.is_some() {
             None
         } else {
-            switch_plan(mechanism, between, &placement, policy)
+            switch_plan(case.mechanism, case.between, &placement, policy)
         };
         Case {
-            mechanism,
-            between,
-            tasks,
-            working_set,
-            away,
-            vectors,
             placement,
             policy,
-            runtime,
             switches,
+            ..case
         }
     }
 }

@@ -21,7 +21,7 @@ use switchcost_host::evidence::TaskId;
 use switchcost_host::own_environment::tool;
 use switchcost_record::{Arm, CountedHandoffs, KernelSwitches, RuntimeRun, WarmUp, printable};
 use switchcost_units::{Bytes, Nanos, TickRate};
-use switchcost_workload::{Access, Pattern, Sharing};
+use switchcost_workload::WorkingSet;
 
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::protocol::{Launch, Order};
@@ -129,10 +129,13 @@ impl Runtimes {
             .as_ref()
             .ok_or_else(|| format!("there is no program for {}", of.runtime))?;
         let set = &case.working_set;
-        if set.pattern != Pattern::Strided
-            || set.access != Access::Rmw
-            || set.sharing != Sharing::Private
-        {
+        let possible = WorkingSet {
+            size_bytes: set.size_bytes,
+            stride_bytes: set.stride_bytes,
+            pages: set.pages,
+            ..WorkingSet::NONE
+        };
+        if *set != possible {
             return Err("a runtime's program walks its arrays in one way only; use --pattern strided, --access rmw and \
                         --sharing private".to_owned());
         }

@@ -17,9 +17,9 @@ use switchcost_host::clock::Clock;
 use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::Mechanism;
 use switchcost_units::Ticks;
-use switchcost_workload::{Sharing, WorkingSet, prepare, walk};
+use switchcost_workload::{Sharing, WorkingSet, walk};
 
-use crate::controls::{ControlGuards, TaskControls, map, private_array};
+use crate::controls::{ControlGuards, TaskControls, array};
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::protocol::Order;
 
@@ -200,15 +200,9 @@ fn arrays(order: &Order) -> Result<Vec<Memory>, String> {
         return Ok(Vec::new());
     }
     if set.sharing == Sharing::Shared {
-        let memory = map(&set, MapType::Private)?;
-        prepare(&memory, &set, order.seed);
-        return Ok(vec![memory]);
+        return Ok(vec![array(&set, MapType::Private, order.seed)?]);
     }
-    let own = (0..u64::from(order.case.tasks))
-        .map(|task| private_array(&set, order.seed.wrapping_add(task)));
-    Ok(own
-        .collect::<Result<Vec<_>, _>>()?
-        .into_iter()
-        .flatten()
-        .collect())
+    (0..u64::from(order.case.tasks))
+        .map(|task| array(&set, MapType::Private, order.seed.wrapping_add(task)))
+        .collect()
 }

@@ -10,7 +10,6 @@
 mod entry;
 
 mod ascii;
-mod case;
 pub mod compare;
 pub mod doctor;
 mod figure;

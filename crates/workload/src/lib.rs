@@ -16,6 +16,4 @@ mod working_set;
 
 pub use addresses::{Touch, addresses};
 pub use walk::{prepare, walk};
-pub use working_set::{
-    Access, ELEMENT_BYTES, Pages, Pattern, Sharing, UnfitWorkingSet, WorkingSet,
-};
+pub use working_set::*;

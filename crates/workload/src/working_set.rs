@@ -183,6 +183,16 @@ impl WorkingSet {
         self.size_bytes.0 == 0
     }
 
+    /// Returns words for each property of the memory that differs from [`WorkingSet::NONE`].
+    pub fn unusual(&self) -> impl Iterator<Item = String> {
+        let usual = WorkingSet::NONE;
+        let words = [
+            (self.sharing != usual.sharing).then(|| format!("{} array", self.sharing)),
+            (self.pages != usual.pages).then(|| format!("{} pages", self.pages)),
+        ];
+        words.into_iter().flatten()
+    }
+
     /// Returns the number of doubles in one array.
     pub const fn elements(&self) -> usize {
         (self.size_bytes.0 / ELEMENT_BYTES) as usize

@@ -3,7 +3,7 @@
 
 use switchcost_record::{Case, HostManifest, Policy, Relation};
 use switchcost_units::{Bytes, format_cpu_list};
-use switchcost_workload::{Pages, Pattern, Sharing, WorkingSet};
+use switchcost_workload::{Pattern, WorkingSet};
 
 use crate::lists::find_or_add;
 use crate::measurement::causes::{cause, region_name};
@@ -167,14 +167,9 @@ fn title(case: &Case, names_placement: bool) -> String {
         Pattern::Chase => format!("chase of {} nodes", set.stride_bytes),
     });
     parts.push(set.access.to_string());
-    if set.sharing == Sharing::Shared {
-        parts.push("one shared array".to_owned());
-    }
+    parts.extend(set.unusual());
     if let Some(away) = case.away {
         parts.push(format!("away while {away} are touched"));
-    }
-    if set.pages == Pages::Huge {
-        parts.push("huge pages".to_owned());
     }
     if case.policy != Policy::Fifo {
         parts.push(format!("policy {}", case.policy));

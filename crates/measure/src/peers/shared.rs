@@ -10,14 +10,14 @@ use switchcost_host::ipc::{Channel, EventFd};
 use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::{Case, KernelSwitches};
 use switchcost_units::{Bytes, Nanos, Ticks};
-use switchcost_workload::{Pages, Sharing, prepare};
+use switchcost_workload::{Pages, Sharing};
 
 use super::links::Links;
 use super::words::{
     BEGUN, ENDED, HANDOFF_TICKS, INVOLUNTARY, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT,
     TEXT_LENGTH, THREAD, VOLUNTARY, WAKES, WALK_TICKS, WARM_UP, WORDS, word_index,
 };
-use crate::controls::map;
+use crate::controls::array;
 use crate::experiment::Split;
 
 /// Command to a peer.
@@ -312,10 +312,5 @@ fn shared_array(case: &Case, seed: u64) -> Result<Option<Memory>, String> {
     if set.sharing == Sharing::Private || set.is_empty() {
         return Ok(None);
     }
-    let memory = map(set, MapType::Shared)?;
-    prepare(&memory, set, seed);
-    if set.pages == Pages::Huge {
-        memory.require_huge().map_err(|error| error.to_string())?;
-    }
-    Ok(Some(memory))
+    array(set, MapType::Shared, seed).map(Some)
 }

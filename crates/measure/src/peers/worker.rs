@@ -5,15 +5,15 @@ use std::sync::atomic::AtomicU64;
 
 use switchcost_host::clock::Clock;
 use switchcost_host::ipc::Channel;
-use switchcost_host::memory::Memory;
+use switchcost_host::memory::{MapType, Memory};
 use switchcost_host::usage;
 use switchcost_host::vector_state::Vectors;
 use switchcost_record::{Case, KernelSwitches, Mechanism};
-use switchcost_workload::{WorkingSet, walk};
+use switchcost_workload::{Sharing, WorkingSet, walk};
 
 use super::preemptor::{run_preemptor, run_preemptor_baseline};
 use super::shared::{Command, Shared};
-use crate::controls::{ControlGuards, TaskControls, private_array};
+use crate::controls::{ControlGuards, TaskControls, array};
 use crate::experiment::Split;
 
 /// Times and switches of the rounds in which a task passed the token on.
@@ -95,7 +95,9 @@ impl Worker {
         shared.introduce(index);
         let mut guards = controls.pin(index)?;
         let set = case.working_set_of(index);
-        let array = private_array(&set, seed.wrapping_add(index as u64))?;
+        let has_own = !set.is_empty() && set.sharing == Sharing::Private;
+        let own = || array(&set, MapType::Private, seed.wrapping_add(index as u64));
+        let array = has_own.then(own).transpose()?;
         let vectors = case
             .vectors
             .map(|vectors| Vectors::new(vectors.state))

@@ -1,6 +1,6 @@
 //! Predefined lists of cases, and the time that a run of each may take.
 
-use switchcost_record::{Between, HostManifest, Mechanism, Policy, VectorCase};
+use switchcost_record::{Between, Case, HostManifest, Mechanism, Policy, VectorCase};
 use switchcost_units::{Bytes, Nanos};
 use switchcost_workload::{Access, Pattern, WorkingSet};
 
@@ -104,7 +104,7 @@ fn sweep(sizes: &[Bytes], stride: Bytes, access: Access) -> impl Iterator<Item =
     sizes
         .iter()
         .filter(move |size| **size >= stride)
-        .map(move |size| Draft::pipe(*size, stride, access))
+        .map(move |size| Draft::pipe(2, *size, stride, access))
 }
 
 pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
@@ -174,10 +174,7 @@ pub(super) fn lmbench() -> Vec<Draft> {
         (16, 16),
         (16, 64),
     ];
-    let draft = |(tasks, kib)| Draft {
-        tasks,
-        ..Draft::pipe(Bytes::kib(kib), Bytes(8), Access::Read)
-    };
+    let draft = |(tasks, kib)| Draft::pipe(tasks, Bytes::kib(kib), Bytes(8), Access::Read);
     columns.into_iter().map(draft).collect()
 }
 
@@ -227,7 +224,7 @@ fn mechanisms(selection: &Selection) -> Vec<Mechanism> {
 }
 
 pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft> {
-    let usual_stride = if selection.pattern == Pattern::Chase {
+    let usual_stride = if selection.walk.pattern == Pattern::Chase {
         64
     } else {
         8
@@ -259,11 +256,14 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
             {
                 for away in away(selection, working_set.size_bytes) {
                     let draft = |vectors| Draft {
-                        tasks: *tasks,
-                        working_set,
-                        away,
-                        vectors,
-                        ..how.clone()
+                        case: Case {
+                            tasks: *tasks,
+                            working_set,
+                            away,
+                            vectors,
+                            ..how.case.clone()
+                        },
+                        ..how
                     };
                     drafts.extend(vectors(selection).into_iter().map(draft));
                 }
@@ -275,10 +275,11 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
 
 /// Returns a draft for each selected mechanism and kind of tasks.
 fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
-    let of_runtime = |of: &RuntimeSelection| Draft {
-        runtime: Some(of.case.clone()),
-        across_cpus: of.across_cpus,
-        ..Draft::direct(Mechanism::Runtime, of.between)
+    let of_runtime = |of: &RuntimeSelection| {
+        let mut draft = Draft::direct(Mechanism::Runtime, of.between);
+        draft.case.runtime = Some(of.case.clone());
+        draft.across_cpus = of.across_cpus;
+        draft
     };
     let runtimes = selection.runtimes.iter().map(of_runtime);
     if selection.mechanisms.is_empty() && !selection.runtimes.is_empty() {
@@ -299,9 +300,9 @@ fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
 /// Whether a mechanism is also measured with arrays.
 fn walks(selection: &Selection, how: &Draft) -> bool {
     let walks =
-        |of: &RuntimeSelection| of.walks_in_ladder && Some(&of.case) == how.runtime.as_ref();
+        |of: &RuntimeSelection| of.walks_in_ladder && Some(&of.case) == how.case.runtime.as_ref();
     !selection.is_ladder
-        || how.mechanism == Mechanism::Futex
+        || how.case.mechanism == Mechanism::Futex
         || selection.runtimes.iter().any(walks)
 }
 
@@ -353,12 +354,6 @@ fn working_sets(
     strides: &[Bytes],
     accesses: &[Access],
 ) -> Vec<WorkingSet> {
-    let Selection {
-        pattern,
-        sharing,
-        pages,
-        ..
-    } = *selection;
     let mut sets = Vec::new();
     for &size_bytes in sizes {
         for &stride_bytes in strides {
@@ -367,9 +362,7 @@ fn working_sets(
                     size_bytes,
                     stride_bytes,
                     access,
-                    pattern,
-                    sharing,
-                    pages,
+                    ..selection.walk
                 });
             }
         }

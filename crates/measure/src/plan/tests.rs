@@ -1,5 +1,6 @@
 use super::*;
 use switchcost_record::{Cache, CacheKind, Fact, Rounds, VectorState};
+use switchcost_workload::{Pattern, Sharing};
 
 /// What is changed in a selection, and what the error contains.
 type Refused = (fn(&mut Selection), &'static str);
@@ -20,9 +21,7 @@ fn selection() -> Selection {
         sizes: vec![],
         strides: vec![],
         accesses: vec![],
-        pattern: Pattern::Strided,
-        sharing: Sharing::Private,
-        pages: Pages::Base,
+        walk: WorkingSet::NONE,
         reload: false,
         away: vec![],
         vectors: Vec::new(),
@@ -276,7 +275,7 @@ fn a_reload_that_cannot_be_measured_is_refused() {
         );
     }
     assert!(
-        with(&|s| s.sharing = Sharing::Shared)
+        with(&|s| s.walk.sharing = Sharing::Shared)
             .starts_with("the reload of a working set cannot be measured with one array for all")
     );
     let pair = PlacementChoice::Pair(CpuId(0), CpuId(1));
@@ -334,8 +333,8 @@ fn what_is_not_touched_takes_no_time() {
     let mut shared = large(Nanos::seconds(8));
     let mut chased = shared.clone();
     assert!(make(&shared).is_err());
-    shared.sharing = Sharing::Shared;
-    chased.pattern = Pattern::Chase;
+    shared.walk.sharing = Sharing::Shared;
+    chased.walk.pattern = Pattern::Chase;
     assert!(make(&shared).is_ok() && make(&chased).is_ok());
 }
 

@@ -1,8 +1,8 @@
+use switchcost_analysis::Conditions;
 use switchcost_analysis::compare::{Basis, Comparison, Outcome, Pair};
 
 use super::words;
 use crate::Table;
-use crate::case::CASE_COLUMNS;
 use crate::for_programs::{Column, field, fields, value};
 
 const COLUMNS: [Column; 12] = [
@@ -23,7 +23,7 @@ const COLUMNS: [Column; 12] = [
 /// Returns the columns that identify the subject of a pair.
 fn subject_columns(basis: Basis) -> &'static [&'static str] {
     match basis {
-        Basis::Runs => &CASE_COLUMNS,
+        Basis::Runs => Conditions::NAMES,
         Basis::Injections => &["footprint_bytes", "period_ns"],
         Basis::Observations => &["kind", "name"],
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => {

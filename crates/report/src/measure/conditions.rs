@@ -178,20 +178,14 @@ pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
 /// Describes the traversal of a working set by its stride, its access, and every other property
 /// that is not the default.
 pub(crate) fn walk(set: &WorkingSet) -> String {
-    let usual = WorkingSet::NONE;
     let mut words = vec![
         format!("stride {}", set.stride_bytes),
         set.access.to_string(),
     ];
-    if set.pattern != usual.pattern {
+    if set.pattern != WorkingSet::NONE.pattern {
         words.push(set.pattern.to_string());
     }
-    if set.sharing != usual.sharing {
-        words.push(format!("{} array", set.sharing));
-    }
-    if set.pages != usual.pages {
-        words.push(format!("{} pages", set.pages));
-    }
+    words.extend(set.unusual());
     words.join(", ")
 }
 

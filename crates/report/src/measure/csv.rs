@@ -1,8 +1,7 @@
 use serde_json::Value;
-use switchcost_analysis::{CaseFinding, Findings};
+use switchcost_analysis::{CaseFinding, Conditions, Findings};
 
 use crate::Table;
-use crate::case::CASE_COLUMNS;
 use crate::for_programs::{Column, field, fields, value};
 
 /// The estimates of a result: the prefix of their columns' names, and the JSON pointer (RFC 6901).
@@ -33,6 +32,8 @@ const PARTS: [Column; 5] = [
     ("_confidence", "/confidence"),
 ];
 
+const OUTCOME: [&str; 2] = ["status", "why"];
+
 const REST: [Column; 13] = [
     ("switches_per_handoff", "/switches_per_handoff"),
     ("involuntary_share", "/involuntary_share"),
@@ -57,8 +58,8 @@ pub(super) fn table(findings: &Findings) -> Table {
 }
 
 fn names() -> Vec<String> {
-    let mut names: Vec<String> = CASE_COLUMNS.map(str::to_owned).to_vec();
-    names.extend(["status", "why"].map(str::to_owned));
+    let conditions = Conditions::NAMES.iter().copied();
+    let mut names: Vec<String> = conditions.chain(OUTCOME).map(str::to_owned).collect();
     for (estimate, _) in ESTIMATES {
         names.extend(PARTS.map(|(part, _)| format!("{estimate}{part}")));
     }
@@ -68,8 +69,8 @@ fn names() -> Vec<String> {
 
 fn row(finding: &CaseFinding) -> Vec<String> {
     let finding = value(finding);
-    let mut row = fields(&CASE_COLUMNS, &finding);
-    row.extend(fields(&["status", "why"], &finding));
+    let mut row = fields(Conditions::NAMES, &finding);
+    row.extend(fields(&OUTCOME, &finding));
     for (_, path) in ESTIMATES {
         let estimate = finding.pointer(path).unwrap_or(&Value::Null);
         row.extend(PARTS.map(|(_, part)| field(estimate, part)));

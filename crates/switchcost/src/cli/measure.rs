@@ -6,7 +6,7 @@ use clap::{Args, Parser, ValueEnum};
 use strum::IntoEnumIterator;
 use switchcost_record::{Between, Mechanism, Policy, VectorState};
 use switchcost_units::{Bytes, CpuId, Nanos};
-use switchcost_workload::{Access, Pages, Pattern, Sharing};
+use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
 
 use super::compare::unusable_confidence;
 use super::{
@@ -387,6 +387,16 @@ impl MeasureArguments {
     /// Returns true if switches of a language runtime are to be measured.
     pub(crate) fn has_runtimes(&self) -> bool {
         !self.runtime.is_empty() || self.runtime_command.is_some()
+    }
+
+    /// Returns the conditions of all arrays and walks other than size, stride and access.
+    pub(crate) fn walk(&self) -> WorkingSet {
+        WorkingSet {
+            pattern: self.pattern,
+            sharing: self.sharing,
+            pages: self.pages,
+            ..WorkingSet::NONE
+        }
     }
 
     /// Returns the arguments of `measure` as parsed from a command line without flags.

@@ -4,6 +4,7 @@ use super::*;
 use crate::testing::{fake_record_with_seed, pipe};
 use switchcost_record::{Mechanism, Placement};
 use switchcost_units::CpuId;
+use switchcost_workload::{Pages, Sharing};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -127,7 +128,7 @@ fn a_title_says_what_is_not_usual() {
             relation: Relation::SharedCache,
         };
     });
-    let text = "pipe, process, 2 tasks, chase of 64 B nodes, rmw, one shared array, huge pages, policy other, CPU 0-1";
+    let text = "pipe, process, 2 tasks, chase of 64 B nodes, rmw, shared array, huge pages, policy other, CPU 0-1";
     let free = pipe().change(|case| case.placement = Placement::unpinned());
     for (fake, has_cpus, expected) in [
         (unusual, false, text),

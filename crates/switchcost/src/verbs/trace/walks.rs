@@ -10,7 +10,7 @@ use switchcost_report::trace::describe_written;
 use switchcost_trace::synthetic::Walks;
 use switchcost_trace::{Chunk, TraceHeader, TraceOrder};
 use switchcost_units::CpuId;
-use switchcost_workload::{Pages, Sharing, WorkingSet};
+use switchcost_workload::WorkingSet;
 
 use super::capture::NewTrace;
 use super::system;
@@ -24,8 +24,7 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
         stride_bytes: arguments.stride,
         access: arguments.access,
         pattern: arguments.pattern,
-        sharing: Sharing::Private,
-        pages: Pages::Base,
+        ..WorkingSet::NONE
     };
     set.check()?;
     if arguments.system {
