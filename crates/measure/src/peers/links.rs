@@ -4,16 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use switchcost_host::ipc::{
-    Channel, EventFd, Futex, MessageQueue, MutexCondvar, Notify, Pipe, Semaphore, SignalLink,
-    Stream, Turns, Yield, block_token_signal,
-};
+use switchcost_host::ipc::{AnyChannel, Channel, SignalLink, Turns, block_token_signal, channel};
 use switchcost_host::memory::Memory;
 use switchcost_record::{Family, Mechanism};
 
 use super::words::{PROCESS, THREAD, word_index};
-
-type AnyChannel = Box<dyn Channel + Send + Sync>;
 
 pub(crate) struct Links {
     to: Vec<AnyChannel>,
@@ -38,7 +33,7 @@ impl Links {
         let tasks = if is_ring { tasks } else { 0 };
         let all = || {
             (0..tasks)
-                .map(|receiver| channel(mechanism, receiver, words))
+                .map(|receiver| link(mechanism, receiver, words))
                 .collect::<io::Result<Vec<_>>>()
         };
         Ok(Links {
@@ -72,26 +67,12 @@ impl Links {
     }
 }
 
-fn channel(mechanism: Mechanism, receiver: usize, words: &Arc<Memory>) -> io::Result<AnyChannel> {
-    use Mechanism::*;
-    Ok(match mechanism {
-        Pipe => Box::new(self::Pipe::new()?),
-        Eventfd => Box::new(EventFd::new()?),
-        Futex => Box::new(self::Futex::new()?),
-        MutexCondvar => Box::new(self::MutexCondvar::new(Notify::WhileLocked)?),
-        MutexCondvarUnlocked => Box::new(self::MutexCondvar::new(Notify::AfterUnlocking)?),
-        Socketpair => Box::new(Stream::unix()?),
-        Tcp => Box::new(Stream::tcp()?),
-        PosixSem => Box::new(Semaphore::new()?),
-        PosixMq => Box::new(MessageQueue::new()?),
-        Signal => Box::new(signal_link(receiver, Arc::clone(words))),
-        Yield => Box::new(self::Yield),
-        _ => {
-            return Err(io::Error::other(format!(
-                "{mechanism} is no ring of kernel tasks"
-            )));
-        }
-    })
+fn link(mechanism: Mechanism, receiver: usize, words: &Arc<Memory>) -> io::Result<AnyChannel> {
+    if mechanism == Mechanism::Signal {
+        return Ok(Box::new(signal_link(receiver, Arc::clone(words))));
+    }
+    let none = || io::Error::other(format!("{mechanism} is no ring of kernel tasks"));
+    channel(mechanism)?.ok_or_else(none)
 }
 
 fn signal_link(receiver: usize, words: Arc<Memory>) -> SignalLink {

@@ -284,7 +284,7 @@ pub(crate) struct WalksArguments {
 
     /// Mechanism of the hand-off, as of measure
     #[arg(long, value_name = "MECHANISM", requires = "system", default_value_t = Mechanism::Pipe,
-          value_parser = Named::<Mechanism>::new(), help_heading = "A whole system")]
+          value_parser = Named::<Mechanism>::new(), hide_possible_values = true, help_heading = "A whole system")]
     pub(crate) mechanism: Mechanism,
 
     /// Let each task hand the token to itself: measure's baseline, without switches

@@ -1,5 +1,7 @@
 //! Tests `measure` on the real machine: its output, its record, and its selection of cases.
 
+use switchcost_record::Mechanism;
+
 use crate::common::{Place, allowed_cpus, count, has_flag, is_disturbed, items, number};
 
 #[test]
@@ -125,21 +127,19 @@ fn noise_is_made_on_request_and_stands_in_the_record() {
         .assert_failed(2, "cannot make noise on CPU 1000");
 }
 
-/// Mechanisms that switch in user space.
-const USER_SPACE: [&str; 5] = ["fiber", "ucontext", "green", "green-preempt", "async"];
-
 #[test]
 fn every_mechanism_is_measured_or_says_why_not() {
     let place = Place::new();
-    let mechanisms = "pipe,eventfd,futex,mutex-condvar,mutex-condvar-unlocked,socketpair,tcp,posix-sem,posix-mq,signal,\
-                      yield,fiber,ucontext,green,green-preempt,async,preempt";
-    let json = place.measure_json(format!("--mechanism {mechanisms} --between process,thread"));
+    let mechanisms: Vec<String> = Mechanism::real().map(|one| one.to_string()).collect();
+    let named = mechanisms.join(",");
+    let json = place.measure_json(format!("--mechanism {named} --between process,thread"));
     let results = items(&json["results"]);
-    assert_eq!(results.len(), 12 * 2 + 5);
+    let expected: usize = Mechanism::real().map(|one| one.betweens().len()).sum();
+    assert_eq!(results.len(), expected);
     let mut measured = 0;
     for result in results {
         let name = format!("{} between {}", result["mechanism"], result["between"]);
-        let is_in_user_space = USER_SPACE.contains(&result["mechanism"].as_str().expect("a name"));
+        let is_in_user_space = result["between"] == "user";
         match result["status"].as_str() {
             Some("measured" | "suspect") => {
                 let [low, estimate, high] =

@@ -21,7 +21,7 @@ measure --budget -5s
 measure --budget 100ms --size 1GiB --sharing shared
 measure --precision 2
 measure --precision NaN
-measure --mechanism pipes
+measure --between processes
 measure --tasks 1
 measure --tasks 65
 measure --tasks -1
