@@ -2,21 +2,12 @@
 //! (`docs/formats/json.md`).
 
 use std::any::TypeId;
-use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
 use schemars::JsonSchema;
 use serde::Serialize;
-use strum::IntoEnumIterator;
-use switchcost_record::{Between, Mechanism, Policy};
-use switchcost_report::Format;
-use switchcost_report::observe::By;
-use switchcost_trace::ImportFormat;
 use switchcost_units::{Bytes, CpuId, Nanos};
-use switchcost_workload::{Access, Pages, Pattern, Sharing};
-
-use crate::cli::trace::{ExportFormat, OrderFlag, ProcessesFlag};
 
 pub(crate) const SCHEMA: &str = "switchcost.flags/1";
 
@@ -190,35 +181,9 @@ fn is<T: 'static>(argument: &Arg) -> bool {
 
 /// Returns the names that an argument accepts; empty if other values are accepted, too.
 fn names(argument: &Arg) -> Vec<String> {
-    let reported = argument
-        .get_possible_values()
-        .iter()
-        .map(|value| value.get_name().to_owned())
-        .collect::<Vec<_>>();
-    let listed = [
-        names_of::<Mechanism>,
-        names_of::<Between>,
-        names_of::<Access>,
-        names_of::<Pattern>,
-        names_of::<Sharing>,
-        names_of::<Pages>,
-        names_of::<Policy>,
-        names_of::<Format>,
-        names_of::<By>,
-        names_of::<OrderFlag>,
-        names_of::<ProcessesFlag>,
-        names_of::<ImportFormat>,
-        names_of::<ExportFormat>,
-        names_of::<switchcost_programs::Set>,
-    ];
-    listed
-        .iter()
-        .find_map(|of| of(argument))
-        .unwrap_or(reported)
-}
-
-fn names_of<T: IntoEnumIterator + Display + 'static>(argument: &Arg) -> Option<Vec<String>> {
-    is::<T>(argument).then(|| T::iter().map(|name| name.to_string()).collect())
+    let values = argument.get_possible_values();
+    let names = values.iter().map(|value| value.get_name().to_owned());
+    names.collect()
 }
 
 #[cfg(test)]
