@@ -24,7 +24,7 @@ mod vary;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use strum::Display;
+use strum::{Display, EnumIter};
 use switchcost_units::Bytes;
 
 pub use aside::{StreamBuffers, Streamer, StrideKey, StridePrefetcher, VictimCache, WriteBuffers};
@@ -99,7 +99,7 @@ impl Holds {
 }
 
 /// Policy that chooses the line to evict from a full set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumIter)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Replacement {

@@ -239,23 +239,12 @@ const REFUSED: &[(&str, &str)] = &[
         "L1I+L3.size: design \"mogul-2a\" has no level or TLB \"L3\"; it has L1I, L1D, L2",
     ),
     (
-        "L1D.colour=1",
-        "L1D.colour=1: unknown field `colour`, expected one of `name`, `holds`, `size`, `line`, `ways`, `replacement`, `seed`, \
-         `write`, `write_allocate`, `write_buffers`, `hit_cycles`, `miss_cycles`, `bus_cycles`, `inclusion`, `index`, `tag`, \
-         `on_switch`, `prefetch`, `victim`, `streams`, `stride`, `streamer`, `partition`",
-    ),
-    (
         "L1D.size=4kb",
         "L1D.size=4kb: '4kb' is not a size; write 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)",
     ),
     (
         "L1D.ways=1,,2",
         "L1D.ways=: invalid value: string \"\", expected a number of ways, or \"full\"",
-    ),
-    (
-        "L1D.replacement=best",
-        "L1D.replacement=best: unknown variant `best`, expected one of `lru`, `fifo`, `random`, `tree-plru`, `srrip`, `drrip`, \
-         `ship`",
     ),
     (
         "L1D.on_switch=lose",

@@ -6,6 +6,7 @@ use std::ops::Range;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::{bool::weighted, option, sample::select};
+use strum::IntoEnumIterator;
 use switchcost_design::{
     AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
     Replacement, StreamBuffers, Streamer, StrideKey, StridePrefetcher, TlbLevel, VictimCache, Ways,
@@ -40,16 +41,6 @@ const TLBS: [&[Holds]; 6] = [
     &[Both, Both],
 ];
 
-const REPLACEMENTS: [Replacement; 7] = [
-    Replacement::Lru,
-    Replacement::Fifo,
-    Replacement::Random,
-    Replacement::TreePlru,
-    Replacement::Srrip,
-    Replacement::Drrip,
-    Replacement::Ship,
-];
-
 /// Classes that a partition may name: some of the streams' programs, and a process.
 const CLASSES: [&str; 5] = ["p0", "p1", "p2", "process:2", "default"];
 
@@ -61,7 +52,7 @@ fn draft(sets: Range<u64>, ways: Range<u32>) -> impl Strategy<Value = Level> {
         sets,
         ways,
         weighted(0.15),
-        select(&REPLACEMENTS[..]),
+        select(Replacement::iter().collect::<Vec<_>>()),
         0..3_u64,
     );
     let write = (
