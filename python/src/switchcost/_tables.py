@@ -26,9 +26,8 @@ _INTEGER_NAMES = {
     "line",
 }
 _TEXTS = {
-    "mechanism", "between", "access", "pattern", "sharing", "pages", "cpus", "relation", "policy", "status", "why", "flags",
-    "sanity_source", "name", "control_group", "row", "design", "kind", "cause", "cost_why", "quantity", "unit", "outcome",
-    "verdict", "base_design", "new_design", "order", "level", "indirect_unknown_because",
+    "status", "why", "flags", "sanity_source", "name", "control_group", "row", "design", "kind", "cause", "cost_why", "quantity",
+    "unit", "outcome", "verdict", "across", "base_design", "new_design", "order", "level", "indirect_unknown_because",
 }  # fmt: skip
 _BOOLEANS = ("is_",)
 
@@ -47,7 +46,9 @@ def from_csv(text: bytes) -> pa.Table:
     """One table of the program's CSV. A column has the same type whatever is in it: an unknown value is null."""
     arrow, csv = package("pyarrow"), package("pyarrow.csv")
     head, _, _ = text.partition(b"\n")
-    types = {name: _type(arrow, name) for name in head.decode().rstrip("\r").split(",")}
+    names = head.decode().rstrip("\r").split(",")
+    conditions = _conditions(names)
+    types = {name: _type(arrow, name, name in conditions) for name in names}
     options = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
     # Sentences may have line breaks.
     parsing = csv.ParseOptions(newlines_in_values=True)
@@ -65,11 +66,17 @@ def assert_known(columns: Sequence[str], names: Sequence[str]) -> None:
             raise OptionError(f"there is no column {column!r}; use one of {', '.join(names)}", 2, ())
 
 
-def _type(arrow: Any, name: str) -> Any:
+def _conditions(names: Sequence[str]) -> Sequence[str]:
+    """The columns of a case of `measure`, which come first."""
+    end = next((place for place, name in enumerate(names) if name in ("status", "quantity")), 0)
+    return names[:end] if names[0] == "mechanism" else ()
+
+
+def _type(arrow: Any, name: str, is_condition: bool) -> Any:
     if name in _TEXTS:
         return arrow.string()
     if name.startswith(_BOOLEANS):
         return arrow.bool_()
     if name in _INTEGER_NAMES or (name.endswith(_INTEGERS) and not name.endswith("median_instructions")):
         return arrow.int64()
-    return arrow.float64()
+    return arrow.string() if is_condition else arrow.float64()
