@@ -61,7 +61,10 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     );
     let mut observed = Step::new(OBSERVED, &line);
     let events: Vec<&str> = COUNTED.iter().map(|(event, _)| *event).collect();
-    let watcher = format!("perf stat -x , -e {} -o WORDS --", events.join(","));
+    let watcher = format!(
+        "perf stat -x , -e {} -o records/{OBSERVED}.watched.txt --",
+        events.join(",")
+    );
     observed.watched_by = watcher.split(' ').map(str::to_owned).collect();
     let mut steps = vec![Step::new(STEP, &line), observed];
     steps.extend((site.effort == Effort::Usual).then(|| kinds::step(site)));

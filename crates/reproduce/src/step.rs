@@ -29,42 +29,49 @@ pub struct Site<'a> {
     pub has_guest: bool,
 }
 
-/// A command line of this program that a reproduction runs.
+/// A command line of this program that a reproduction runs. Files of steps are named relative to
+/// the folder of the site, as `records/STEP.ENDING`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Name of the step, and of its output file without the ending.
     pub name: String,
-    /// Arguments of switchcost, without the path of the output file.
+    /// Arguments of switchcost. The last one is the output file.
     pub arguments: Vec<String>,
-    /// Command line of a program that watches the step, such as perf; empty if none does. The
-    /// argument `WORDS` stands for the file that receives its output.
+    /// Command line of a program that watches the step, such as perf; empty if none does. Its
+    /// output file is `records/STEP.watched.txt`.
     pub watched_by: Vec<String>,
-    /// Name of the step whose trace replaces the argument `TRACE`; `None` if no trace is read.
-    pub trace_of: Option<String>,
 }
 
 impl Step {
-    /// Argument that stands for a trace file kept next to the step's record. Other steps read the
-    /// trace by the step's name.
-    pub const OWN_TRACE: &'static str = "OWN-TRACE";
-
-    /// Creates a step from a command line, which is split at blanks.
+    /// Creates a step from a command line without the output file, which is split at blanks.
     pub(crate) fn new(name: impl Into<String>, line: &str) -> Step {
-        let arguments = line.split_whitespace().map(str::to_owned).collect();
+        let name = name.into();
+        let (flag, ending) = match line.split(' ').next() {
+            Some("measure") => ("--record", "jsonl"),
+            Some("trace") => ("-o", "sct"),
+            _ => ("--record", "parquet"),
+        };
+        let line = format!("{line} {flag} records/{name}.{ending}");
         Step {
-            name: name.into(),
-            arguments,
+            name,
+            arguments: line.split_whitespace().map(str::to_owned).collect(),
             watched_by: Vec::new(),
-            trace_of: None,
         }
     }
 
+    /// Returns the step's output file.
+    pub fn output(&self) -> &str {
+        self.arguments.last().map_or("", String::as_str)
+    }
+
     /// Returns the ending of the step's output file.
-    pub fn ending(&self) -> &'static str {
-        match self.arguments.first().map(String::as_str) {
-            Some("measure") => "jsonl",
-            Some("trace") => "sct",
-            _ => "parquet",
-        }
+    pub fn ending(&self) -> &str {
+        self.output().rsplit('.').next().unwrap_or_default()
+    }
+
+    /// Returns true if this step names a file of the step `other`, whose output it reads.
+    pub fn reads(&self, other: &str) -> bool {
+        let file = format!("records/{other}.");
+        self.arguments.iter().any(|word| word.starts_with(&file))
     }
 }

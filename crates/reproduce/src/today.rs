@@ -100,12 +100,10 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     ));
     for (name, schedule) in [(ROUND_ROBIN, "round-robin"), (AFFINITY, "affinity:8")] {
         let designs = order::DESIGNS.join(",");
-        let line =
-            format!("simulate TRACE --design {designs} --quantum 4096 --schedule {schedule}");
-        steps.push(Step {
-            trace_of: Some(WALKS.to_owned()),
-            ..Step::new(name, &line)
-        });
+        let line = format!(
+            "simulate records/{WALKS}.sct --design {designs} --quantum 4096 --schedule {schedule}"
+        );
+        steps.push(Step::new(name, &line));
     }
     if site.has_guest {
         steps.extend(servers::steps(site));

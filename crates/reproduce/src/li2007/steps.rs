@@ -118,7 +118,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     steps.extend(interference(site));
     let buses = list(&BUS_CYCLES);
     for (access, stride, kib) in points(is_quick) {
-        let line = format!("simulate TRACE --design li2007-xeon --vary L2.bus_cycles={buses}");
+        let line = format!("--design li2007-xeon --vary L2.bus_cycles={buses}");
         let name = simulated_step(access, stride, kib);
         steps.extend(walks(
             site.effort,
@@ -135,7 +135,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
         .flat_map(|loops| JUDGED.map(|point| (*loops, point)))
     {
         let line = format!(
-            "simulate TRACE --design li2007-xeon --vary L2.miss_cycles={latencies} --vary L2.bus_cycles={buses}"
+            "--design li2007-xeon --vary L2.miss_cycles={latencies} --vary L2.bus_cycles={buses}"
         );
         let (access, stride, kib) = point;
         let name = sensitivity_step(instructions, access, stride, kib);
@@ -157,23 +157,22 @@ fn list(numbers: &[u32]) -> String {
         .join(",")
 }
 
-/// Returns the two steps of a simulated point: its trace and its simulation.
+/// Returns the two steps of a simulated point: its trace, and its simulation with these options.
 fn walks(
     effort: Effort,
     instructions: u32,
     (access, stride, kib): (Access, u64, u64),
     name: &str,
-    simulate: &str,
+    options: &str,
 ) -> [Step; 2] {
     let walks = walk_step(instructions, access, stride, kib);
     let turns = if effort == Effort::Quick { 4 } else { 12 };
     let line =
         format!("trace walks --size {kib}KiB --stride {stride}B --access {access} --turns {turns}");
-    let mut simulate = Step::new(name, simulate);
-    simulate.trace_of = Some(walks.clone());
+    let simulate = format!("simulate records/{walks}.sct {options}");
     [
         Step::new(walks, &format!("{line} --instructions {instructions}")),
-        simulate,
+        Step::new(name, &simulate),
     ]
 }
 

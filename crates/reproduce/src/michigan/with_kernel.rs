@@ -97,12 +97,11 @@ fn steps_of_arm(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
     let line = format!(
         "trace walks --system --mechanism {mechanism} --size {kib}KiB --turns {TURNS}{option}"
     );
-    let simulate = format!("simulate TRACE --design michigan-xeon-d1541 {VARIED}");
-    let simulate = Step {
-        trace_of: Some(trace.clone()),
-        ..Step::new(step(layer, arm, kib), &simulate)
-    };
-    [Step::new(trace, &line), simulate]
+    let simulate = format!("simulate records/{trace}.sct --design michigan-xeon-d1541 {VARIED}");
+    [
+        Step::new(trace, &line),
+        Step::new(step(layer, arm, kib), &simulate),
+    ]
 }
 
 /// A counter of the poster, and the function that reads it from the counts of a simulated

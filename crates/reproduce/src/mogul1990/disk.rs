@@ -30,16 +30,13 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let set = &SETS[TIMESHARING];
     let (name, seed, turns) = (set.name, seed(site, 1), set.turns.flags());
     let line = format!(
-        "workload {name} --seed {seed} {turns} --switches {switches} --design mogul-1a --trace {}",
-        Step::OWN_TRACE
+        "workload {name} --seed {seed} {turns} --switches {switches} --design mogul-1a --trace records/{TRACE}.sct"
     );
     let trace = Step::new(TRACE, &line);
     let with = |(disk, time): (usize, &str)| {
-        let line = format!("simulate TRACE --design mogul-1a {turns} --page-faults {time}");
-        Step {
-            trace_of: Some(TRACE.to_owned()),
-            ..Step::new(step(disk), &line)
-        }
+        let line =
+            format!("simulate records/{TRACE}.sct --design mogul-1a {turns} --page-faults {time}");
+        Step::new(step(disk), &line)
     };
     std::iter::once(trace)
         .chain(DISKS.into_iter().enumerate().map(with))

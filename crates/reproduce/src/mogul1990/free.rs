@@ -53,24 +53,18 @@ fn steps_of_set(site: &Site<'_>, set: &'static Set) -> Vec<Step> {
         Effort::Quick => QUICK_SWITCHES,
     };
     let (name, turns) = (set.name, set.turns.flags());
-    let trace = format!(
-        "workload {name} --seed {TRACE_SEED} {turns} --switches {switches} --trace {}",
-        Step::OWN_TRACE
-    );
     let usual = free_step(set, USUAL);
+    let trace = format!(
+        "workload {name} --seed {TRACE_SEED} {turns} --switches {switches} --trace records/{usual}.sct"
+    );
     let replayed = |setting: &str, flags: &str| {
         let interval = if set.has_short_turns {
             "--interval 1000 "
         } else {
             ""
         };
-        Step {
-            trace_of: Some(usual.clone()),
-            ..Step::new(
-                free_step(set, setting),
-                &format!("simulate TRACE {interval}{flags}"),
-            )
-        }
+        let line = format!("simulate records/{usual}.sct {interval}{flags}");
+        Step::new(free_step(set, setting), &line)
     };
     let turns = set
         .other_turns

@@ -63,11 +63,9 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         } else {
             " --user-only"
         };
-        let line = format!("simulate TRACE --design mogul-1a {vary}{option}");
-        Step {
-            trace_of: Some(walks(ONE, kib)),
-            ..Step::new(step(kib, view), &line)
-        }
+        let trace = walks(ONE, kib);
+        let line = format!("simulate records/{trace}.sct --design mogul-1a {vary}{option}");
+        Step::new(step(kib, view), &line)
     };
     pairs
         .iter()

@@ -40,16 +40,10 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         let line = format!(
             "trace walks --system --mechanism pipe --tasks {tasks} --size {size}KiB --turns {REQUESTS}"
         );
-        let simulate = Step::new(
-            step(tasks, kib),
-            &format!("simulate TRACE --design {designs}"),
-        );
+        let simulate = format!("simulate records/{walks}.sct --design {designs}");
         [
-            Step::new(walks.clone(), &line),
-            Step {
-                trace_of: Some(walks),
-                ..simulate
-            },
+            Step::new(walks, &line),
+            Step::new(step(tasks, kib), &simulate),
         ]
     };
     totals

@@ -77,13 +77,10 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
             "trace walks --size {size}B {} --access read --turns {TURNS}",
             kind.flags
         );
-        let step = Step::new(simulated_step(kind, size), "simulate TRACE --design host");
+        let simulate = format!("simulate records/{walks}.sct --design host");
         [
-            Step::new(walks.clone(), &line),
-            Step {
-                trace_of: Some(walks),
-                ..step
-            },
+            Step::new(walks, &line),
+            Step::new(simulated_step(kind, size), &simulate),
         ]
     };
     let of_kind = |kind| {

@@ -138,7 +138,7 @@ fn dry_run(papers: &[Paper], site: &Site<'_>) -> Result<Exit, Failure> {
         "# {count} commands, to be run in this order; the budgets of those that measure are {minutes} min in sum\nmkdir -p records\n"
     );
     for (number, step) in (1..).zip(&steps) {
-        text += &format!("{}   # {number} of {count}\n", run::whole_line(step));
+        text += &format!("{}   # {number} of {count}\n", run::line(step));
     }
     Output::STDOUT.write(&text)?;
     Ok(Exit::Success)
@@ -207,7 +207,7 @@ mod tests {
         let host = manifest(&Root::system());
         let site = site(&arguments, &host, None).expect("a CPU");
         for step in Paper::iter().flat_map(|paper| paper.steps(&site)) {
-            let line = run::whole_line(&step);
+            let line = run::line(&step);
             let (_, own) = line.split_once("switchcost ").expect("our own program");
             let verb = parse(&format!("switchcost {own}"));
             let is_known = matches!(

@@ -81,17 +81,14 @@ fn simulated(arm: Arm, kib: u64) -> [Step; 3] {
     let line =
         format!("trace walks --system --mechanism pipe --size {kib}KiB --turns {TURNS}{option}");
     let xeon = format!(
-        "simulate TRACE --design li2007-xeon --vary L2.miss_cycles={} --vary L2.bus_cycles={}",
+        "--design li2007-xeon --vary L2.miss_cycles={} --vary L2.bus_cycles={}",
         list(&LATENCIES),
         list(&BUS_CYCLES)
     );
-    let of = |machine, line: &str| Step {
-        trace_of: Some(trace.clone()),
-        ..Step::new(step(machine, arm, kib), line)
+    let of = |machine, options: &str| {
+        let line = format!("simulate records/{trace}.sct {options}");
+        Step::new(step(machine, arm, kib), &line)
     };
-    let (xeon, host) = (
-        of(Machine::Xeon, &xeon),
-        of(Machine::Host, "simulate TRACE --design host"),
-    );
+    let (xeon, host) = (of(Machine::Xeon, &xeon), of(Machine::Host, "--design host"));
     [Step::new(trace, &line), xeon, host]
 }

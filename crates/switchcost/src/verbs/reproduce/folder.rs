@@ -73,8 +73,7 @@ impl Folder {
 
     /// Returns the path of a step's complete record.
     pub(super) fn record(&self, step: &Step) -> PathBuf {
-        self.records()
-            .join(format!("{}.{}", step.name, step.ending()))
+        self.path.join(step.output())
     }
 
     /// Returns the path of a step's record while the step runs.
@@ -83,9 +82,9 @@ impl Folder {
             .join(format!("{}.part.{}", step.name, step.ending()))
     }
 
-    /// Returns the path of the trace that the step with this name writes or keeps.
-    pub(super) fn trace(&self, name: &str) -> PathBuf {
-        self.records().join(format!("{name}.sct"))
+    /// Returns the path of the trace that a step writes or keeps.
+    pub(super) fn trace(&self, step: &Step) -> PathBuf {
+        self.records().join(format!("{}.sct", step.name))
     }
 
     /// Returns the path for the output of the program that watches a step.
@@ -138,9 +137,8 @@ mod tests {
         let folder = Folder::open(Some(place.path())).expect("a site");
         let step = Step {
             name: "today-walks".to_owned(),
-            arguments: vec!["trace".to_owned(), "walks".to_owned()],
+            arguments: vec!["trace".to_owned(), "records/today-walks.sct".to_owned()],
             watched_by: Vec::new(),
-            trace_of: None,
         };
         assert!(
             !folder.has(&step, "switchcost trace walks"),

@@ -23,56 +23,27 @@ use crate::messages::say;
 use crate::records::simulation;
 use crate::signals::Interrupt;
 
-/// Returns the command line of a step in the form in which a user would type it.
+/// Returns the command line of a step in the form in which a user would type it. It runs in the
+/// folder of the site, after the commands of the preceding steps.
 pub(super) fn line(step: &Step) -> String {
-    let own = std::iter::once("switchcost".to_owned()).chain(step.arguments.iter().map(|word| {
-        match word.as_str() {
-            TRACE => trace_name(step),
-            Step::OWN_TRACE => format!("records/{}.sct", step.name),
-            word => word.to_owned(),
-        }
-    }));
-    let watcher = step.watched_by.iter().map(|word| match word.as_str() {
-        WORDS => format!("records/{}.watched.txt", step.name),
-        word => word.to_owned(),
-    });
-    let words: Vec<String> = watcher.chain(own).collect();
-    words.join(" ")
+    let watcher = step.watched_by.iter().map(String::as_str);
+    let words = watcher
+        .chain(["switchcost"])
+        .chain(step.arguments.iter().map(String::as_str));
+    words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the command line of a step with the name of its output file. A user can run this command
-/// after the commands of the preceding steps.
-pub(super) fn whole_line(step: &Step) -> String {
-    let file = format!("records/{}.{}", step.name, step.ending());
-    format!("{} {} {file}", line(step), output_flag(step))
-}
-
-/// Returns the flag that names the output file of a step.
-fn output_flag(step: &Step) -> &'static str {
-    match step.ending() {
-        "sct" => "-o",
-        _ => "--record",
-    }
-}
-
-/// Returns the identity of a step's record: the step's command line, after the command line of the
-/// step whose trace is read.
+/// Returns the identity of a step's record: the step's command line, after the command lines of the
+/// steps whose output it reads.
 fn made_by(step: &Step, steps: &[Step]) -> String {
-    let trace = steps
+    let inputs = steps
         .iter()
-        .filter(|other| step.trace_of.as_ref() == Some(&other.name));
-    trace.chain([step]).map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// Argument that stands for the trace of another step.
-const TRACE: &str = "TRACE";
-/// Argument that stands for the file to which a watching program writes.
-const WORDS: &str = "WORDS";
-
-fn trace_name(step: &Step) -> String {
-    step.trace_of
-        .as_ref()
-        .map_or_else(|| TRACE.to_owned(), |name| format!("records/{name}.sct"))
+        .filter(|other| other.name != step.name && step.reads(&other.name));
+    inputs
+        .chain([step])
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Time for a step to finish its record after it was asked to stop.
@@ -104,7 +75,7 @@ impl<'a> Runner<'a> {
                     step,
                     &made_by(step, steps),
                     (number + 1, steps.len()),
-                    has_trace(step, &commands),
+                    has_inputs(step, &commands),
                 )
                 .and_then(|path| load(&mut records, step, &path));
             self.hear(&mut records, step);
@@ -121,14 +92,14 @@ impl<'a> Runner<'a> {
     }
 
     /// Returns the path of the record of step `number` of `of`, after running the step if needed;
-    /// an error with the reason if there is no record. `has_trace` is an error if the step needs a
-    /// trace that could not be made.
+    /// an error with the reason if there is no record. `has_inputs` is an error if the step reads a
+    /// file that could not be made.
     fn one(
         &self,
         step: &Step,
         made_by: &str,
         (number, of): (usize, usize),
-        has_trace: Result<(), String>,
+        has_inputs: Result<(), String>,
     ) -> Result<PathBuf, String> {
         let path = self.folder.record(step);
         if self.folder.has(step, made_by) {
@@ -138,7 +109,7 @@ impl<'a> Runner<'a> {
         if self.interrupt.is_raised() {
             return Err("stopped before it was run".to_owned());
         }
-        has_trace?;
+        has_inputs?;
         say!(
             "step {number} of {of}{}: {}",
             self.time_left(of + 1 - number),
@@ -154,12 +125,11 @@ impl<'a> Runner<'a> {
                     .map_err(|error| error.to_string())?;
             }
         }
-        if step.arguments.iter().any(|word| word == Step::OWN_TRACE) {
-            // The trace belongs to the record that was renamed, and would occupy the name.
-            let _ = std::fs::remove_file(self.own_trace(&step.name));
-        }
+        // A trace that the step keeps belongs to the record that was renamed, and would occupy the
+        // name.
+        let _ = std::fs::remove_file(self.folder.trace(step));
         let status = self
-            .status(step, &draft)
+            .status(step)
             .map_err(|why| format!("it cannot be run ({why})"))?;
         let (steps, time) = self.ran.get();
         self.ran.set((steps + 1, time + begun.elapsed()));
@@ -188,24 +158,16 @@ impl<'a> Runner<'a> {
         format!(" (about {} min left)", left.as_secs().div_ceil(60))
     }
 
-    fn status(&self, step: &Step, draft: &Path) -> Result<ExitStatus, Unfinished> {
+    fn status(&self, step: &Step) -> Result<ExitStatus, Unfinished> {
         let printed = fresh(&self.folder.printed(step))?;
-        let mut words: Vec<String> = step
-            .watched_by
-            .iter()
-            .map(|word| self.placed(step, word))
-            .collect();
-        words.push(own_program());
-        words.extend(step.arguments.iter().map(|word| self.placed(step, word)));
-        if !words[0].contains('/') {
-            words[0] = find_program(&words[0])?.to_string_lossy().into_owned();
+        let placed = |word: &String| self.placed(step, word);
+        let mut words: Vec<OsString> = step.watched_by.iter().map(placed).collect();
+        if let Some(watcher) = step.watched_by.first() {
+            words[0] = find_program(watcher)?.into();
         }
-        let draft = [output_flag(step).into(), draft.as_os_str().to_owned()];
-        let program = Program::new(
-            words.into_iter().map(OsString::from).chain(draft),
-            std::env::vars_os().collect(),
-            None,
-        )?;
+        words.push(own_program().into());
+        words.extend(step.arguments.iter().map(placed));
+        let program = Program::new(words, std::env::vars_os().collect(), None)?;
         let bounds = Bounds {
             longest: Duration::MAX,
             grace: GRACE,
@@ -215,18 +177,15 @@ impl<'a> Runner<'a> {
         bounded::run(program, printed.into(), errors, &bounds)
     }
 
-    fn placed(&self, step: &Step, word: &str) -> String {
-        match (&step.trace_of, word) {
-            (Some(name), TRACE) => self.own_trace(name).to_string_lossy().into_owned(),
-            (_, Step::OWN_TRACE) => self.own_trace(&step.name).to_string_lossy().into_owned(),
-            (_, WORDS) => self.folder.words(step).to_string_lossy().into_owned(),
-            _ => word.to_owned(),
+    /// Returns a word of a step's command with the path of the file that it names.
+    fn placed(&self, step: &Step, word: &str) -> OsString {
+        if word == step.output() {
+            self.folder.draft(step).into()
+        } else if word.starts_with("records/") {
+            self.folder.file(word).into()
+        } else {
+            word.into()
         }
-    }
-
-    /// Returns the path of the trace that the step with this name writes.
-    fn own_trace(&self, name: &str) -> PathBuf {
-        self.folder.trace(name)
     }
 
     /// Reads the output of the program that watched a step.
@@ -244,13 +203,11 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Checks that the trace that this step reads was written; an error with the reason if not.
-fn has_trace(step: &Step, done: &[Command]) -> Result<(), String> {
-    let trace = done
-        .iter()
-        .find(|command| step.trace_of.as_ref() == Some(&command.step));
-    match trace.and_then(|trace| trace.missing.as_ref()) {
-        Some(why) => Err(format!("its trace is missing: {why}")),
+/// Checks that the files that this step reads were written; an error with the reason if not.
+fn has_inputs(step: &Step, done: &[Command]) -> Result<(), String> {
+    let mut inputs = done.iter().filter(|command| step.reads(&command.step));
+    match inputs.find_map(|command| Some((&command.step, command.missing.as_ref()?))) {
+        Some((input, why)) => Err(format!("its input {input} is missing: {why}")),
         None => Ok(()),
     }
 }
@@ -282,9 +239,8 @@ mod tests {
     fn what_reads_a_trace_that_is_missing_is_not_run() {
         let step = Step {
             name: "michigan-simulated-8KiB".to_owned(),
-            arguments: vec!["simulate".to_owned(), TRACE.to_owned()],
+            arguments: vec!["records/michigan-walks-8KiB.sct".to_owned()],
             watched_by: Vec::new(),
-            trace_of: Some("michigan-walks-8KiB".to_owned()),
         };
         let done = |step: &str, missing: Option<&str>| {
             vec![Command {
@@ -293,14 +249,17 @@ mod tests {
                 missing: missing.map(str::to_owned),
             }]
         };
-        assert_eq!(has_trace(&step, &done("michigan-walks-8KiB", None)), Ok(()));
         assert_eq!(
-            has_trace(&step, &done("michigan-walks-32KiB", Some("no QEMU"))),
+            has_inputs(&step, &done("michigan-walks-8KiB", None)),
             Ok(())
         );
         assert_eq!(
-            has_trace(&step, &done("michigan-walks-8KiB", Some("no QEMU"))),
-            Err("its trace is missing: no QEMU".to_owned())
+            has_inputs(&step, &done("michigan-walks-32KiB", Some("no QEMU"))),
+            Ok(())
+        );
+        assert_eq!(
+            has_inputs(&step, &done("michigan-walks-8KiB", Some("no QEMU"))),
+            Err("its input michigan-walks-8KiB is missing: no QEMU".to_owned())
         );
     }
 }
