@@ -98,7 +98,7 @@ made() {
     # It translates the pair of Client-Server.
     case $paper in mogul1990 | today) printf '  "compiler": %s,\n' "$(quoted "$(gcc --version | head -n 1)")" ;; esac
     printf '  "records": [\n'
-    for record in "$site/records/$paper"-*.jsonl "$site/records/$paper"-*.parquet; do
+    for record in "$site/records/$paper"-*.json* "$site/records/$paper"-*.parquet; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
         printf '%s' "$separator"
         described "$record"
@@ -154,13 +154,13 @@ keep() {
 begin() {
     local paper=$1
     if [ "$anew" = yes ]; then rm -f "$site/records/$paper"-*; fi
-    if [ -e "$site/records/$paper.kept" ]; then rm -f "$site/records/$paper"-*.jsonl "$site/records/$paper.kept"; fi
+    if [ -e "$site/records/$paper.kept" ]; then rm -f "$site/records/$paper"-*.json* "$site/records/$paper.kept"; fi
 }
 
 keep_records() {
     local paper=$1 record kept most_bytes=1000000
-    rm -f "$results/records/$paper"-*.jsonl.gz
-    for record in "$site/records/$paper"-*.jsonl; do
+    rm -f "$results/records/$paper"-*.json*.gz
+    for record in "$site/records/$paper"-*.json*; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
         kept=$results/records/$(basename "$record").gz
         gzip -9nc "$record" > "$kept"

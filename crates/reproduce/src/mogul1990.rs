@@ -168,6 +168,11 @@ fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     format!("workload {name} --seed {seed} {turns} --switches {switches}{skip}")
 }
 
+/// Returns the command line of Timesharing's first trial.
+pub(crate) fn timesharing_line(site: &Site<'_>) -> String {
+    trial_line(site, &SETS[0], 1)
+}
+
 /// Returns the steps that reproduce the paper. Each trial of a set is one step, which simulates the
 /// same references on all four designs.
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {

@@ -47,6 +47,7 @@ impl Step {
     pub(crate) fn new(name: impl Into<String>, line: &str) -> Step {
         let name = name.into();
         let (flag, ending) = match line.split(' ').next() {
+            Some("measure") if line.ends_with("--prices") => ("", "json"),
             Some("measure") => ("--record", "jsonl"),
             Some("trace") => ("-o", "sct"),
             _ => ("--record", "parquet"),

@@ -1,7 +1,7 @@
 //! Conclusions and open questions of the papers, tested on current machines.
 //!
-//! On a core that overlaps loads and prefetches, simulated cycles are not time. So no claim is made
-//! about the share of the caches in the cost of a switch on current machines.
+//! On a core that overlaps loads and prefetches, simulated cycles are not time. So claims about the
+//! time that a switch costs in the caches use measured prices of lost lines.
 
 mod kernel;
 mod order;
@@ -10,6 +10,7 @@ mod servers;
 mod shared_cache;
 #[cfg(test)]
 pub(crate) mod tests;
+mod time_lost;
 mod validated;
 mod vectors;
 
@@ -93,6 +94,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
             ),
         ));
     }
+    steps.extend(time_lost::steps(site));
     steps.extend(validated::steps(site));
     steps.push(Step::new(
         WALKS,
@@ -115,6 +117,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![
         validated::exhibit(records),
+        time_lost::exhibit(records),
         vectors::exhibit(records),
         kernel::exhibit(records),
         penalty::exhibit(records),
@@ -126,6 +129,7 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
 
 pub(crate) fn quantities() -> Quantities {
     [
+        time_lost::quantities(),
         vectors::quantities(),
         kernel::quantities(),
         penalty::quantities(),

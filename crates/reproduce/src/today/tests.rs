@@ -1,13 +1,14 @@
 use std::collections::BTreeMap;
 
-use switchcost_analysis::simulation::DesignFinding;
+use switchcost_analysis::simulation::{DesignFinding, TimeLost};
 use switchcost_analysis::{CoreFinding, Interval, LosesMore, SharedCache};
 use switchcost_record::{Mechanism, VectorCase, VectorState};
 use switchcost_units::Bytes;
 use switchcost_workload::{Access, WorkingSet};
 
 use super::{
-    AFFINITY, KERNEL, MACHINES, ROUND_ROBIN, SHARED_CACHE, VECTORS, penalty, servers, validated,
+    AFFINITY, KERNEL, MACHINES, ROUND_ROBIN, SHARED_CACHE, VECTORS, penalty, servers, time_lost,
+    validated,
 };
 use crate::testing::{self, Shown, assert_within, case, estimate, measured, simulated};
 use crate::{Cell, Paper, Records, Verdict};
@@ -28,6 +29,10 @@ struct Story {
     vectors_ns: f64,
     /// The kernel's misses per hand-off, in addition to a thousand instructions.
     kernel_misses: u64,
+    /// Likely time per switch in nanoseconds to reload lost lines; `None` if they have no price.
+    lost_ns: Option<f64>,
+    /// Share of the lost lines without a price.
+    unpriced: f64,
 }
 
 /// Story that agrees with the papers.
@@ -39,6 +44,8 @@ const PAPERS: Story = Story {
     servers: [2.0, 3.0],
     vectors_ns: 60.0,
     kernel_misses: 100,
+    lost_ns: Some(1e5),
+    unpriced: 0.0,
 };
 
 fn simulation(
@@ -73,7 +80,88 @@ fn records(story: &Story) -> Records {
     add_servers(&mut records, story.servers);
     add_vectors(&mut records, story.vectors_ns);
     add_penalties(&mut records, story.kernel_misses);
+    add_time_lost(&mut records, story);
     records
+}
+
+/// Adds lost lines that take from half to twice the likely time, and switches of 1 us between
+/// processes and 10 ns between fibers.
+fn add_time_lost(records: &mut Records, story: &Story) {
+    let (record, mut findings) = measured();
+    for (mechanism, ns) in [(Mechanism::Pipe, 1000.0), (Mechanism::Fiber, 10.0)] {
+        findings.results.push(case(mechanism, 0, Access::Rmw, ns));
+    }
+    records.add_measured(time_lost::DIRECT, record, findings);
+    simulation(records, time_lost::TIMESHARING, |like| {
+        let times = |factor: f64| Some(story.lost_ns? * factor);
+        let lost = TimeLost {
+            cpu_model: None,
+            low_ns: times(0.5),
+            likely_ns: times(1.0),
+            high_ns: times(2.0),
+            cycles_ns: None,
+            unpriced_share: Some(story.unpriced),
+            lines: Vec::new(),
+        };
+        vec![DesignFinding {
+            time_lost: Some(lost),
+            ..like.clone()
+        }]
+    });
+}
+
+/// Claims that compare a cost with the time to reload lost lines.
+const IN_TIME: [&str; 3] = [
+    "dominates-since",
+    "registers-small",
+    "vector-registers-small",
+];
+
+/// The costs are 1 us, 10 ns and 60 ns. Lines without a price may take any time.
+#[test]
+fn the_time_of_lost_lines_decides_as_far_as_it_is_known() {
+    use Verdict::{Differs, Holds, Undecided};
+    for (lost_ns, unpriced, expected) in [
+        (1e5, 0.0, [Holds; 3]),
+        (1e5, 0.01, [Holds; 3]),
+        (1000.0, 0.0, [Undecided, Holds, Undecided]),
+        (100.0, 0.0, [Differs, Undecided, Differs]),
+        (10.0, 0.0, [Differs; 3]),
+        (10.0, 0.01, [Undecided; 3]),
+    ] {
+        let story = Story {
+            lost_ns: Some(lost_ns),
+            unpriced,
+            ..PAPERS
+        };
+        let found = testing::verdicts(Paper::Today, &records(&story));
+        let found = IN_TIME.map(|id| found[id]);
+        assert_eq!(found, expected, "{lost_ns} ns, {unpriced} without a price");
+    }
+    let story = Story {
+        lost_ns: None,
+        unpriced: 1.0,
+        ..PAPERS
+    };
+    for id in IN_TIME {
+        let claim = testing::claim(Paper::Today, &records(&story), id);
+        let why = "no lost line has a price on this machine";
+        assert_eq!(
+            (claim.verdict, claim.missing.as_deref()),
+            (Undecided, Some(why))
+        );
+    }
+}
+
+/// The likely time is 100 us: its interval is that of earlier errors, which is wider than the
+/// range of the estimate.
+#[test]
+fn the_interval_of_the_time_covers_earlier_errors() {
+    let claim = testing::claim(Paper::Today, &records(&PAPERS), "dominates-since");
+    let term = &claim.terms[0];
+    assert_within(term.value, 0.01, 1e-9);
+    assert_within(term.low, 990.0 / (1e5 / 0.39), 1e-9);
+    assert_within(term.high, 1010.0 / (1e5 / 5.9), 1e-9);
 }
 
 fn add_vectors(records: &mut Records, more_ns: f64) {
@@ -234,8 +322,14 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
         servers: [3.0, 2.0],
         vectors_ns: -60.0,
         kernel_misses: 1,
+        ..PAPERS
     };
-    testing::reported(Paper::Today, &records(&PAPERS), &[records(&other)])
+    let little_lost = Story {
+        lost_ns: Some(10.0),
+        ..PAPERS
+    };
+    let others = [records(&other), records(&little_lost)];
+    testing::reported(Paper::Today, &records(&PAPERS), &others)
 }
 
 #[test]

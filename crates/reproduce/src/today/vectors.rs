@@ -3,6 +3,7 @@
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
 
+use super::time_lost::over_time_lost;
 use super::{VECTORS, results};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
@@ -90,5 +91,10 @@ fn dearer(records: &Records) -> Result<Found, String> {
 }
 
 pub(super) fn quantities() -> Quantities {
-    vec![("vector-registers-cost", dearer)]
+    vec![
+        ("vector-registers-small", |records| {
+            over_time_lost(records, added(records)?.0)
+        }),
+        ("vector-registers-cost", dearer),
+    ]
 }
