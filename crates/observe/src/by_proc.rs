@@ -10,6 +10,7 @@ use switchcost_record::observation::{Lost, Observation, OwnCost, Source, Tasks};
 use switchcost_units::Nanos;
 
 use crate::container;
+use crate::kernel_counts::is_alive;
 use crate::subject::process_of;
 use crate::sums::{self, Key};
 use crate::totals::Totals;
@@ -173,9 +174,9 @@ impl ByProc {
     pub(crate) fn snapshot(&mut self, empty: &Observation) -> Observation {
         self.tick();
         let mut groups: BTreeMap<Key, Tasks> = BTreeMap::new();
-        for (&(process, _), task) in &self.tasks {
+        for (&(process, thread), task) in &self.tasks {
             let key = Key {
-                process: Some(process),
+                process: is_alive(thread).then_some(process),
                 process_name: task.process_name.clone(),
                 name: task.name.clone(),
                 is_kernel: false,
@@ -296,6 +297,21 @@ mod tests {
             "{voluntary} of {:?}",
             counted.tasks
         );
+    }
+
+    #[test]
+    fn a_process_that_has_ended_has_only_a_name() {
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("a program");
+        let mut proc = ByProc::default();
+        proc.add(&[child.id()]);
+        let process = |proc: &mut ByProc| counted(proc).tasks[0].process;
+        assert_eq!(process(&mut proc), Some(child.id()));
+        drop(child.stdin.take());
+        child.wait().expect("our child");
+        assert_eq!(process(&mut proc), None);
     }
 
     #[test]

@@ -214,8 +214,14 @@ const LONG: f64 = 30.0;
 
 /// Returns advice on how to measure the cost of cold caches with `observe` or `inject`.
 fn measuring(observation: &Observation, findings: &Findings) -> String {
-    let inject = format!("`{}`", injecting(observation, findings));
+    let process = busiest(findings);
+    let pid = process.map_or_else(|| "PID".to_owned(), |process| process.to_string());
+    let inject = format!("`{}`", injecting(observation, &pid));
     let is_command = matches!(observation.subject, Subject::Command(_));
+    let to_measure = match process {
+        None if !is_command => "to measure it in a new process",
+        _ => "to measure it",
+    };
     let cpu_ns = findings.all.cpu_ns.unwrap_or(0.0);
     let can_trace = match findings.all.indirect_unknown_because {
         Some(UnknownBecause::NotTraced) => true,
@@ -225,17 +231,16 @@ fn measuring(observation: &Observation, findings: &Findings) -> String {
     // A command has already ended, and its calls were traced if possible.
     match (is_command, can_trace) {
         (true, _) if cpu_ns < LEAST_CPU.0 as f64 => "observe a longer run".to_owned(),
-        (false, true) => format!(
-            "to measure it: `switchcost observe -p {} -d {LONG}s` or {inject}",
-            busiest(findings)
-        ),
-        _ => format!("to measure it: {inject}"),
+        (false, true) => {
+            format!("{to_measure}: `switchcost observe -p {pid} -d {LONG}s` or {inject}")
+        }
+        _ => format!("{to_measure}: {inject}"),
     }
 }
 
-/// Returns the `inject` command line that measures the cost of cold caches of the observed program,
-/// or of the process with the highest cost.
-fn injecting(observation: &Observation, findings: &Findings) -> String {
+/// Returns the `inject` command line that measures the cost of cold caches of the observed command,
+/// or of the process `pid`.
+fn injecting(observation: &Observation, pid: &str) -> String {
     if let Subject::Command(words) = &observation.subject {
         let command = plain(&words.join(" ")).into_owned();
         let is_plain = words.iter().all(|word| is_plain_word(word)) && command.len() <= LONGEST;
@@ -245,14 +250,13 @@ fn injecting(observation: &Observation, findings: &Findings) -> String {
             format!("switchcost inject -- {} ...", subject(&observation.subject))
         };
     }
-    format!("switchcost inject -p {} --work ...", busiest(findings))
+    format!("switchcost inject -p {pid} --work ...")
 }
 
-/// Returns the PID of the process with the highest cost that has not ended, or `PID` if all have.
-fn busiest(findings: &Findings) -> String {
+/// Returns the process with the highest cost that has not ended; `None` if all have.
+fn busiest(findings: &Findings) -> Option<u32> {
     let mut own = findings.processes.iter().filter(|found| !found.is_kernel);
-    let process = own.find_map(|found| found.process);
-    process.map_or_else(|| "PID".to_owned(), |process| process.to_string())
+    own.find_map(|found| found.process)
 }
 
 /// Returns true if a shell takes a word literally, without quotes.

@@ -376,7 +376,10 @@ fn a_cost_of_cold_caches_that_is_not_known_has_a_reason_and_a_next_step() {
     assert_eq!(json["all"]["indirect_unknown_because"], "not-traced");
     assert_eq!(json["no_calls_because"], reason);
     observation.tasks.truncate(1);
-    has(&words(&observation), "observe -p PID -d 30s");
+    has(
+        &words(&observation),
+        "to measure it in a new process: `switchcost observe -p PID -d 30s` or `switchcost inject -p PID --work ...`.",
+    );
     // Of a command that took 1 ms of CPU time, even `inject` finds nothing.
     observation.subject = Subject::Command(vec!["ls".to_owned()]);
     observation.tasks[0].run_ns = Nanos(1_000_000);
