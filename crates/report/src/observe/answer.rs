@@ -223,7 +223,8 @@ fn measuring(observation: &Observation, findings: &Findings) -> String {
         _ => "to measure it",
     };
     let cpu_ns = findings.all.cpu_ns.unwrap_or(0.0);
-    let can_trace = match findings.all.indirect_unknown_because {
+    let has_bpf = matches!(observation.source, Source::Bpf | Source::BpfCounts);
+    let can_trace = match findings.all.indirect_unknown_because.filter(|_| has_bpf) {
         Some(UnknownBecause::NotTraced) => true,
         Some(UnknownBecause::TooFew) => findings.seconds < LONG,
         _ => false,

@@ -380,6 +380,12 @@ fn a_cost_of_cold_caches_that_is_not_known_has_a_reason_and_a_next_step() {
         &words(&observation),
         "to measure it in a new process: `switchcost observe -p PID -d 30s` or `switchcost inject -p PID --work ...`.",
     );
+    // Without BPF programs a further observation traces no calls either.
+    observation.source = Source::Perf;
+    has(
+        &words(&observation),
+        "to measure it in a new process: `switchcost inject -p PID --work ...`.",
+    );
     // Of a command that took 1 ms of CPU time, even `inject` finds nothing.
     observation.subject = Subject::Command(vec!["ls".to_owned()]);
     observation.tasks[0].run_ns = Nanos(1_000_000);
