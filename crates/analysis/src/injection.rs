@@ -372,7 +372,8 @@ fn judged(values: impl Iterator<Item = f64>) -> Result<Estimate, String> {
     estimate(&values, CONFIDENCE).map_err(|few| few.to_string())
 }
 
-/// Whether a preemption in this way touches no memory and moves nothing.
+/// Whether preemptions of the kind `way` touch no memory, and do not move the program to another
+/// CPU.
 fn is_direct(way: Way) -> bool {
     way.footprint == 0 && !way.is_moved
 }

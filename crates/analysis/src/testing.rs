@@ -184,7 +184,7 @@ const LEAST: Shape = Shape {
     few: 5_000,
 };
 
-/// Behaviour of an imaginary machine's core in one window.
+/// Behaviour of an imaginary machine's core in one window of a synthetic record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Core {
     /// Time relative to the core at its fastest: 1 or more.

@@ -118,7 +118,7 @@ struct Hierarchies<'a, L> {
     comparison: Comparison,
 }
 
-/// Program and switch cause to which the cost of running code is attributed.
+/// Program, and cause of its last switch, to which the cost of running code is attributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) program: u32,

@@ -28,7 +28,7 @@ enum Kind {
 /// use in the upper bits.
 type Use = (ProcessId, u64);
 
-/// All uses seen so far, with a cache of the recent ones.
+/// All uses of lines or pages seen so far, with a cache of the recent ones.
 #[derive(Debug)]
 struct Met {
     recent: Vec<Use>,

@@ -6,7 +6,7 @@ use switchcost_record::Case;
 use super::ratio::LogRatio;
 use super::{Cost, Outcome, Pair, Quantity, Request, Subject};
 
-/// Names of the two sides in error texts.
+/// Names of the two sides of a comparison in error texts.
 pub(super) const SIDES: [&str; 2] = ["base", "new"];
 
 /// Returns the values of both sides, or the reasons why a side has none.

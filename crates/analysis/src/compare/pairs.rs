@@ -21,7 +21,8 @@ pub(super) struct Matched<'a> {
     earlier: Vec<Found<'a>>,
     /// The case of the new records, if it differs from that of the base records.
     new_case: Option<&'a Case>,
-    /// Number of possible partners on the other side, if several.
+    /// Number of cases on the other side that this case could be compared with, if there are
+    /// several.
     alike: usize,
 }
 

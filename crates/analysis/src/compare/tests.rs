@@ -30,7 +30,7 @@ impl Pair {
     }
 }
 
-/// Returns what differs.
+/// Returns the names of the facts that differ between the sides.
 pub(super) fn whats(differences: &[Difference]) -> Vec<&str> {
     let whats = differences.iter();
     whats.map(|difference| difference.what.as_str()).collect()

@@ -13,8 +13,8 @@ use switchcost_units::Bytes;
 use super::{Findings, FootprintFinding, chains, findings, judged, mean, mean_chain_ns};
 use crate::statistics::Estimate;
 
-/// Least number of units of work in an arm of a group. With fewer, one unit more or less would
-/// matter too much.
+/// Least number of units of work in the phases of one kind (touching memory, or only spinning) of a
+/// group. With fewer, one unit more or less would matter too much.
 const LEAST_WORK: u64 = 10;
 
 /// Findings for a service, besides the cost of cold caches.
@@ -47,7 +47,7 @@ pub struct ServiceFindings {
     /// reports show first.
     pub share_of_own: Option<f64>,
     /// Number of groups that were left out, because the thread did not run in one phase, or did too
-    /// little work in one arm.
+    /// little work in the phases of one kind (touching memory, or only spinning).
     pub without_work: usize,
     /// Number of groups that compare preemptions that touch no memory with no preemption.
     pub held_up_groups: usize,

@@ -14,8 +14,8 @@ use crate::statistics::estimate::mean_and_sd;
 /// about a hundredth of the time, and an equal competitor takes half.
 const OTHERS_SHARE: u64 = 10;
 
-/// Returns the mean number of events per hand-off in both arms, for each counter. If the case has a
-/// working set, the arms are those with walks.
+/// Returns the mean number of events per hand-off for each counter, in the switching loop and in
+/// the baseline. If the case has a working set, both loops include the walks.
 ///
 /// A counter that failed its known-answer test is left out. A batch during which other tasks ran is
 /// also left out, because the counter of a CPU includes their events.

@@ -14,7 +14,7 @@ use crate::measurement::turns::Turns;
 use crate::statistics::order_statistics::trimmed_mean;
 
 /// Least number of rounds of the chosen kind in a repetition, unless the repetition has fewer
-/// rounds in total. Fewer rounds may be of that kind by an erroneous probe.
+/// rounds in total. A smaller number of such rounds may be due to an erroneous probe.
 const FEWEST: usize = 5;
 
 /// Times of one round in nanoseconds at the reference core clock.

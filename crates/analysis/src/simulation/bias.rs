@@ -13,7 +13,7 @@ use super::sums::{Sum, add_all};
 /// bias.
 const BITES_FROM: f64 = 0.05;
 
-/// Divisor that gives the beginning of a curve: its first tenth.
+/// Divisor of a curve's length; the result is the length of the curve's beginning, its first tenth.
 const BEGINNING: usize = 10;
 
 /// Returns the survivor bias of all segments, and of those after involuntary switches. Empty if

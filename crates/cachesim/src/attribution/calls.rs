@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use switchcost_design::result::CallCost;
 use switchcost_trace::syscall_name;
 
-/// Sums over all system calls with one number.
+/// Sums over all system calls with one number (such as all calls of `read`).
 #[derive(Clone, Debug)]
 struct Sums {
     calls: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Calls {
     pub(crate) all: [u64; 3],
 }
 
-/// Index of the first level's misses, after instructions and cycles.
+/// Index of the first level's misses among the counts of a call, after instructions and cycles.
 const FIRST_LEVEL: usize = 2;
 
 impl Calls {

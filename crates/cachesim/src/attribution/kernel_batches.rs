@@ -6,7 +6,7 @@ use switchcost_design::result::KernelBatch;
 /// Least number of batches; when twice as many are complete, pairs of batches are joined.
 const BATCHES: usize = 40;
 
-/// Counts at the beginning of each batch.
+/// Counts of the kernel's work at the beginning of each batch of switches.
 #[derive(Debug)]
 pub(crate) struct KernelBatches {
     /// Number of switches in a batch.

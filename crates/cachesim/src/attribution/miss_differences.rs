@@ -9,8 +9,8 @@ use crate::machine::{Levels, Listener, Lookup, Took, ViewSet};
 struct Differences {
     lost: u64,
     gained: u64,
-    /// Number of gained lookups that were first touches: another process had brought in the line
-    /// before the process requested it for the first time.
+    /// Number of lookups gained (found only in the shared hierarchy) that were first touches:
+    /// another process had brought in the line before the process requested it for the first time.
     first_touches: u64,
 }
 

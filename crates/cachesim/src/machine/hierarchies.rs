@@ -41,8 +41,8 @@ impl<'r> RequestOfAll<'r> {
     }
 }
 
-/// Result of a request of all views. Cycles that no instruction waits for are in
-/// [`Clocks::delays`](super::clocks::Clocks::delays).
+/// Result of a request that all views make to one level. Cycles that no instruction waits for are
+/// in [`Clocks::delays`](super::clocks::Clocks::delays).
 #[derive(Clone, Copy)]
 struct Outcome {
     missed: ViewSet,
@@ -231,7 +231,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         outcome
     }
 
-    /// Passes the request of all views to the next level. Returns the views in which the line was modified there.
+    /// Passes a request of all views to the next level. Returns the views for which the next level
+    /// had the line modified.
     #[inline]
     fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) -> ViewSet {
         let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else {

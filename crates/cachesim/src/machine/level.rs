@@ -26,7 +26,7 @@ pub(super) struct Level {
     pub(super) open_ways: Option<u64>,
 }
 
-/// Result of making a line the most recently used of its set.
+/// Result of [`Level::promote`], which makes a line the most recently used of its set.
 pub(super) struct Promoted {
     /// Slot of the line in the list of lines that all views used last.
     pub(super) slot: usize,

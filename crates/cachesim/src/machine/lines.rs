@@ -81,7 +81,7 @@ pub(super) fn way_of_first(ways: &[u64], length: usize, key: u64) -> Option<usiz
     None
 }
 
-/// List of the slots that have held a line since the last flush.
+/// List of the slots of a level that have held a line since the last flush.
 #[derive(Debug)]
 enum Touched {
     Unused,

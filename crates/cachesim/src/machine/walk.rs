@@ -17,7 +17,7 @@ use super::view_set::ViewSet;
 use super::{PRIVATE, SHARED};
 use crate::address::Address;
 
-/// Result of a lookup.
+/// Result of a lookup of a line in a single view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) cycles: u64,

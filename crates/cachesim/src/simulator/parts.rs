@@ -21,7 +21,7 @@ pub(super) const WHOLE: Fed = Fed {
     since_switch: None,
 };
 
-/// Counts that do not depend on a design.
+/// Counts of a trace that do not depend on a design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) instructions: u64,
@@ -58,7 +58,8 @@ impl Counted {
     }
 }
 
-/// Counts of one part of the trace from one pass. `designs` has the pass's designs by index.
+/// Counts of one part of the trace from one pass, which simulates some of the designs. `designs`
+/// has these designs by index.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) counted: Counted,

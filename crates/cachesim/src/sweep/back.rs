@@ -9,7 +9,7 @@ use crate::machine::{Kind, Machine};
 
 #[derive(Debug)]
 pub(super) struct Back {
-    /// Index of the member (one design of the family).
+    /// Index in its family of the design (*member*) that these levels belong to.
     pub(super) member: usize,
     /// Number of ways of the swept level.
     pub(super) ways: usize,
@@ -26,7 +26,7 @@ pub(super) struct Back {
 }
 
 impl Back {
-    /// Makes the levels of a member, from level `first` on.
+    /// Makes the levels of one design of the family, from level `first` on.
     pub(super) fn new(
         member: usize,
         ways: usize,

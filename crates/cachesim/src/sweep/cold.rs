@@ -29,7 +29,8 @@ pub(super) struct Cold {
     asked: Vec<Request>,
     /// Request that is recorded but not answered yet.
     next: Option<Request>,
-    /// Cycles of demand requests that are not yet added to the members.
+    /// Cycles of demand requests that are not yet added to the designs (*members*) that this
+    /// machine represents.
     cycles: u64,
 }
 

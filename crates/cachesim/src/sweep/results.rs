@@ -41,7 +41,7 @@ pub(super) fn swept_cycles(member: &Member, levels: usize, row: &[u64], view: us
             .map_or(0, |entry| row[VIEWS * entry + view])
 }
 
-/// Counters at the end of the trace.
+/// Counters of a family of designs at the end of the trace.
 pub(super) struct Results<'a> {
     pub(super) row: &'a [u64],
     pub(super) shapes: &'a [Shape],

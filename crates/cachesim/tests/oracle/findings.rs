@@ -111,7 +111,8 @@ pub(crate) fn run_oracle(
     oracle
 }
 
-/// Converts the oracle's findings; `deep` says for each design whether everything is reported.
+/// Converts the oracle's findings to the common form. `deep` says for each design whether it counts
+/// as simulated in full.
 pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], places: usize) -> Findings {
     let designs = oracle.designs.iter().zip(deep).map(|(one, &is_deep)| {
         let name = |level: usize| one.machine.design.levels[level].name.clone();
@@ -226,7 +227,8 @@ impl Findings {
         designs.map(|design| design.full.is_some()).collect()
     }
 
-    /// Removes the findings that a sweep does not report, for designs that are not `deep`.
+    /// Removes the findings that a sweep (one pass over many designs) does not report, for designs
+    /// that are not `deep` (simulated in full).
     pub(crate) fn without_depth(mut self, deep: &[bool]) -> Findings {
         for (design, is_deep) in self.designs.iter_mut().zip(deep) {
             if !is_deep {

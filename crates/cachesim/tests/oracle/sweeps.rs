@@ -20,7 +20,8 @@ fn depths(family: &Family, together: &Findings) -> Vec<bool> {
     deep
 }
 
-/// Returns what all members give together, and which of them in full.
+/// Returns the findings of all designs of a family in one pass, and for each design whether it was
+/// simulated in full.
 fn swept(family: &Family, options: &Options, chunks: &[Chunk]) -> (Findings, Vec<bool>) {
     let options = Options {
         most_in_full: 0,

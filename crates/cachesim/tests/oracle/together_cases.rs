@@ -29,7 +29,8 @@ fn design(lines: u64) -> Design {
     design
 }
 
-/// Asserts that both sizes agree, in both orders, alone and together.
+/// Asserts that the engine and the oracle agree for both cache sizes, in both orders, alone and
+/// together.
 fn all_agree(program: &Program) {
     let options = Options {
         intervals: 1,
@@ -66,7 +67,8 @@ fn a_line_that_only_the_larger_one_holds_still_is_a_miss_in_the_smaller_one() {
     assert_eq!(misses, [4, 2]);
 }
 
-/// If the store brought a line in, the load after it would be taken for a hit.
+/// Shows that a store that bypasses the first level brings no line in: the load after the store is
+/// a miss.
 #[test]
 fn a_store_brings_no_line_in() {
     let mut program = Program::new(1);

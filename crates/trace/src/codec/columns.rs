@@ -120,8 +120,8 @@ impl Packer {
         })
     }
 
-    /// Returns the body of a chunk: its head, the directory and the columns. A column is packed if
-    /// its flag is set and the packed column is shorter.
+    /// Returns the body of a chunk: its head, the directory and the columns. A column, given with a
+    /// flag, is packed if the flag is set and packing makes the column shorter.
     pub(super) fn body<'a>(
         &'a mut self,
         head: &[u8],

@@ -187,7 +187,7 @@ impl ChunkEncoder {
         self.known.hot.len()
     }
 
-    /// Returns the number of references of all shapes in memory.
+    /// Returns the number of references (*forms*) of all shapes in memory.
     pub(crate) fn forms(&self) -> usize {
         self.known.forms.len()
     }

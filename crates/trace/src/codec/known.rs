@@ -151,7 +151,8 @@ pub(super) struct Cold {
 }
 
 impl Cold {
-    /// Returns the shape's part of the tables of all blocks and of all forms.
+    /// Returns the shape's part of two tables: the blocks of all shapes, and their references
+    /// without addresses (*forms*).
     pub(super) fn parts<'a>(
         &self,
         blocks: &'a [Block],

@@ -9,7 +9,7 @@ use crate::shape::Unfold;
 
 /// Number of references assembled in one step.
 pub(super) const STEP: usize = 2;
-/// Number of slots written in one step.
+/// Number of indices of explicit references (*slots*) that are written in one step.
 pub(super) const SLOTS: usize = 8;
 /// Number of block indices written in one step.
 pub(super) const KINDS: usize = 2;

@@ -87,7 +87,8 @@ pub(super) fn end_of(block: &Block) -> u64 {
     block.address.wrapping_add(block.bytes.into())
 }
 
-/// A shape as ranges in the tables of blocks, forms and slots.
+/// A shape as ranges in three tables: blocks, references without addresses (*forms*), and
+/// predictions of explicit references (*slots*).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
     /// Index of the shape's first block in the table of blocks.

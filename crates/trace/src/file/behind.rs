@@ -33,7 +33,7 @@ struct Queue {
 
 struct Shared<W> {
     queue: Mutex<Queue>,
-    /// Condition that wakes the thread when there is work.
+    /// Condition that wakes the writing thread when a chunk is queued.
     called: Condvar,
     /// The appender; `None` after the end of the trace. The thread that holds the lock writes the
     /// next chunk of the queue, so chunks are written in order.
@@ -176,7 +176,8 @@ impl<W: Write + Send + 'static> Behind<W> {
 }
 
 impl<W> Behind<W> {
-    /// Tells the thread to end, and waits until it has written the remaining chunks.
+    /// Tells the writing thread to end, and waits until the thread has written the remaining
+    /// chunks.
     fn end(&mut self) -> Option<thread::Result<()>> {
         locked(&self.shared.queue).is_ended = true;
         self.shared.called.notify_one();

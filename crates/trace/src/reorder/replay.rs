@@ -463,7 +463,7 @@ fn start_of(piece: &Piece) -> (u32, u32) {
     (piece.blocks.start, piece.marks.start)
 }
 
-/// Returns the index of the first block in a range that must wait for a page.
+/// Returns the index of the first block in a range that uses a page which is not in memory yet.
 fn first_fault(
     paging: &mut Paging,
     process: ProcessId,

@@ -17,8 +17,8 @@ pub(super) enum Wait {
 }
 
 impl Streams {
-    /// Returns what task number `task` must wait for before it may run on after stretch number
-    /// `piece` of its instructions; `None` after its last stretch.
+    /// Returns the condition under which task number `task` may continue after piece number `piece`
+    /// of its instructions; `None` after the task's last piece.
     pub(super) fn wait_behind(&self, task: usize, piece: usize) -> Option<Wait> {
         let pieces = &self.tasks[task].pieces;
         let (here, next) = (&pieces[piece], pieces.get(piece + 1)?);

@@ -49,7 +49,7 @@ impl Stream {
         self.done
     }
 
-    /// Appends a step; does nothing if no task can execute it.
+    /// Appends a step to the stream; does nothing if no task can execute the step.
     pub fn step(&mut self, step: &Step) {
         match *step {
             Step::Run {

@@ -38,7 +38,7 @@ const MOST_NEIGHBOURS: usize = 5;
 /// Least share of all switches that the tasks of a compared name must have.
 const LEAST_SHARE: f64 = 0.01;
 
-/// Key of a compared number: tasks and quantity.
+/// Key of a compared number of an observation: the tasks, and the quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
     pub(super) who: Who,

@@ -19,7 +19,8 @@ const NEAR: u64 = 2;
 /// Blocks that contain calls, in time order, with groups of several lengths.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    /// Traced slice and number within the slice of each block of time.
+    /// For each block of time, the number of its slice of the observation (calls are traced in
+    /// slices), and its own number within the slice.
     all: Vec<(u32, u64)>,
     groups: Vec<Range<usize>>,
     /// Range in `groups` of the groups of blocks with one length; one entry per length.

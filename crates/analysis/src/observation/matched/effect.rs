@@ -74,9 +74,10 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// Adds a position after the call, with the calls `observed` there, of which `followed` had a
-    /// switch. Returns how many of these have controls on the same path. `has_trend`: whether the
-    /// effects may change linearly over the run.
+    /// Adds the next position (the n-th call after each compared call). `observed` are the calls at
+    /// the position, of which `followed` come after a call with a switch. Returns how many of the
+    /// latter have controls on the same path. `has_trend` says whether the effects may change
+    /// linearly over the run.
     pub(super) fn add(&mut self, observed: &[Observed], followed: usize, has_trend: bool) -> usize {
         let keys = Keys::of(observed);
         let share = followed as f64 / self.anchors as f64;

@@ -106,7 +106,8 @@ impl ProcessTable {
         self.tasks.get(&task).copied().unwrap_or(0)
     }
 
-    /// Returns the number of a process or task that has run or was named.
+    /// Returns the number of a process (or task) that has one; `None` for one that has neither run
+    /// nor been named.
     pub(crate) fn known(&self, (process, task): Who) -> Option<u32> {
         let place = self
             .processes
@@ -173,8 +174,8 @@ impl ProcessTable {
         old.map_or(Gone::default(), |old| self.gone(old, task))
     }
 
-    /// Returns what no longer exists after a task has left an address space, or has entered the
-    /// same one again.
+    /// Returns the process and the address space that end, if any, because a task has left the
+    /// address space. Neither ends if the task has entered the same one again.
     fn gone(&self, old: u32, task: u32) -> Gone {
         let space = self.is_empty(old).then_some(old);
         let is_gone = if self.tells_tasks_apart {

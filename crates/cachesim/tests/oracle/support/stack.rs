@@ -350,8 +350,8 @@ impl Stack {
         }
     }
 
-    /// Requests a line over the bus, from the next level or memory. Returns all cycles of that, and
-    /// the request as it is afterwards.
+    /// Requests a line over the bus, from the next level or memory. Returns all cycles of the
+    /// request, and the request with its new time.
     fn ask_below(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> (Reply, Ask) {
         let is_exempt = self.fault == Some(Fault::PrefetchesTakeNoBus) && ask.is_prefetch;
         let wait = if is_exempt {
@@ -518,7 +518,7 @@ impl Stack {
     }
 
     /// Adds cycles of this level: to the clock for a demand request, else to the request itself.
-    /// Returns the request as it is afterwards.
+    /// Returns the request with its new time.
     fn spend(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, cycles: u64) -> Ask {
         if ask.is_demand {
             self.levels[level].counts.cycles += cycles;
@@ -556,7 +556,7 @@ impl Stack {
         }
     }
 
-    /// Handles a store that misses and brings nothing in.
+    /// Handles a store that misses in a level which does not allocate on stores.
     fn pass_store(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
         if !self.levels[level].shape.is_write_back() {
             self.store_goes_on(run, level, ask);

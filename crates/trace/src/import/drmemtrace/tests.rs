@@ -370,7 +370,8 @@ fn code_of_the_upper_half_is_the_kernels_with_or_without_markers() {
     );
 }
 
-/// Returns the notes for these markers before the first instruction, and the architecture.
+/// Returns the notes on a trace whose first instruction follows these markers, and the trace's
+/// architecture.
 fn said(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>) {
     let file = bytes(&whole(&[markers, &[(10, 4, 0)]].concat()));
     let mut importer = open(ImportFormat::Drmemtrace, &file).expect("a trace");

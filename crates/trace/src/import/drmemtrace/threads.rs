@@ -111,7 +111,8 @@ impl Threads {
     }
 
     /// Records the end of a thread, on this CPU or on another one. A thread that never ran on this
-    /// CPU has no task.
+    /// CPU has no task. The exit of a process' last task is recorded later: by the process' next
+    /// thread, or by [`end`](Self::end).
     pub(super) fn exit(&mut self, thread: u64, is_here: bool, into: &mut Assembler) {
         self.in_kernel.remove(&thread);
         let Some((task, number)) = self.tasks.remove(&thread) else {
