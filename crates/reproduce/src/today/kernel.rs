@@ -57,8 +57,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.notes.push(
         "Larger arrays evict the lines that the kernel uses at a switch from the first level, then from the second: \
-         the same code on the same processor, with a larger miss penalty. Mogul and Borg ask this question across \
-         processors (section 7)."
+         the same code on the same processor, with a larger miss penalty."
             .into(),
     );
     exhibit

@@ -155,7 +155,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.notes.push(
         "Two processes hand over a byte through pipes in a guest with a current kernel, and walk arrays in between. \
          The cycles of the programs' own instructions and references, in the same order, are \
-         subtracted from the guest's. Cycles assume that misses do not overlap. `reproduce today --system` runs it."
+         subtracted from the guest's. `reproduce today --system` runs it."
             .into(),
     );
     exhibit

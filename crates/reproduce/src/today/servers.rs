@@ -104,8 +104,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         .collect();
     exhibit.notes.push(
         "Each process walks its part of the request's data and hands it on over a pipe, in a guest with a current \
-         kernel, whose references are simulated, too. Cycles assume that misses do not overlap. `reproduce today \
-         --system` runs it."
+         kernel, whose references are simulated, too. `reproduce today --system` runs it."
             .into(),
     );
     exhibit

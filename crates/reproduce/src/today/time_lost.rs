@@ -68,10 +68,8 @@ fn direct(records: &Records, mechanism: Mechanism) -> Result<Interval, String> {
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new(
-        "Caches in time",
-        "A switch in Timesharing: lines to reload from this machine's caches, kernel, and registers",
-    );
+    let title = "Time per switch in Timesharing: lost lines, kernel, registers";
+    let mut exhibit = Exhibit::new("Caches in time", title);
     exhibit.steps = [DIRECT, PRICES, TIMESHARING].map(str::to_owned).into();
     let mut table = Table::new(&["part of a switch", "us", "low", "high"]);
     for (part, ns) in [
@@ -89,8 +87,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "The programs, inputs and time slices are those of the first trial of Table 4. Lines are lost in the design \
-         `host`, and priced by `measure --prices`. Without TLBs, and without lines of the kernel."
+        "The first trial of Table 4 on the design `host`, with the prices of `measure --prices`, without TLBs and the \
+         kernel's lines."
             .into(),
     );
     exhibit
@@ -101,7 +99,7 @@ pub(super) fn over_time_lost(records: &Records, ns: Interval) -> Result<Found, S
     let lost = time_lost(records)?;
     let note = [ns, lost].map(|time| microseconds(time.estimate));
     Ok(Found::new(
-        vec![Term::new("over the time of lost lines", ns / lost)],
+        vec![Term::new("over lost lines", ns / lost)],
         note.join(" and "),
     ))
 }

@@ -76,7 +76,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.notes.push(
         "Each task loads the registers right before it hands on the token, in both arms. XSAVE skips registers in \
-         their initial state: \"init\" saves none. The table omits what this machine lacks (the tiles of AMX, 8 KiB)."
+         their initial state: \"init\" saves none."
             .into(),
     );
     exhibit
