@@ -9,6 +9,7 @@ use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights, limit};
 use super::subject::Subject;
 use switchcost_facts::kernel;
+use switchcost_facts::rights::{REAL_TIME_PRIORITY, REAL_TIME_RIGHTS};
 
 /// First kernel version with a deadline server for ordinary tasks, in place of real-time
 /// throttling. Kernels with real-time groups still throttle: on 6.18 a SCHED_FIFO loop alone on its
@@ -125,16 +126,18 @@ fn runtime(line: Line, subject: &Subject) -> Check {
 
 /// Checks whether this process may become a real-time task.
 pub(super) fn real_time_rights(subject: &Subject) -> Check {
-    let line = Line::new(
-        "real-time rights",
-        "SCHED_FIFO allowed (cap_sys_nice, or RLIMIT_RTPRIO of 1 or more)",
-    );
+    let line = Line::new("real-time rights", REAL_TIME_RIGHTS);
     if Rights::read(&subject.root).has(Capability::SysNice) {
         return line.fit("any priority, by cap_sys_nice");
     }
     match limit(&subject.root, "Max realtime priority") {
-        Ok(0) => line.caveat("no cap_sys_nice, and RLIMIT_RTPRIO is 0", raise_priority()),
-        Ok(most) => line.fit(format!("up to priority {}", most.min(99))),
+        Ok(most) if most >= REAL_TIME_PRIORITY as u64 => {
+            line.fit(format!("RLIMIT_RTPRIO is {most}"))
+        }
+        Ok(most) => line.caveat(
+            format!("no cap_sys_nice, and RLIMIT_RTPRIO is {most}"),
+            raise_priority(),
+        ),
         Err(why) => line.caveat(why, raise_priority()),
     }
 }
@@ -273,10 +276,14 @@ mod tests {
             judged(real_time_rights, plain()).found,
             "no cap_sys_nice, and RLIMIT_RTPRIO is 0"
         );
-        let limited = plain().file(
-            "/proc/self/limits",
-            "Max realtime priority     50                   99\n",
-        );
-        assert_eq!(judged(real_time_rights, limited).found, "up to priority 50");
+        for (most, severity) in [(98, Severity::Caveat), (99, Severity::Fit)] {
+            let row = format!("Max realtime priority     {most}                   99\n");
+            let limited = plain().file("/proc/self/limits", &row);
+            assert_eq!(
+                judged(real_time_rights, limited).severity,
+                severity,
+                "{most}"
+            );
+        }
     }
 }

@@ -12,7 +12,7 @@ use switchcost_record::Policy;
 use switchcost_units::{CpuId, Nanos};
 
 use switchcost_facts::Root;
-use switchcost_facts::rights::{Capability, Rights};
+use switchcost_facts::rights::{Capability, REAL_TIME_PRIORITY, Rights};
 
 /// Guard that restores the calling thread's affinity when dropped.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ pub struct PolicyGuard {
     parameters: libc::sched_param,
 }
 
-/// Distance of a real-time priority from the highest one of its policy.
+/// Distance of a real-time priority from the highest one, [`REAL_TIME_PRIORITY`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepsBelowTop(pub i32);
 
@@ -75,10 +75,8 @@ pub struct StepsBelowTop(pub i32);
 pub fn set_policy(policy: Policy, steps: StepsBelowTop) -> io::Result<PolicyGuard> {
     let before = current_policy()?;
     let number = number(policy);
-    // SAFETY: takes a number and returns one.
-    let top = unsafe { libc::sched_get_priority_max(number) };
     let priority = if policy.is_real_time() {
-        (top - steps.0).max(1)
+        (REAL_TIME_PRIORITY - steps.0).max(1)
     } else {
         0
     };

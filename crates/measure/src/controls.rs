@@ -2,6 +2,7 @@
 
 use std::io;
 
+use switchcost_facts::rights::REAL_TIME_RIGHTS;
 use switchcost_facts::{Root, refusing_real_time_share};
 use switchcost_host::control::{
     MemoryLock, PinGuard, PolicyGuard, StepsBelowTop, limit_real_time, lock_memory, pin, set_policy,
@@ -80,7 +81,8 @@ fn policy(requested: &RequestedControls) -> Control {
         "SCHED_{}, one below the highest priority",
         requested.policy.to_string().to_uppercase()
     );
-    let outcome = match set_policy(requested.policy, StepsBelowTop(1)) {
+    // A preempting task needs the highest priority.
+    let outcome = match set_policy(requested.policy, StepsBelowTop(0)) {
         Ok(_) => ControlOutcome::Applied,
         Err(error) => match refusing_real_time_share(&Root::system()) {
             Some(file) => ControlOutcome::Refused {
@@ -93,7 +95,7 @@ fn policy(requested: &RequestedControls) -> Control {
             },
             None => ControlOutcome::Refused {
                 found: format!("sched_setscheduler: {error}"),
-                needed: "CAP_SYS_NICE, or RLIMIT_RTPRIO of 99".to_owned(),
+                needed: REAL_TIME_RIGHTS.to_owned(),
                 fix: "sudo switchcost ..., or sudo prlimit --pid $$ --rtprio=99 in this shell first".to_owned(),
                 lasting_fix:
                     "echo '@users - rtprio 99' | sudo tee /etc/security/limits.d/switchcost.conf, and log in again"

@@ -48,7 +48,7 @@ impl Turns {
         let family = mechanism.traits().family;
         if !matches!(family, Family::Ring | Family::UserLevel) {
             return Err(format!(
-                "--mechanism {mechanism} cannot be traced, because its tasks do not take turns; use another, such as pipe"
+                "--mechanism {mechanism} cannot be traced, because its tasks do not take turns; use another mechanism, such as pipe"
             ));
         }
         if tasks < 2 {
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(
             turns(Mechanism::Preempt, 2).check(),
             Err(
-                "--mechanism preempt cannot be traced, because its tasks do not take turns; use another, such as pipe"
+                "--mechanism preempt cannot be traced, because its tasks do not take turns; use another mechanism, such as pipe"
                     .to_owned()
             )
         );
