@@ -56,7 +56,11 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
             ""
         };
         let found = strip_error_numbers(&check.found);
-        page.prose(format!("{}{unfit}: {found}", check.name));
+        let no_fix = match (check.fix.as_str(), check.lasting_fix.as_str()) {
+            ("", "") => " (no fix is known)",
+            _ => "",
+        };
+        page.prose(format!("{}{unfit}: {found}{no_fix}", check.name));
         let help = [
             ("fix for now", &check.fix),
             ("permanent fix", &check.lasting_fix),
@@ -114,7 +118,7 @@ fn verdict(fitness: &Fitness) -> String {
     };
     match fitness.verdict {
         Severity::Fit => format!(
-            "Fit to measure: {} of {of} checks passed.",
+            "Fit for measuring: {} of {of} checks passed.",
             count(Severity::Fit)
         ),
         Severity::Caveat => format!(
@@ -122,7 +126,7 @@ fn verdict(fitness: &Fitness) -> String {
             count(Severity::Caveat)
         ),
         Severity::Unfit => format!(
-            "Not fit to measure: {} of {of} checks failed, and {} found a possible disturbance.",
+            "Unfit for measuring: {} of {of} checks failed, and {} found a possible disturbance.",
             count(Severity::Unfit),
             count(Severity::Caveat)
         ),

@@ -2,7 +2,7 @@ use switchcost_analysis::{CaseFinding, Estimate, Findings, FlagName, Part, Verdi
 use switchcost_record::{Between, Case, Mechanism, Policy};
 use switchcost_units::Bytes;
 
-use super::conditions::{label, placement, walk};
+use super::conditions::{label, placement, scheduler, walk};
 use super::row::has_numbers;
 use crate::Page;
 use crate::quantity::{centre, ends, interval, is_cost, number, percent, with_interval};
@@ -39,15 +39,25 @@ fn answer(findings: &Findings) -> String {
         return nothing(findings);
     };
     let with_data = typical(findings, finding);
+    let (cheapest, ordinary) = (cheapest(findings, finding), ordinary(findings, finding));
+    // Sentences on other switches may stand between the switch and its cost with data.
+    let it = match cheapest.is_empty() && ordinary.is_none() {
+        true => "it".to_owned(),
+        false => format!(
+            "a {} {} under {}",
+            unit(finding),
+            finding.case.mechanism.traits().means,
+            scheduler(finding.case.policy)
+        ),
+    };
     let sentences = [
         Some(format!(
-            "{} {}{}",
+            "{} {}{cheapest}",
             subject(finding),
             price(finding, estimate, findings.plan.confidence),
-            cheapest(findings, finding)
         )),
-        ordinary(findings, finding),
-        with_data.map(|(finding, indirect)| data_costs(finding, indirect)),
+        ordinary,
+        with_data.map(|(finding, indirect)| data_costs(finding, indirect, &it)),
         largest(findings, finding, with_data.map(|(finding, _)| finding)),
         share(finding, estimate, with_data.map(|(finding, _)| finding)),
         suspicion(finding),
@@ -64,11 +74,7 @@ fn answer(findings: &Findings) -> String {
 /// doubts. Doubts about the cost of data are printed next to the cost of data.
 fn suspicion(finding: &CaseFinding) -> Option<String> {
     let names = finding.doubts_of_switch();
-    let what = if finding.direct_ns.is_some() {
-        "switch"
-    } else {
-        "hand-off"
-    };
+    let what = unit(finding);
     (!names.is_empty()).then(|| {
         format!(
             "The cost of the {what} itself is suspect ({})",
@@ -121,15 +127,20 @@ fn nothing(findings: &Findings) -> String {
     format!("Nothing was measured.{}", why.unwrap_or_default())
 }
 
+/// Returns what the cost of a result is for.
+fn unit(finding: &CaseFinding) -> &'static str {
+    if finding.direct_ns.is_some() {
+        "switch"
+    } else {
+        "hand-off"
+    }
+}
+
 fn subject(finding: &CaseFinding) -> String {
     if finding.case.mechanism == Mechanism::Synthetic {
         return "No switch was measured: the known delay of --mechanism synthetic".to_owned();
     }
-    let what = if finding.direct_ns.is_some() {
-        "switch"
-    } else {
-        "hand-off"
-    };
+    let what = unit(finding);
     let between = match finding.case.between {
         Between::Process => "processes",
         Between::Thread => "threads",
@@ -239,7 +250,8 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     });
     let cost = with_interval(cost);
     Some(format!(
-        "Under SCHED_OTHER, the default for ordinary programs, it costs {cost}{}",
+        "Under SCHED_OTHER, the default for ordinary programs, a switch {} costs {cost}{}",
+        found.case.mechanism.traits().means,
         handoff.unwrap_or_default()
     ))
 }
@@ -286,7 +298,8 @@ fn typical<'a>(
         .copied()
 }
 
-fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
+/// Returns a sentence on the cost with data. `it` names the switch.
+fn data_costs(finding: &CaseFinding, indirect: &Estimate, it: &str) -> String {
     let data = data(&finding.case);
     match finding.total_ns.as_ref().filter(|total| is_cost(total)) {
         Some(total) if is_cost(indirect) => {
@@ -297,12 +310,12 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
             let reason = reason(finding);
             match is_rough(finding, indirect) {
                 true => format!(
-                    "{data} it costs {} more{}{reason}{one}",
+                    "{data} {it} costs {} more{}{reason}{one}",
                     ends(indirect),
                     shared(finding)
                 ),
                 false => format!(
-                    "{data} it costs {}, which is {} more{reason}{both}",
+                    "{data} {it} costs {}, which is {} more{reason}{both}",
                     centre(total),
                     with_interval(indirect)
                 ),

@@ -35,6 +35,7 @@ pub(super) fn is_one(record: &MeasureRecord) -> bool {
 /// Adds tables of the costs of hand-offs by a scheduler, of direct switches, and of both with data,
 /// and the list of hand-offs that were not measured.
 pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
+    let mut legend = "; marks show the time on a log scale";
     for (class, title, rest) in [
         (
             Class::HandOff,
@@ -53,11 +54,12 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
                 .collect(),
         );
         if !rows.is_empty() {
-            page.heading(title, rest);
+            page.heading(title, format!("{rest}{legend}"));
+            legend = "";
             let named: Vec<(&CaseFinding, String)> =
                 rows.iter().map(|found| (*found, name(found))).collect();
             page.figure(|| figures::ladder(title, &named));
-            page.grid(grid(&rows, findings));
+            page.grid(grid(&rows, findings, class));
         }
     }
     add_data(page, findings);
@@ -129,10 +131,14 @@ fn name(found: &CaseFinding) -> String {
     format!("{}{tasks_of_kernel}{tasks}{place}", case.name())
 }
 
-fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
+fn grid(rows: &[&CaseFinding], findings: &Findings, class: Class) -> Grid {
+    let time = match class {
+        Class::HandOff => "per hand-off",
+        Class::Swap => "per swap",
+    };
     let mut grid = Grid::new(1)
         .left([""])
-        .right(["per hand-off", "+-", "core cycles", "kernel switches"])
+        .right([time, "+-", "core cycles", "kernel switches"])
         .left([scale()]);
     let hertz = findings.core.and_then(|core| core.hertz);
     for found in rows {
@@ -206,7 +212,7 @@ fn add_data(page: &mut Page, findings: &Findings) {
     }
     let mut grid = Grid::new(2).left([""]).right([
         "data each",
-        "per hand-off",
+        "time",
         "+-",
         "indirect cost",
         "reload",
@@ -233,7 +239,7 @@ fn add_data(page: &mut Page, findings: &Findings) {
     }
     page.table(
         "With data",
-        "each task traverses its own array; columns are estimated separately and need not add up",
+        "each task walks its own array; each time is estimated separately, so sums are inexact",
         grid,
     );
 }

@@ -1,9 +1,9 @@
 //! Renders remarks on the results, one line each.
 
 use switchcost_analysis::{CaseFinding, Findings, FlagName, Verdict};
-use switchcost_record::{ControlOutcome, Header};
+use switchcost_record::{ControlOutcome, Header, strip_error_numbers};
 
-use crate::listing::first_few;
+use crate::listing::{first_few, grouped};
 use crate::measure::conditions::label;
 use crate::measure::row::starred;
 
@@ -12,7 +12,7 @@ use crate::measure::row::starred;
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
-        "a difference is below 0, which is impossible for a cost; run it again",
+        "the difference is below 0, which no cost can be; repeat the run",
     ),
     (FlagName::OutsideSanityBand, "outside the plausible range"),
     (
@@ -37,7 +37,7 @@ const FLAGS: [(FlagName, &str); 10] = [
     ),
     (
         FlagName::HeavyTail,
-        "heavy tail (--details has the untrimmed mean)",
+        "heavy tail (--details gives the untrimmed mean)",
     ),
     (
         FlagName::NotSettled,
@@ -101,8 +101,13 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
             count_valid(numbers)
         ),
         _ => format!(
-            "{} of {numbers} costs were measured{}. Check the machine: switchcost doctor",
+            "{} of {numbers} {} measured{}. Check the machine: switchcost doctor",
             numbers - missing,
+            if numbers == 1 {
+                "cost was"
+            } else {
+                "costs were"
+            },
             match reservations.as_slice() {
                 [] => String::new(),
                 some => format!(" ({})", some.join(", ")),
@@ -136,22 +141,33 @@ pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> 
     notes
 }
 
-/// Returns a remark on results without a number: the first reason, and the number of results.
-/// Returns `None` if there are none, or if no result has a number. Runtimes are left out, because
-/// their missing results are listed below their tables.
+/// Number of reasons for missing results that are printed.
+const MOST_REASONS: usize = 2;
+
+/// Returns a remark on results without a number, grouped by reason. Returns `None` if there are
+/// none, or if no result has a number. Runtimes are left out, because their missing results are
+/// listed below their tables.
 fn missing_results(results: &[CaseFinding]) -> Option<String> {
-    let missing: Vec<(&CaseFinding, &str)> = results
+    let missing = results
         .iter()
         .filter(|finding| finding.case.runtime.is_none())
         .filter_map(|finding| match &finding.verdict {
-            Verdict::NotMeasured { why } => Some((finding, why.as_str())),
+            Verdict::NotMeasured { why } => Some((why, label(&finding.case))),
             _ => None,
-        })
-        .collect();
-    let (_, why) = missing.first()?;
-    let names: Vec<String> = missing.iter().map(|(one, _)| label(&one.case)).collect();
-    (missing.len() < results.len())
-        .then(|| format!("not measured: {} ({why})", first_few(&names, 1, ", ")))
+        });
+    let missing: Vec<(&String, String)> = missing.collect();
+    if missing.is_empty() || missing.len() == results.len() {
+        return None;
+    }
+    let groups = grouped(missing);
+    let (named, others) = groups.split_at(groups.len().min(MOST_REASONS));
+    let named = named
+        .iter()
+        .map(|(why, names)| format!("{} ({why})", first_few(names, 1, ", ")));
+    let others: usize = others.iter().map(|(_, names)| names.len()).sum();
+    let others = (others > 0).then(|| format!("{others} more for other reasons (--details)"));
+    let all: Vec<String> = named.chain(others).collect();
+    Some(format!("not measured: {}", all.join(", ")))
 }
 
 /// Returns a remark on refused controls; `None` if no control was refused.
@@ -167,8 +183,10 @@ fn refused(header: &Header) -> Option<String> {
     let (first, found, fix) = refused.first()?;
     let more = match refused.len() - 1 {
         0 => String::new(),
+        1 => ", and 1 more control (--details)".to_owned(),
         more => format!(", and {more} more controls (--details)"),
     };
+    let found = strip_error_numbers(found);
     Some(format!("{first} was refused ({found}){more}; fix: {fix}"))
 }
 

@@ -12,8 +12,8 @@ fn usual() -> Fitness {
         r#"{"schema": "switchcost.doctor/1", "verdict": "caveat", "checks": [
             {"name": "clock", "severity": "fit", "found": "tsc, invariant", "wanted": "an invariant TSC", "fix": "", "lasting_fix": ""},
             {"name": "real-time priority", "severity": "caveat", "found": "no cap_sys_nice, and RLIMIT_RTPRIO is 0", "wanted": "SCHED_FIFO allowed",
-             "fix": "sudo prlimit --rtprio=98 --pid $$",
-             "lasting_fix": "echo '@users - rtprio 98' | sudo tee /etc/security/limits.d/rt.conf"},
+             "fix": "sudo prlimit --rtprio=99 --pid $$",
+             "lasting_fix": "echo '@users - rtprio 99' | sudo tee /etc/security/limits.d/rt.conf"},
             {"name": "hypervisor", "severity": "caveat", "found": "kvm: other guests may take the CPU at any time", "wanted": "none",
              "fix": "", "lasting_fix": ""},
             {"name": "huge pages", "severity": "fit", "found": "madvise", "wanted": "always or madvise",
@@ -42,13 +42,13 @@ fn the_verdict_comes_first() {
     fitness.checks[2].severity = Severity::Unfit;
     begins(
         &render(&fitness, Format::Table),
-        "Not fit to measure: 1 of 4 checks failed, and 1 found a possible disturbance.\n",
+        "Unfit for measuring: 1 of 4 checks failed, and 1 found a possible disturbance.\n",
     );
     fitness.checks.drain(1..3);
     fitness.verdict = Severity::Fit;
     begins(
         &render(&fitness, Format::Table),
-        "Fit to measure: 2 of 2 checks passed.\n",
+        "Fit for measuring: 2 of 2 checks passed.\n",
     );
 }
 

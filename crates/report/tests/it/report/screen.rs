@@ -105,7 +105,7 @@ fn first_questions_are_answered_in_sentences() {
         [
             "and a hand-off of 1.13 switches costs ",
             "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence",
-            "Under SCHED_OTHER, the default for ordinary programs, it costs 2.13 us",
+            "Under SCHED_OTHER, the default for ordinary programs, a switch over a pipe costs 2.13 us",
             "switch path itself misses the cache",
             "At 10,000 switches per second, this is 1.74",
             "of 14 costs were measured",
@@ -130,5 +130,23 @@ fn what_is_wrong_comes_first_among_the_notes() {
             "not measured: ",
             "bring it up: ip link set lo up",
         ],
+    );
+}
+
+#[test]
+fn each_missing_result_has_its_own_reason() {
+    let missing = |mechanism, why| not_measured(case(mechanism, Between::Process), why);
+    let mut results = vec![
+        missing(Mechanism::Tcp, "loopback is down"),
+        missing(Mechanism::PosixMq, "mq_open is not permitted"),
+        missing(Mechanism::Signal, "loopback is down"),
+        measured(case(Mechanism::Pipe, Between::Process), 2_000.0),
+    ];
+    let told = "not measured: tcp process and 1 more (loopback is down), posix-mq process (mq_open is not permitted)";
+    has(&flat(&screen(&findings(results.clone()))), told);
+    results.push(missing(Mechanism::Futex, "too few repetitions"));
+    has(
+        &flat(&screen(&findings(results))),
+        &format!("{told}, 1 more for other reasons (--details)"),
     );
 }
