@@ -137,7 +137,7 @@ def test_a_plan_has_the_words_of_measure(tmp_path: Path, capsys: pytest.CaptureF
         ("noise = 1", "unknown 'noise'"),
         ("quick = 'yes'", "'yes' for quick in .* is not true or false"),
         ("budget = 1.5", "1.5 is not a text"),
-        ("confidence = 0.9", "0.9 for confidence is not a percentage from 50% to 99.9%"),
+        ("confidence = 0.9", "0.9 for confidence is not a number from 50 to 99.9 with a % sign"),
     ],
 )
 def test_a_plan_with_a_mistake_is_refused(tmp_path: Path, line: str, sentence: str) -> None:

@@ -39,7 +39,7 @@ pub enum VaryError {
         found: String,
     },
     /// The design has no level or TLB of this name.
-    #[error("{axis}: design {design:?} has no level or TLB {place:?}; it has {known}")]
+    #[error("{axis}: design {design:?} has no level or TLB {place:?}; use one of {known}")]
     UnknownPlace {
         /// Axis in which the unknown name occurs, without values.
         axis: String,

@@ -142,7 +142,7 @@ impl Failure {
 
     pub(crate) fn empty(path: &Path) -> Failure {
         Failure::record(format!(
-            "{} has no instruction; check that it is the right file",
+            "{} contains no instructions; check that it is the right file",
             path.display()
         ))
     }

@@ -236,7 +236,7 @@ fn axes_set_fields_and_nothing_else_is_changed() {
 const REFUSED: &[(&str, &str)] = &[
     (
         "L1I+L3.size=4KiB",
-        "L1I+L3.size: design \"mogul-2a\" has no level or TLB \"L3\"; it has L1I, L1D, L2",
+        "L1I+L3.size: design \"mogul-2a\" has no level or TLB \"L3\"; use one of L1I, L1D, L2",
     ),
     (
         "L1D.size=4kb",

@@ -1,4 +1,4 @@
-//! `switchcost doctor`: checks whether this machine is fit to measure, and how to improve it.
+//! `switchcost doctor`: checks whether this machine is fit for measuring, and how to improve it.
 
 use switchcost_doctor::check;
 use switchcost_facts::Root;

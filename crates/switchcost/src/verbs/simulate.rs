@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     }
     if arguments.part.warm_up.is_some() && arguments.part.range.is_none() {
         return Err(Failure::usage(
-            "--warm-up applies only with --range; add it, or leave --warm-up out",
+            "--warm-up applies only with --range; add --range, or leave --warm-up out",
         ));
     }
     let source = match &arguments.traces[..] {
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     let Some(source) = source else {
         if arguments.part.is_given() {
             return Err(Failure::usage(
-                "--range and --warm-up need a stored trace, and simulate live stores none; write one with switchcost trace",
+                "--range and --warm-up need a stored trace, and simulate live stores none; record a trace with switchcost trace",
             ));
         }
         let session = Session::prepare(

@@ -177,7 +177,7 @@ const MUTANTS: &[(&str, &str, i32, &str)] = &[
         "trace_file",
         "small-system",
         0,
-        "Intact trace: 1 chunk with 3 blocks, 6 instructions, 3 references and 8 marks",
+        "Intact trace: 6 instructions in 3 blocks, 3 loads and stores",
     ),
     (
         "trace_file",

@@ -140,7 +140,7 @@ fn a_last_level_that_is_shared_at_once_loses_more_than_in_turn() {
     );
     place
         .run(simulate)
-        .assert_output("Compared with a private one for each process, the L2 of mogul-2a")
+        .assert_output("If the processes time-share the L2 of design mogul-2a, it has")
         .assert_output("A shared last level");
     let wanted = "--at-once needs a design with a shared last level, unlike mogul-1a: ";
     place

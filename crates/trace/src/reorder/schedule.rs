@@ -31,8 +31,8 @@ impl fmt::Display for Schedule {
 /// Error for a text that does not name a schedule. Field 0 is the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a schedule; use round-robin, affinity:N (a task passed over N times comes first), \
-     longest-quantum, or batch:K (at most K tasks alternate)"
+    "'{0}' is not a schedule; use round-robin, affinity:N (the process that ran last continues, \
+     but a task passed over N times comes first), longest-quantum, or batch:K (at most K tasks alternate)"
 )]
 pub struct ParseScheduleError(String);
 

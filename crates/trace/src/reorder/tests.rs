@@ -457,8 +457,8 @@ fn a_schedule_is_read_as_it_is_printed() {
         assert_eq!(
             error,
             format!(
-                "'{wrong}' is not a schedule; use round-robin, affinity:N (a task passed over N times comes first), \
-                 longest-quantum, or batch:K (at most K tasks alternate)"
+                "'{wrong}' is not a schedule; use round-robin, affinity:N (the process that ran last continues, \
+                 but a task passed over N times comes first), longest-quantum, or batch:K (at most K tasks alternate)"
             )
         );
     }

@@ -62,5 +62,5 @@ def confidence(said: object) -> float:
     except ValueError:
         share = 0.0
     if not 0.5 <= share <= 0.999:
-        raise PlanError(f"{said!r} for confidence is not a percentage from 50% to 99.9%; write a percentage such as 90%")
+        raise PlanError(f"{said!r} for confidence is not a number from 50 to 99.9 with a % sign; write a percentage such as 90%")
     return share

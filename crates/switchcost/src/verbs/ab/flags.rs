@@ -71,7 +71,7 @@ impl Flags {
             .find(|flag| is_given(matches, flag))
         {
             return Err(Failure::usage(format!(
-                "--{flag} is not allowed after --, because ab itself writes the records and the result; put it before --"
+                "--{flag} is not allowed after --, because ab itself writes the records and the result; write --{flag} before --"
             )));
         }
         Ok(Flags::completed(given, &arguments, matches, cpu, time))
@@ -185,7 +185,7 @@ mod tests {
         assert!(refused("--mechanisms pipe").contains("'--mechanisms'"));
         assert_eq!(
             refused("--record x"),
-            "--record is not allowed after --, because ab itself writes the records and the result; put it before --"
+            "--record is not allowed after --, because ab itself writes the records and the result; write --record before --"
         );
     }
 }

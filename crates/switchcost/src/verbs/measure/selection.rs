@@ -78,13 +78,17 @@ fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
 
 fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
     Failure::usage(format!(
-        "--placement {placement} needs {}, but --cpu names only {}; write, for example, --cpu {}",
+        "--placement {placement} needs {}, but --cpu names {}; write, for example, --cpu {}",
         match placement {
             PlacementFlag::One => "one or two CPUs",
             PlacementFlag::Pair | PlacementFlag::Both => "two different CPUs",
             PlacementFlag::Matrix => "two or more CPUs",
         },
-        cpus.len(),
+        match cpus.len() {
+            0 => "none".to_owned(),
+            1 => "only one".to_owned(),
+            more => format!("{more} CPUs"),
+        },
         match placement {
             PlacementFlag::One => "0",
             PlacementFlag::Pair | PlacementFlag::Both | PlacementFlag::Matrix => "0,1",

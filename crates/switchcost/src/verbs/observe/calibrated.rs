@@ -36,7 +36,7 @@ pub(super) fn find(
         format!(", kept for 24 h in {}", runs::short(place))
     });
     say!(
-        "calibrating: measuring switch cost on this machine (8 s{kept}; skip with --no-calibration)"
+        "calibrating: measuring switch cost on this machine (8 to 15 s{kept}; skip with --no-calibration)"
     );
     let path = measure::measure_for_observe(arguments.redaction, interrupt)?;
     let record = MeasureRecord::read(&path)?;

@@ -25,7 +25,7 @@ const EACH: Duration = Duration::from_secs(1);
 const LEAST: (u16, u16) = (60, 16);
 
 /// Help on the keys, which fits on the narrowest terminal.
-const KEYS: &str = "q quit, p pause; sort: c cost, s switches, i invol., w wait";
+const KEYS: &str = "[q]uit [p]ause; sort: [c]ost [s]witches [i]nvoluntary [w]ait";
 
 /// Sort order of the table of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let pieces = match (arguments.to, arguments.pieces) {
         (ExportFormat::Lackey, Some(_)) => {
             return Err(Failure::usage(
-                "--pieces is for --to din only, because the lackey format has the size of each access; leave it out",
+                "--pieces is for --to din only, because the lackey format has the size of each access; leave --pieces out",
             ));
         }
         (_, None) => PieceSize::default(),

@@ -51,7 +51,7 @@ fn importer(arguments: &ImportArguments) -> Result<Importer<'static>, Failure> {
     }
     if cpu.is_some() {
         return Err(Failure::usage(format!(
-            "--cpu is for --from drmemtrace only, since {from} names no CPUs; leave it out"
+            "--cpu is for --from drmemtrace only, since {from} names no CPUs; leave --cpu out"
         )));
     }
     Importer::new(*from, foreign::text(file)?, word.0).map_err(failed)
