@@ -131,7 +131,7 @@ pub(crate) enum Verb {
     Compare(Box<compare::CompareArguments>),
     /// A/B test: does a setting, wrapper or tracer make switches more expensive?
     Ab(Box<ab::AbArguments>),
-    /// Check whether this machine is fit to measure, and how to fix it
+    /// Check whether this machine is fit for measuring, and print fixes for what disturbs it
     Doctor(DoctorArguments),
     /// Trace every address that programs touch, with every switch between them
     Trace(Box<trace::TraceArguments>),
@@ -335,12 +335,13 @@ pub(crate) struct Verbosity {
 
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
-  switchcost doctor                  one screen: what disturbs, and fixes that last until reboot
+  switchcost doctor                  one screen: what disturbs measurements, and fixes
+                                     that last until reboot
   switchcost doctor --format json    for programs
 
 Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
 
-/// Checks whether this machine is fit to measure, and how to fix it. Changes nothing.
+/// Checks whether this machine is fit for measuring, and prints fixes for what disturbs it. Changes nothing.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(DOCTOR_EXAMPLES), after_long_help = DOCTOR_EXAMPLES,
           mut_arg("format", exclude_page), mut_arg("open", |open| open.hide(true)))]

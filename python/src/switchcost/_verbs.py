@@ -150,7 +150,7 @@ def measure(
         vector_state: Vector registers in use at each switch: init (none), sse, avx, avx512, amx, or all.
         concurrent: Compare time-sharing one CPU with running concurrently on two CPUs that share a cache.
         placement: Which CPUs the tasks run on [default: one].
-        quick: Finish within 8 s: shorter repetitions, less precision and, by default, fewer sizes.
+        quick: Take about 8 s on an idle machine: shorter repetitions, less precision and, by default, fewer sizes.
         full: Measure all sizes and strides of Li, Ding and Shen 2007 (3 minutes).
         lmbench: Measure lmbench's configurations: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
         prices: Measure only the cost of a lost cache line, and write it to FILE for simulate --prices.
@@ -167,8 +167,8 @@ def measure(
         flush: Flush the caches before each timed batch by writing this much memory, such as 4MiB.
         pause: Sleep before each timed batch, such as 1s.
         confidence: Confidence level of the intervals, such as 95% [default: 90%].
-        budget: Time for the whole run, such as 30s or 5min [default: 26s, 6s with --quick, 170s with --full, 120s with
-            --prices; 5s per case if you choose cases].
+        budget: Time for the repetitions, such as 30s or 5min; the whole run takes some seconds longer [default: 26s, 6s
+            with --quick, 170s with --full, 120s with --prices; 5s per case if you choose cases].
         max_repetitions: Maximum number of repetitions per case [default: 150].
         seed: Seed of the run order and of random patterns [default: random, and recorded].
         synthetic_switch: Cost of a switch with --mechanism synthetic [default: 2us].
@@ -240,7 +240,7 @@ def observe(
         command: The command and its arguments.
         pid: Observe the processes with these PIDs, and the children they start.
         comm: Observe the processes with this name, and the children they start.
-        cgroup: Observe a control group and those below it: its path, which may omit /sys/fs/cgroup.
+        cgroup: Observe the control group PATH (with or without /sys/fs/cgroup) and the groups below it.
         all: Observe all tasks except the observer's own.
         duration: How long to observe, such as 30s or 5min [default: until the target exits; 10s with --all or --cgroup].
         requests: Number of requests served during the observation, for the cost per request.
@@ -253,7 +253,7 @@ def observe(
         stacks: Sample user stacks at N switches per second (100 by default), for --folded and --pprof.
         calls: Trace system calls once, for this long, to find the cost of cold caches.
         no_calls: Do not trace system calls.
-        no_calibration: Skip the calibration (8 s) that runs first if no recent measurement fits this machine.
+        no_calibration: Skip the calibration (8 to 15 s) that runs first if no recent measurement fits this machine.
         record: Save the record as FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
         redact: Omit command arguments, the host name and the kernel command line from all output.
         folded: Write folded stacks to FILE, for flame graphs.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use switchcost_units::Nanos;
 
-use super::compare::{VerdictFiles, parse_confidence, parse_share};
+use super::compare::{VerdictFiles, parse_confidence, parse_share, percentage_error};
 use super::{HELP_TEMPLATE, OutputArguments, Verbosity, exclude_page, first_paragraph};
 
 const USAGE: &str = "\
@@ -16,11 +16,16 @@ const AB_EXAMPLES: &str = "\
 Examples:
   switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0' -- --policy other
                                                                       does a setting cost time?
-  switchcost ab --new-with 'perf stat --' --fail-above 5%             does a tool? exit code 6 if a
-                                                                      switch costs over 5 % more
+  switchcost ab --new-with 'perf stat --' --fail-above 5%             does a tool cost time? exit
+                                                                      code 6 if a switch becomes
+                                                                      over 5 % more expensive
   switchcost ab --new 'bpftrace -e \"tracepoint:sched:sched_switch { @ = count(); }\" & sleep 3'
+                                                                      does bpftrace cost time?
   switchcost ab --new 'echo $$ > /sys/fs/cgroup/deep/er/cgroup.procs' -- --policy other
+                                                                      does a deeper cgroup?
   switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' -- --size 1MiB --reload
+                                                                      do huge pages help (F: enabled
+                                                                      of transparent_hugepage)?
 
 After each run, even after Ctrl-C or kill -9, ab ends the processes that SETUP started and restores the scheduler settings \
 (/proc/sys/kernel/sched_*, /sys/kernel/debug/sched). Undo everything else with --base-undo and --new-undo: ab only reports other changes \
@@ -157,9 +162,7 @@ fn parse_change(text: &str) -> Result<f64, String> {
     let share = parse_share(text)
         .ok()
         .filter(|share| (0.001..=10.0).contains(share));
-    share.ok_or_else(|| {
-        format!("'{text}' is not a percentage of 0.1% or more; write a percentage such as 2%")
-    })
+    share.ok_or_else(|| percentage_error(text, "from 0.1 to 1000", "2%"))
 }
 
 #[cfg(test)]

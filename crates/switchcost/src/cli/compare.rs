@@ -17,7 +17,7 @@ Examples:
   switchcost compare fifo/ other/ --across policy     the same cases, by scheduling policy
   switchcost compare --history commits/ -o trend.html
                                                       the trend over commits/v1/, commits/v2/
-  switchcost compare before/ after/ -o compare.html   an HTML page with both curves";
+  switchcost compare before/ after/ -o compare.html   an HTML page with the curves of both sides";
 
 /// Compares records of measure, simulate or observe: each number with its ratio, confidence interval and verdict.
 #[derive(Clone, Debug, Args)]
@@ -97,14 +97,17 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
     share
         .filter(|share| share.is_finite() && *share >= 0.0)
         .map(f64::abs)
-        .ok_or_else(|| {
-            format!("'{text}' is not a percentage of 0% or more; write a percentage such as 5%")
-        })
+        .ok_or_else(|| percentage_error(text, "of at least 0", "5%"))
+}
+
+/// Returns the error for a text that is not a percentage in the range.
+pub(super) fn percentage_error(text: &str, range: &str, example: &str) -> String {
+    format!("'{text}' is not a number {range} with a % sign; write a percentage such as {example}")
 }
 
 /// Returns the error for a confidence that cannot be used.
 pub(super) fn unusable_confidence(text: &str) -> String {
-    format!("'{text}' is not a confidence from 50% to 99.9%; write a percentage such as 90%")
+    percentage_error(text, "from 50 to 99.9", "90%")
 }
 
 /// Parses a confidence from 50 % to 99.9999 %. The error names 99.9 % as the limit, as for a
@@ -136,7 +139,7 @@ mod tests {
             assert_eq!(
                 parse_share(text),
                 Err(format!(
-                    "'{text}' is not a percentage of 0% or more; write a percentage such as 5%"
+                    "'{text}' is not a number of at least 0 with a % sign; write a percentage such as 5%"
                 )),
                 "{text}"
             );
@@ -157,7 +160,7 @@ mod tests {
             assert_eq!(
                 parse_confidence(text),
                 Err(format!(
-                    "'{text}' is not a confidence from 50% to 99.9%; write a percentage such as 90%"
+                    "'{text}' is not a number from 50 to 99.9 with a % sign; write a percentage such as 90%"
                 )),
                 "{text}"
             );

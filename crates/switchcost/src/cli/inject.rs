@@ -93,7 +93,7 @@ pub(crate) struct InjectArguments {
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 
-    /// Preempt a running service: its busiest thread, or the thread with this ID
+    /// Preempt a running service: the busiest thread of process PID, or the thread with the ID PID
     ///
     /// Chosen from the threads of this process and of its children.
     #[arg(short, long, value_name = "PID", requires = "work", conflicts_with_all = ["check_output", "keep_output"],

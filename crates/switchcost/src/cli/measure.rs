@@ -8,7 +8,7 @@ use switchcost_record::{Between, Mechanism, Policy, VectorState};
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
 
-use super::compare::unusable_confidence;
+use super::compare::{percentage_error, unusable_confidence};
 use super::{
     Cli, HELP_TEMPLATE, Named, OutputArguments, Redaction, Verb, Verbosity, first_paragraph,
 };
@@ -49,9 +49,9 @@ pub(crate) const SELECTORS: [&str; 16] = [
 
 const MEASURE_EXAMPLES: &str = "\
 Examples:
-  switchcost measure                                     all mechanisms, and the pipe with arrays of
-                                                         several sizes and strides (30 s)
-  switchcost measure --quick                             the same, coarser (8 s)
+  switchcost measure                                     the default mechanisms, and the pipe with
+                                                         arrays of several sizes and strides (30 s)
+  switchcost measure --quick                             the same, coarser (8 s on an idle machine)
   switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
   switchcost measure --size 64KiB,1MiB                   the indirect cost, with arrays
   switchcost measure -o page.html                        an HTML page with figures
@@ -205,7 +205,7 @@ pub(crate) struct MeasureArguments {
           help_heading = "What to measure")]
     pub(crate) placement: PlacementFlag,
 
-    /// Finish within 8 s: shorter repetitions, less precision and, by default, fewer sizes
+    /// Take about 8 s on an idle machine: shorter repetitions, less precision and, by default, fewer sizes
     #[arg(long, conflicts_with_all = ["full", "lmbench"], help_heading = "What to measure")]
     pub(crate) quick: bool,
 
@@ -323,8 +323,9 @@ pub(crate) struct MeasureArguments {
           help_heading = "Precision and time")]
     pub(crate) confidence: u32,
 
-    /// Time for the whole run, such as 30s or 5min [default: 26s, 6s with --quick,
-    /// 170s with --full, 120s with --prices; 5s per case if you choose cases]
+    /// Time for the repetitions, such as 30s or 5min; the whole run takes some seconds longer
+    /// [default: 26s, 6s with --quick, 170s with --full, 120s with --prices; 5s per case if you
+    /// choose cases]
     #[arg(long, value_name = "TIME", help_heading = "Precision and time")]
     pub(crate) budget: Option<Nanos>,
 
@@ -451,9 +452,7 @@ fn per_mille(text: &str) -> Option<u32> {
 
 fn parse_precision(text: &str) -> Result<u32, String> {
     let precision = per_mille(text).filter(|precision| *precision >= 1);
-    precision.ok_or_else(|| {
-        format!("'{text}' is not a percentage from 0.1% to 99.9%; write a percentage such as 1%")
-    })
+    precision.ok_or_else(|| percentage_error(text, "from 0.1 to 99.9", "1%"))
 }
 
 fn parse_confidence(text: &str) -> Result<u32, String> {

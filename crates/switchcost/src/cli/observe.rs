@@ -120,7 +120,7 @@ pub(crate) struct ObserveArguments {
     #[arg(long, value_name = "NAME", help_heading = "Target", conflicts_with_all = ["cgroup", "all"])]
     pub(crate) comm: Vec<String>,
 
-    /// Observe a control group and those below it: its path, which may omit /sys/fs/cgroup
+    /// Observe the control group PATH (with or without /sys/fs/cgroup) and the groups below it
     #[arg(
         long,
         value_name = "PATH",
@@ -170,7 +170,7 @@ pub(crate) struct ObserveArguments {
 
     /// Write every switch and wake-up to FILE, a trace for ui.perfetto.dev
     ///
-    /// Observing a switch then takes about three times as long.
+    /// With this, observing a switch takes about three times as long.
     #[arg(long, value_name = "FILE", conflicts_with = "no_bpf")]
     pub(crate) events: Option<PathBuf>,
 
@@ -225,7 +225,7 @@ pub(crate) struct ObserveArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_period, conflicts_with_all = ["live", "output", "details", "by"])]
     pub(crate) every: Option<Nanos>,
 
-    /// Skip the calibration (8 s) that runs first if no recent measurement fits this machine
+    /// Skip the calibration (8 to 15 s) that runs first if no recent measurement fits this machine
     #[arg(hide_short_help = true, long)]
     pub(crate) no_calibration: bool,
 

@@ -106,7 +106,7 @@ impl FromStr for IntervalFlag {
             }
             _ => Err(format!(
                 "'{text}' is not an interval; write its length in instructions, or LENGTHxCOUNT: 10000, or \
-                 10000x50 for 50 intervals (at most {MOST_INTERVALS})"
+                 10000x50 for 50 intervals of 10000 instructions (at most {MOST_INTERVALS} intervals)"
             )),
         }
     }

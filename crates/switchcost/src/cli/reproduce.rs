@@ -33,13 +33,14 @@ const EXAMPLES: &str = "\
 Examples:
   switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, from six trials
   switchcost reproduce all -o report/          all papers, as a site: report/index.html
-  switchcost reproduce all --quick             a short run, to see it work
+  switchcost reproduce all --quick             a short trial run, without verdicts
   switchcost reproduce li2007 --figures -o report/
                                                figures as SVG, too
   switchcost reproduce mogul1990 --system      Table 4 with the kernel, too: what did the paper
                                                miss?
   switchcost reproduce michigan li2007 --system
-                                               the instruction cache, and the hand-off in the kernel
+                                               with the kernel: instruction-cache misses of
+                                               switches, and the hand-off of a byte
   switchcost reproduce li2007 --with monday/li2007.json
                                                which results agree with those of another day?
   switchcost reproduce mogul1990 --dry-run     only print the commands
@@ -53,7 +54,7 @@ records.";
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 pub(crate) struct ReproduceArguments {
-    /// Papers to reproduce; today tests their conclusions on later machines
+    /// Papers to reproduce; the value "today" tests their conclusions on later machines
     #[arg(required = true, value_parser = Named::<What>::new())]
     pub(crate) papers: Vec<What>,
 
@@ -73,7 +74,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) quick: bool,
 
-    /// Also run programs in a guest under QEMU, with its kernel's references
+    /// Also run programs in a guest under QEMU, and include the references of its kernel
     ///
     /// For Table 4 of Mogul and Borg 1990, figure 4 of the Michigan poster, and the hand-off of Li,
     /// Ding and Shen 2007. Needs QEMU and a kernel image, which make setup fetches in a clone.

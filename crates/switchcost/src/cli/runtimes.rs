@@ -15,7 +15,7 @@ Examples:
   switchcost runtimes go --size 0            without data
   switchcost runtimes --placement both       on one CPU, and across two
   switchcost runtimes go=/opt/go1.25/bin/go --record new.jsonl &&
-    switchcost compare old.jsonl new.jsonl
+    switchcost compare old.jsonl new.jsonl   another version of Go, compared with an earlier run
   switchcost measure --runtime go --tasks 8 --placement pair     more options
 
 docs/method/runtimes.md describes how each runtime is measured, and how to add yours.";

@@ -136,11 +136,12 @@ Examples:
   switchcost simulate two.sct                              the four designs of Mogul and Borg 1990
   switchcost simulate --design list                        the built-in designs
   switchcost simulate two.sct --design host                this machine's own caches
-  switchcost simulate two.sct --design mogul-1a,my.toml --format json
+  switchcost simulate two.sct --design mogul-1a,my.toml    two designs: a built-in one, and a file
   switchcost simulate two.sct --design my.toml --vary L1D.size=8KiB,32KiB --vary L1D.ways=1,2,4,8
+                                                           eight variants of one design
   switchcost simulate two.sct --quantum 100000,400000,1600000     what would another quantum cost?
 
-  switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
+  switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2   and another scheduler?
   switchcost simulate two.sct --design mogul-2a --at-once 100
                                                          a last level that two CPUs share
   switchcost simulate all.pti=on.sct all.pti=off.sct --design zen4-epyc-9004
@@ -166,7 +167,7 @@ impl FromStr for Quantum {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || {
             format!(
-                "'{text}' is neither {FEWEST_INSTRUCTIONS} instructions or more, nor a time; write 400000, or 4ms"
+                "'{text}' is neither a time nor a number of at least {FEWEST_INSTRUCTIONS} instructions; write 400000, or 4ms"
             )
         };
         match text.parse() {
@@ -190,7 +191,7 @@ fn move_to_live(argument: Arg) -> Arg {
           mut_arg("command", |command| move_to_live(command.long_help(None))), mut_arg("with", move_to_live), mut_arg("order", move_to_live),
           mut_arg("processes", move_to_live), mut_arg("switches", move_to_live), mut_arg("cpu", move_to_live))]
 pub(crate) struct SimulateArguments {
-    /// Trace to simulate, or live and a command; each of several traces is a trial with its own record
+    /// Trace to simulate, or the word live and a command; several traces are trials, with a record each
     #[arg(value_name = "TRACE", value_terminator = LIVE)]
     pub(crate) traces: Vec<PathBuf>,
 

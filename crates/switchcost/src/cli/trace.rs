@@ -126,7 +126,7 @@ Examples:
   switchcost trace --profile gzip.json -- gzip -k file      a reuse profile, instead of a trace
   switchcost trace check two.sct                            is the trace complete and valid?
   switchcost trace head two.sct -n 20                       the first events
-  switchcost trace walks --size 384KiB -o walks.sct         the references of measure's tasks
+  switchcost trace walks --size 384KiB -o walks.sct         the array walks of measure
   switchcost trace import --from lackey lackey.txt -o l.sct
   switchcost trace export --to din --pieces 32B two.sct > two.din";
 
@@ -180,7 +180,7 @@ pub(crate) enum TraceAction {
     Head(HeadArguments),
     /// Count a trace's reuse of cache lines, for the cost model of docs/method/model.md
     Profile(ProfileArguments),
-    /// Generate the trace that measure's tasks would make, or (--system) record it in a guest
+    /// Generate the trace of the walks that "switchcost measure" makes, or (--system) record them
     Walks(WalksArguments),
     /// Convert a trace from another tool's format
     Import(ImportArguments),
@@ -224,7 +224,7 @@ const WALKS_EXAMPLES: &str = "\
 Examples:
   switchcost trace walks --size 384KiB --access rmw -o walks.sct
                                                       two processes, alternating
-  switchcost simulate walks.sct --design li2007-xeon  what that costs on another machine
+  switchcost simulate walks.sct --design li2007-xeon  what they cost on another machine
   switchcost trace walks --system --size 0 -o hand-offs.sct
                                                       hand-offs through a pipe, with the kernel's
                                                       references";
@@ -251,7 +251,7 @@ pub(crate) struct WalksArguments {
     #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = Named::<Pattern>::new())]
     pub(crate) pattern: Pattern,
 
-    /// Instructions per element, with its loads and stores [default: two per load or store]
+    /// Instructions per element, including its loads and stores [default: two per load or store]
     ///
     /// gcc -O0 compiles array[j]++ to 15 instructions on 32-bit x86.
     #[arg(long, value_name = "N", conflicts_with = "system", value_parser = clap::value_parser!(u32).range(3..=250))]
@@ -276,18 +276,18 @@ pub(crate) struct WalksArguments {
     #[command(flatten)]
     pub(crate) redaction: Redaction,
 
-    /// Run measure's tasks in a guest under QEMU, and trace their hand-offs with its kernel
+    /// Run the tasks of "measure" in a guest under QEMU, and trace them and its kernel
     ///
     /// The trace omits the start and the exit of the tasks.
     #[arg(long, help_heading = "A whole system")]
     pub(crate) system: bool,
 
-    /// Mechanism of the hand-off, as of measure
+    /// Mechanism of the hand-off, as in measure
     #[arg(long, value_name = "MECHANISM", requires = "system", default_value_t = Mechanism::Pipe,
           value_parser = Named::<Mechanism>::new(), hide_possible_values = true, help_heading = "A whole system")]
     pub(crate) mechanism: Mechanism,
 
-    /// Let each task hand the token to itself: measure's baseline, without switches
+    /// Let each task hand the token to itself, as in the baseline of "measure": no switches
     #[arg(long, requires = "system", help_heading = "A whole system")]
     pub(crate) alone: bool,
 
