@@ -178,7 +178,6 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
 /// Returns sentences on the tested claims, on the claims with fitted parameters, and on
 /// switchcost's own questions. Claims without a verdict are not counted.
 fn counted(verdicts: &Verdicts) -> String {
-    let are = |number: usize| format!("{number} {}", if number == 1 { "is" } else { "are" });
     let Verdicts {
         tested,
         calibrated,
@@ -188,43 +187,68 @@ fn counted(verdicts: &Verdicts) -> String {
     if tested.total() + calibrated.total() + own.total() == 0 {
         return NO_CLAIMS.to_owned();
     }
-    let of = |counts: &Counts, adjective: &str, rest: &str| {
-        let (holds, total) = (counts.holds, counts.total());
-        let noun = if total == 1 { "claim" } else { "claims" };
-        let verb = if total == 1 || holds == 1 {
-            "is"
-        } else {
-            "are"
-        };
-        format!("{holds} of {total} {adjective}{noun}{rest} {verb}")
+    let fitted = match tested.total() {
+        0 => "claims with fitted parameters",
+        _ => "more claims with fitted parameters",
     };
-    let mut sentences = Vec::new();
-    if tested.total() > 0 {
-        sentences.push(format!(
-            "{} reproduced here, {} not, and {} inconclusive.",
-            of(tested, "", ""),
-            are(tested.differs),
-            are(tested.undecided)
-        ));
+    let sentences = [
+        (
+            tested,
+            "The claim",
+            "claims",
+            "reproduced here",
+            "inconclusive",
+        ),
+        (
+            calibrated,
+            "One claim with fitted parameters",
+            fitted,
+            "consistent",
+            "inconclusive",
+        ),
+        (
+            own,
+            "Our own claim",
+            "claims of our own",
+            "true here",
+            "open",
+        ),
+    ];
+    let sentences = sentences
+        .iter()
+        .filter(|(counts, ..)| counts.total() > 0)
+        .map(|(counts, one, all, yes, open)| sentence(counts, [one, all], [yes, open]));
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a sentence on the verdicts of one kind of claims. `subjects` are the subjects for one
+/// claim and for several, `predicates` those of claims that hold and of undecided claims.
+fn sentence(counts: &Counts, subjects: [&str; 2], predicates: [&str; 2]) -> String {
+    let ([one, all], [yes, open]) = (subjects, predicates);
+    let Counts {
+        holds,
+        differs,
+        undecided,
+    } = *counts;
+    match (counts.total(), holds, differs) {
+        (1, 1, _) => return format!("{one} is {yes}."),
+        (1, _, 1) => return format!("{one} is not {yes}."),
+        (1, ..) => return format!("{one} is {open}."),
+        _ => {}
     }
-    if calibrated.total() > 0 {
-        let more = if sentences.is_empty() { "" } else { "more " };
-        sentences.push(format!(
-            "{} consistent, {} not, and {} inconclusive.",
-            of(calibrated, more, " with fitted parameters"),
-            are(calibrated.differs),
-            are(calibrated.undecided)
-        ));
+    let is = |number: usize| if number == 1 { "is" } else { "are" };
+    let first = format!("{holds} of {} {all} {} {yes}", counts.total(), is(holds));
+    let others = [(differs, "not"), (undecided, open)];
+    let others = others
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{number} {} {what}", is(*number)))
+        .collect::<Vec<_>>();
+    match &others[..] {
+        [] => format!("{first}."),
+        [only] => format!("{first}, and {only}."),
+        _ => format!("{first}, {}.", others.join(", and ")),
     }
-    if own.total() > 0 {
-        sentences.push(format!(
-            "{} true here, {} not, and {} open.",
-            of(own, "", " of our own"),
-            are(own.differs),
-            are(own.undecided)
-        ));
-    }
-    sentences.join(" ")
 }
 
 fn add(page: &mut Page, reproduction: &Reproduction<'_>) {

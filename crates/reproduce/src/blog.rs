@@ -207,14 +207,14 @@ fn counts(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "As in the post, two threads share a condition variable and a lock, which is held except in the wait. The post \
-         divides elapsed time by counted switches; this includes system calls and the loop. The record has the direct \
-         cost, without them."
+        "As in the post, two threads share a condition variable and a lock, which is held except while waiting. The \
+         post divides elapsed time by counted switches; this includes system calls and the loop. The record also has \
+         the direct cost, which excludes both."
             .into(),
     );
     exhibit.notes.push(
-        "The post's 10 % of user mode rests on 3 of 33 clock ticks (135 ms at 250 Hz), which any share from 0.5 % to \
-         20 % could give."
+        "The post's 10 % of user time is 3 of 33 clock ticks (135 ms at 250 Hz). Any share from 0.5 % to 20 % could \
+         give this count."
             .into(),
     );
     exhibit
@@ -284,7 +284,7 @@ fn watched(records: &Records) -> Result<Estimate, String> {
 }
 
 fn observer(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("the observer", "The same under perf stat");
+    let mut exhibit = Exhibit::new("the observer", "The program under perf stat");
     exhibit.steps.extend([STEP.to_owned(), OBSERVED.to_owned()]);
     let alone = iteration(records, STEP);
     let watched = watched(records);
@@ -403,7 +403,7 @@ fn perf_over_kernel(records: &Records) -> Result<Found, String> {
 fn counted_by_perf(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "perf's counts",
-        "What perf stat counts, in all and for each switch",
+        "Counts by perf stat, in total and per switch",
     );
     exhibit.steps.push(OBSERVED.to_owned());
     let mut table = Table::new(&["event", "published", "a switch", "here", "a switch, here"]);

@@ -93,8 +93,8 @@ impl Paper {
                 "1a, 1b, 2a and 2b are the study's designs, and Timesharing, Compute-bound and Client-Server its \
                  sets of programs. The shared CPI (cycles per instruction) is that of caches used by all \
                  processes, the private CPI that of caches used by one. Curves show the CPI or the excess cycles \
-                 (shared minus private) by instructions since a switch. 10 % of the segments between switches are longer \
-                 than the cut-off."
+                 (shared minus private) by instructions since a switch. The cost is summed \
+                 up to a cut-off, which 10 % of the segments between switches exceed."
             }
             Paper::Today => {
                 "affinity:8 prefers the process that ran last, but passes no task over more than 8 times."

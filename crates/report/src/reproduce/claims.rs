@@ -131,9 +131,13 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
             page.gap();
             let shown = page.explained_up_to(MOST_LINES, &judged);
             page.gap();
-            page.paragraph(match judged.len() - shown {
-                0 => "sources, definitions and the other claims: --details".to_owned(),
-                more => format!("{more} more claims, sources and definitions: --details"),
+            page.paragraph(match (judged.len() - shown, claims.len() - judged.len()) {
+                (0, 0) => "sources and definitions: --details".to_owned(),
+                (more, 0) => format!("{more} more claims, sources and definitions: --details"),
+                (0, open) => format!("{open} more without a verdict, sources and definitions: --details"),
+                (more, open) => format!(
+                    "{more} more claims, {open} without a verdict, sources and definitions: --details"
+                ),
             });
         }
         several => {
@@ -148,10 +152,13 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
 
 /// Returns sentences on the number of claims of a paper, by the way they are judged.
 fn summary(paper: Paper, claims: &[Entry]) -> String {
-    let count = |kind: Kind| claims.iter().filter(|claim| claim.kind == kind).count();
+    let is_open = |claim: &&Entry| claim.open.is_some() && claim.kind != Kind::Shown;
+    let decided = claims.iter().filter(|claim| !is_open(claim));
+    let count = |kind: Kind| decided.clone().filter(|claim| claim.kind == kind).count();
     let kinds = [
         (count(Kind::Tested), "tested"),
         (count(Kind::Calibrated), "calibrated"),
+        (claims.iter().filter(is_open).count(), "never decided"),
         (count(Kind::Shown), "shown without a verdict"),
         (count(Kind::Own), "our own"),
     ];

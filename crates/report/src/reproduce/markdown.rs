@@ -26,12 +26,18 @@ pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
         reproduction.answer()
     );
     add_unmet(&mut page, reproduction);
-    let _ = write!(
-        page,
-        "\n\nMachine of the records: {}. Intervals are 90 % confidence intervals; a claim is inconclusive if its interval allows both \
-         verdicts. A row without a rule is for information. `switchcost reproduce {paper} --claims` prints how each number is computed, and the source of each rule.\n",
-        reproduction.machine
-    );
+    // The version and the date of the kernel's build follow its release.
+    let machine = reproduction.machine.split(" #").next().unwrap_or_default();
+    let _ = write!(page, "\n\nMachine and kernel of the records: {machine}.");
+    let has_claims = |exhibit: &Exhibit| !exhibit.claims.is_empty();
+    if reproduction.exhibits.iter().any(has_claims) {
+        let _ = write!(
+            page,
+            " Intervals have 90 % confidence; a claim is inconclusive if its interval allows both verdicts. A row without a \
+             rule is for information. `switchcost reproduce {paper} --claims --details` defines each number and each rule."
+        );
+    }
+    page.push('\n');
     for exhibit in reproduction.exhibits {
         if !exhibit.claims.is_empty() || is_table(exhibit) || has_figure(exhibit) {
             add_exhibit(&mut page, reproduction, exhibit);
@@ -132,7 +138,7 @@ fn rule(claim: &Claim) -> String {
     let words = claim.entry.rule.words();
     let (range, some) = match claim.entry.rule {
         Rule::Every(_) => (words.strip_prefix("every number "), ""),
-        Rule::Some(_) => (words.strip_prefix("at least one number "), "any "),
+        Rule::Some(_) => (words.strip_prefix("at least one number "), "at least one "),
     };
     let Some(range) = range else {
         return String::new();

@@ -123,7 +123,7 @@ fn each_verdict_is_said_with_its_reason() {
         &flat(&text),
         [
             "1 of 3 claims is reproduced here, 1 is not, and 1 is inconclusive.",
-            "1 of 1 more claim with fitted parameters is consistent, 0 are not, and 0 are inconclusive.",
+            "One claim with fitted parameters is consistent.",
             "it rises (reproduced). Found: 1.00 us. Rule: cost: every number above 0.500 (ours).",
             "it rises (not reproduced). Found: 1.00 us.",
             "Shown by a-run: the wind (gusts: 3).",
@@ -132,7 +132,7 @@ fn each_verdict_is_said_with_its_reason() {
             "it rises (consistent after calibration).",
             "it rises (for information).",
             "it rises (true here).",
-            "1 of 1 claim of our own is true here, 0 are not, and 0 are open.",
+            "Our own claim is true here.",
             "These verdicts rest on one result; repeat on another day, and add the other result with --with. At most 5 % of the verdicts, or 0.2, are expected to be wrong by chance.",
             "A note.",
             "switchcost measure",
@@ -358,11 +358,11 @@ fn a_page_of_markdown_does_not_repeat_itself() {
     };
     ends_with(
         &["Small, b over a"],
-        "| b over a: 0.500 (0.400 to 0.600) | inconclusive |",
+        "| b / a: 0.500 (0.400 to 0.600) | inconclusive |",
     );
     ends_with(
         &["x: b over a", "y: b over a"],
-        "| b over a: x: 0.500 (0.400 to 0.600); y: 0.500 (0.400 to 0.600) | inconclusive: 0.400 to 0.600 |",
+        "| b / a: x: 0.500 (0.400 to 0.600); y: 0.500 (0.400 to 0.600) | inconclusive: 0.400 to 0.600 |",
     );
 }
 

@@ -47,7 +47,7 @@ fn cost(records: &Records, mechanism: Mechanism) -> Result<(Estimate, f64), Stri
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "both kinds",
-        "Direct cost of a switch that is the task's own choice, and of one that is not",
+        "Direct cost of a voluntary and of an involuntary switch",
     );
     exhibit.steps.push(STEP.to_owned());
     let mut table = Table::new(&["kind", "direct cost, us", "involuntary, %"]);

@@ -91,7 +91,12 @@ impl Term {
         if self.name.is_empty() {
             self.value_words()
         } else {
-            format!("{}: {}", self.name, self.value_words())
+            // Names of ratios have "over", which may also mean "above".
+            format!(
+                "{}: {}",
+                self.name.replace(" over ", " / "),
+                self.value_words()
+            )
         }
     }
 }

@@ -284,13 +284,13 @@ pub(super) fn tables(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.notes = vec![
         format!(
-            "The paper's tables have no unit; microseconds per half round trip, walks included, agree with its Figure 1. \
-             Sizes are half, three quarters and all of the second level. Intervals are Student's of the mean, here of \
-             {RUNS} runs; claims are judged by the runs' deviation from their median."
+            "The paper's tables have no unit. We assume microseconds per half round trip, including the walks, because this \
+             agrees with Figure 1. Sizes are half, three quarters and all of the second level. Intervals are Student's t \
+             intervals of the mean of {RUNS} runs; claims are judged by the runs' deviation from their median."
         ),
         "Isolated: the CPU with the fewest interrupts, at real-time priority, with the noise on another CPU. Not \
-         isolated: all tasks on that other CPU, without priority; in the paper, a kernel without support for a second \
-         processor. The noise is bursts of messages over the loopback device; the paper's came over a network."
+         isolated: all tasks on the CPU that has the noise, without real-time priority (in the paper, a kernel without \
+         support for a second processor). The noise is bursts of messages over the loopback device; the paper's came over a network."
             .into(),
     ];
     exhibit

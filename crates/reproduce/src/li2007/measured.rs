@@ -179,7 +179,7 @@ pub(super) fn direct(records: &Records) -> Exhibit {
 pub(super) fn figure_1(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 1",
-        "Cost of a switch over the size of the data, by access",
+        "Cost of a switch by size of the data and access",
     );
     exhibit.steps.push(GRID.to_owned());
     let mut table = Table::new(&["size", "access", "total us", "low", "high"]);
@@ -228,7 +228,7 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
 }
 
 pub(super) fn figure_2(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Figure 2", "Cost of a switch over the stride");
+    let mut exhibit = Exhibit::new("Figure 2", "Cost of a switch by stride");
     exhibit.steps.push(GRID.to_owned());
     let mut table = Table::new(&["size", "stride B", "total us", "low", "high"]);
     let found = records.measured(GRID).map(|(_, findings)| {
@@ -500,7 +500,8 @@ fn grows(records: &Records) -> Result<Found, String> {
     points.retain(|(size, ..)| last / 2 <= *size && *size <= last);
     if points.len() < 2 {
         return Err(format!(
-            "too few costs from half of {} to all of it are clear of 0",
+            "too few costs at sizes from {} to {} are clear of 0",
+            Bytes(last / 2),
             Bytes(last)
         ));
     }
@@ -550,8 +551,12 @@ fn split(records: &Records) -> Result<Found, String> {
     let size = capacities(records)?.pop().unwrap_or_default();
     let at = |points: &Points| cost_at(points, size);
     let all = at(&read).zip(at(&write)).zip(at(&rmw));
-    let ((read, write), rmw) =
-        all.ok_or_else(|| format!("at {}, not all three accesses are clear of 0", Bytes(size)))?;
+    let ((read, write), rmw) = all.ok_or_else(|| {
+        format!(
+            "at {}, the cost of an access is not clear of 0",
+            Bytes(size)
+        )
+    })?;
     let terms = [("write", write), ("rmw", rmw)]
         .map(|(name, cost)| ratio(format!("{name} over read"), cost, read));
     Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(size))))
@@ -567,7 +572,7 @@ fn beyond(records: &Records) -> Result<Points, String> {
         .collect();
     if beyond.len() < 2 {
         Err(format!(
-            "too few costs from {} on are clear of 0",
+            "too few costs at sizes from {} on are clear of 0",
             Bytes(last)
         ))
     } else {

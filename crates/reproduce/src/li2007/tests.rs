@@ -270,7 +270,7 @@ fn what_depends_on_what_is_free_is_not_reported() {
     let found = records(&published(), by_bus, as_in_region_1);
     let twice = claim(Paper::Li2007, &found, "simulated-writes-twice");
     assert_eq!(twice.verdict, Verdict::Undecided);
-    let expected = "write over read: 2.00 (1.20 to 4.00)";
+    let expected = "write / read: 2.00 (1.20 to 4.00)";
     assert!(twice.found.starts_with(expected), "{}", twice.found);
     let table = exhibit(&found, "Figures 1 and 2, sensitivity").table;
     assert_eq!(

@@ -80,7 +80,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
         )
     });
     exhibit.notes.push(
-        "Mean counts of separate batches. They include the kernel if this machine allows it, as on the poster. *Figure \
+        "Mean counts of separate batches. As on the poster, they include the kernel, if this machine allows it. *Figure \
          4 with the kernel* simulates the same misses in a guest."
             .into(),
     );

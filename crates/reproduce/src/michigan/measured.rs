@@ -59,7 +59,7 @@ fn cost(found: Option<&Estimate>, why: &str) -> Cell {
 pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figures 2 and 3",
-        "Cost of a switch over size: processes over a pipe, contexts at user level",
+        "Cost of a switch by size: processes over a pipe, contexts at user level",
     );
     exhibit.steps.extend([KERNEL.to_owned(), USER.to_owned()]);
     let (kernel, user) = (
@@ -132,8 +132,9 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     ));
     exhibit.notes.push(
         "The poster's user-level library was gtthread, \"non-customized\"; here it is swapcontext of the C library, with one system call \
-         per switch. The poster's tasks are threads with two address spaces; here they are processes. From one size to the next, the \
-         number is the relative change at user level, with the sign of the change in the kernel (0 if that sign is unknown)."
+         per switch. The poster's tasks are threads with two address spaces; here they are processes. From 64 KB on, the numbers are \
+         relative changes at user level from one size to the next: positive if the cost in the kernel changes in the same \
+         direction, 0 if that direction is unknown."
             .into(),
     );
     exhibit

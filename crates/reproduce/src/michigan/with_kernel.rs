@@ -504,7 +504,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit.steps = SIZES_KIB.into_iter().flat_map(steps_of).collect();
     exhibit.notes.push(
         "The tasks of Figures 2 and 3 in a guest with a current kernel. Alone: each task, without the other, passes the token to itself \
-         over its own pipe (kernel), or calls its walk (user level). By Intel's manual the second level is not inclusive; the poster \
+         over its own pipe (kernel), or calls its walk (user level). According to Intel's manual, the second level is not inclusive; the poster \
          assumes that it is. `reproduce michigan --system` runs it."
             .into(),
     );

@@ -437,7 +437,7 @@ fn a_reason_is_reported_only_by_the_run_that_tests_it() {
     );
     assert_eq!(
         after.reasons[0].found,
-        "1a: two ways over one: 0.100; 2a: two ways over one: 0.100; 2b: two ways over one: 0.100; 1a: 1000 and 100 cycles; 2a: 1000 and \
+        "1a: two ways / one: 0.100; 2a: two ways / one: 0.100; 2b: two ways / one: 0.100; 1a: 1000 and 100 cycles; 2a: 1000 and \
          100 cycles; 2b: 1000 and 100 cycles"
     );
     assert_eq!(

@@ -34,7 +34,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             .into(),
     );
     exhibit.notes.push(
-        "The cost of writing over reading depends on the unpublished bandwidth of the bus and latency of memory."
+        "The ratio of the write to the read cost depends on the bus bandwidth and the memory latency, which were not \
+         published."
             .into(),
     );
     exhibit

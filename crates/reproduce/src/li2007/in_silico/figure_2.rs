@@ -34,7 +34,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         lines,
     ));
     exhibit.notes.push(format!(
-        "Drawn with {}. The paper's mean of 825 us exceeds what a switch can cost here: to fetch 512 \
+        "The curve assumes a bus bandwidth of {}. The paper's mean of 825 us exceeds what a switch can cost here: to fetch 512 \
          KiB and write as much back over the slowest bus takes 620 us.",
         bandwidth(DRAWN),
     ));
