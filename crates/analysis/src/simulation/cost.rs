@@ -8,7 +8,7 @@ use super::sums::{Cell, Cycles, Sum};
 use crate::statistics::order_statistics::nearest_rank;
 
 /// Reason why there is no interval in a record with sums over segments only.
-pub(crate) const SUMS_ONLY: &str = "no interval, because the record has only sums; simulate fewer designs together, or use --in-full";
+pub(crate) const SUMS_ONLY: &str = "no interval, because only totals were recorded for this design; simulate fewer designs together, or use --in-full";
 
 /// Reason why lost and gained cycles are unknown: lookups in the two hierarchies were not compared.
 pub(crate) const NOT_COMPARED: &str =

@@ -673,7 +673,7 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
         (found.cut.instructions, found.cut.is_rounded),
         (400_000, true)
     );
-    let why = "no interval, because the record has only sums; simulate fewer designs together, or use --in-full";
+    let why = "no interval, because only totals were recorded for this design; simulate fewer designs together, or use --in-full";
     assert_eq!(
         (
             found.average_cost_cycles.interval,

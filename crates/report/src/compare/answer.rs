@@ -8,7 +8,7 @@ use switchcost_analysis::compare::{
 };
 
 use super::pairs::{changed, changed_numbers, costs, count, nothing};
-use super::words::{design, label, percent, quantity, times};
+use super::words::{design, label, percent, quantity, ratio, times};
 use super::{calls, observed};
 use crate::listing::first_few;
 use crate::measure::conditions;
@@ -260,15 +260,15 @@ fn design_sentences(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
 /// Returns a sentence on the cost of a switch under a design; `None` if the cost has no verdict.
 fn switch_sentence(design: &str, cost: &Pair) -> Option<String> {
     let [base, new] = [cost.base?, cost.new?].map(|cost| rounded(cost.value));
-    let times = times(cost, "times as many")?;
+    let ratio = ratio(cost)?;
     Some(match &cost.outcome {
         Outcome::Compared {
             verdict: Change::NoDifferenceShown,
             ..
         } => format!(
-            "On {design}, the cost of a switch shows no significant difference: {new} cycles instead of {base}, {times}. "
+            "On {design}, the cost of a switch shows no significant difference: {new} cycles instead of {base}; {ratio}. "
         ),
-        _ => format!("On {design}, a switch now costs {new} cycles instead of {base}, {times}. "),
+        _ => format!("On {design}, a switch now costs {new} cycles instead of {base}; {ratio}. "),
     })
 }
 
@@ -285,7 +285,7 @@ fn cpi_sentence(cpi: &Pair) -> Option<String> {
             } else {
                 "falls"
             };
-            format!("is {now}, and {verb} by less than its last digit")
+            format!("rounds to {now} on both sides, but {verb} slightly (see the table)")
         }
         true => format!("remains {now}"),
         false => {

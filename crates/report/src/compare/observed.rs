@@ -4,7 +4,7 @@
 use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity};
 
 use super::pairs::{changed_numbers, nothing};
-use super::words::{bare, percent, times};
+use super::words::{bare, percent, ratio};
 
 /// Returns the first sentences of the report: the outcome of the comparison.
 pub(super) fn answer(comparison: &Comparison) -> String {
@@ -37,7 +37,7 @@ fn cost(comparison: &Comparison) -> Option<String> {
         "Switches {what}cost {} of the CPU time in new, {} in base: {}.",
         new(pair)?,
         base(pair)?,
-        ratio(pair)?
+        doubted_ratio(pair)?
     ))
 }
 
@@ -47,7 +47,7 @@ fn often(comparison: &Comparison) -> Option<String> {
         "There are {} switches per second in new, {} in base: {}.",
         new(pair)?,
         base(pair)?,
-        ratio(pair)?
+        doubted_ratio(pair)?
     ))
 }
 
@@ -59,11 +59,8 @@ fn base(pair: &Pair) -> Option<String> {
     Some(bare(pair.base?.value, pair.quantity.unit()))
 }
 
-fn ratio(pair: &Pair) -> Option<String> {
-    let unit = match pair.quantity {
-        Quantity::Switches => "times as many",
-        _ => "times as much",
-    };
+/// Formats the ratio of a pair, and says if it is not significant; `None` without a ratio.
+fn doubted_ratio(pair: &Pair) -> Option<String> {
     let difference = match &pair.outcome {
         Outcome::Compared {
             verdict: Change::NoDifferenceShown,
@@ -71,9 +68,9 @@ fn ratio(pair: &Pair) -> Option<String> {
         } => ", not significant",
         _ => "",
     };
-    times(pair, unit)
+    ratio(pair)
         .map(|words| words + difference)
-        .or_else(|| Some(format!("{:.3} {unit}", pair.ratio()?)))
+        .or_else(|| Some(format!("new/base is {:.3}", pair.ratio()?)))
 }
 
 fn verdicts(comparison: &Comparison) -> String {

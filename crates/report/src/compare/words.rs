@@ -226,6 +226,19 @@ pub(super) fn times(pair: &Pair, unit: &str) -> Option<String> {
     Some(format!("{:.3} {unit} ({})", ratio.ratio, interval(pair)))
 }
 
+/// Formats a ratio with its interval, such as `new/base is 0.500 (0.450 to 0.550)`; `None` if the
+/// pair has no verdict.
+pub(super) fn ratio(pair: &Pair) -> Option<String> {
+    let Outcome::Compared { ratio, .. } = &pair.outcome else {
+        return None;
+    };
+    Some(format!(
+        "new/base is {:.3} ({})",
+        ratio.ratio,
+        interval(pair)
+    ))
+}
+
 /// Formats the interval of a pair's ratio, or a placeholder if the pair has no verdict.
 pub(super) fn interval(pair: &Pair) -> String {
     match &pair.outcome {

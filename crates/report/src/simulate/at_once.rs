@@ -91,7 +91,7 @@ fn answer(pair: &AtOnce) -> String {
     let filled = in_turn.held.max(at_once.held) as f64 / in_turn.lines.max(1) as f64;
     if filled < switchcost_analysis::simulation::FULL_FROM {
         return format!(
-            "The trace is too short to fill the {} of {} ({} full), so the cost of sharing it is unknown. Trace for longer.",
+            "The trace is too short to fill the {} of design {} ({} full), so the cost of sharing it is unknown. Trace for longer.",
             in_turn.level,
             in_turn.design,
             share(filled)
@@ -99,8 +99,8 @@ fn answer(pair: &AtOnce) -> String {
     }
     let [more_in_turn, more_at_once] = [in_turn, at_once].map(|one| more(one.shared, one.alone));
     format!(
-        "Compared with a private one for each process, the {} of {} has {more_in_turn} more misses if they time-share it, and \
-         {more_at_once} more if they use it concurrently.",
+        "If the processes time-share the {} of design {}, it has {more_in_turn} more misses than if each process had its own; \
+         if they use it concurrently, {more_at_once} more.",
         in_turn.level, in_turn.design
     )
 }

@@ -88,19 +88,22 @@ fn add_checked(page: &mut Page, report: &Checked<'_>) {
         page.toned_line(format!("incomplete: {}", plain(loss)), Tone::Suspect);
     }
     let held = format!(
-        "{} chunk{} with {} blocks, {} instructions, {} references and {} marks",
-        count(report.chunks),
-        if report.chunks == 1 { "" } else { "s" },
-        count(report.blocks),
+        "{} instructions in {} blocks, {} loads and stores",
         count(report.instructions),
+        count(report.blocks),
         count(report.references),
-        count(report.marks)
     );
     if report.is_sound {
         page.toned_line(format!("Intact trace: {held}"), Tone::Good);
     } else {
         page.line(format!("read: {held}"));
     }
+    page.line(format!(
+        "{} marks (switches, system calls, starts and ends of tasks, ...), {} chunk{}",
+        count(report.marks),
+        count(report.chunks),
+        if report.chunks == 1 { "" } else { "s" }
+    ));
     add_notes(page, report.notes);
 }
 

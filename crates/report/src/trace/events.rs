@@ -64,7 +64,7 @@ fn reference_text(reference: Reference, end: u64) -> String {
         "load"
     };
     format!(
-        "  {kind} of {} B at {:#x}, by the instruction that ends at {end:#x}",
+        "  {kind} of {} B at {:#x}, by the instruction whose last byte is at {end:#x}",
         reference.bytes(),
         reference.address()
     )
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(lines, 4);
         let expected = [
             "code at 0x400: 1 instruction, 4 B in total",
-            "  store of 8 B at 0x10, by the instruction that ends at 0x403",
+            "  store of 8 B at 0x10, by the instruction whose last byte is at 0x403",
             "task 1 exits",
         ];
         assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), expected);

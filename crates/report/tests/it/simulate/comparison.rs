@@ -90,7 +90,7 @@ fn the_page_has_both_curves_and_is_called_simulated() {
     has_in_order(
         &html.page,
         [
-            "times as many (",
+            "new/base is ",
             "design mogul-1a L1D size",
             "Simulated costs</h3>",
             "id=\"figure-",

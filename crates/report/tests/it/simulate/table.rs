@@ -504,6 +504,6 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
     let short = render(counts(1000, 280), counts(1000, 280), Format::Table);
     begins(
         &flat(&short),
-        "The trace is too short to fill the L2 of two (28 % full), so the cost of sharing it is unknown. Trace for longer.",
+        "The trace is too short to fill the L2 of design two (28 % full), so the cost of sharing it is unknown. Trace for longer.",
     );
 }
