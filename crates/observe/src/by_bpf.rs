@@ -282,7 +282,7 @@ impl ByBpf {
         let counted = self.read(&in_flight, empty)?;
         Ok(Observation {
             calls: self.calls.clone_ended(),
-            no_calls_because: self.calls.missing_because(),
+            no_calls_because: self.calls.missing_because(false),
             ..counted
         })
     }

@@ -194,11 +194,13 @@ impl Calls {
         self.tracer.iter().flat_map(Tracer::programs)
     }
 
-    /// Returns why no call was traced; `None` if calls were.
-    pub(crate) fn missing_because(&self) -> Option<String> {
+    /// Returns why no call was traced; `None` if calls were. `is_over` tells whether the
+    /// observation has ended.
+    pub(crate) fn missing_because(&self, is_over: bool) -> Option<String> {
         let why = match self.tracing {
             _ if self.kept.traced() > 0 => return None,
             CallTracing::Never => "--no-calls, --counts-only and --all trace no system calls",
+            _ if !is_over => "no system call has been traced yet",
             _ if self.tracer.is_some() => "no system call was made while calls were traced",
             _ => "the observation ended before system calls were traced",
         };
@@ -215,7 +217,7 @@ impl Calls {
     /// none.
     pub(crate) fn finish(mut self, now: Nanos) -> (Option<TracedCalls>, Option<String>) {
         self.end_slice(now);
-        let missing_because = self.missing_because();
+        let missing_because = self.missing_because(true);
         let lost = self.tracer.as_ref().map(Tracer::lost);
         let calls = lost.map(|lost| self.kept.into_calls(lost));
         (calls, missing_because)
@@ -373,6 +375,20 @@ mod tests {
         let root = Root::new("/nowhere");
         (0..1_000).for_each(|_| calls.kept.add(&root, &Call::default()));
         calls.is_cheap(began + Nanos::seconds(1), &Busy(used))
+    }
+
+    #[test]
+    fn an_observation_says_why_no_call_was_traced_as_long_as_none_was() {
+        let why = |is_over| {
+            let tracing = CallTracing::Sampled { duration: None };
+            let calls = Calls::new(tracing, Nanos(0));
+            calls.missing_because(is_over).expect("no call was traced")
+        };
+        assert_eq!(why(false), "no system call has been traced yet");
+        assert_eq!(
+            why(true),
+            "the observation ended before system calls were traced"
+        );
     }
 
     #[test]

@@ -61,6 +61,7 @@ pub(super) fn unknown_because(observation: &Observation, findings: &Findings) ->
         return match no_calls {
             _ if !findings.matched.is_empty() => "calls of too few programs were traced",
             Some(why) => why,
+            None if observation.calls.is_some() => "the traced calls are not compared yet",
             None => "no system call was traced",
         }
         .to_owned();

@@ -7,7 +7,8 @@ use switchcost_analysis::observation::{
 };
 use switchcost_record::observation::{
     Behind, Calibration, Cause, Cost, Entry, FutexWait, KnownBy, KnownPoint, KnownReload, Load,
-    LongWait, Observation, OlderChildren, Pair, Reload, Source, Subject, Throttled, Waits, Why,
+    LongWait, Observation, OlderChildren, Pair, Reload, Source, Subject, Throttled, TracedCalls,
+    Waits, Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -385,6 +386,15 @@ fn a_cost_of_cold_caches_that_is_not_known_has_a_reason_and_a_next_step() {
     has(
         &words(&observation),
         "to measure it in a new process: `switchcost inject -p PID --work ...`.",
+    );
+    let traced = Observation {
+        calls: Some(TracedCalls::default()),
+        no_calls_because: None,
+        ..observation.clone()
+    };
+    has(
+        &words(&traced),
+        "because the traced calls are not compared yet; ",
     );
     // Of a command that took 1 ms of CPU time, even `inject` finds nothing.
     observation.subject = Subject::Command(vec!["ls".to_owned()]);

@@ -110,13 +110,7 @@ impl Listener for Views<'_, '_> {
         if let Some(events) = &mut self.events {
             events.write();
         }
-        // A record in progress contains no calls, because writing them would take too long.
-        self.kept.look(&mut || {
-            so_far().map(|observation| Observation {
-                calls: None,
-                ..observation
-            })
-        });
+        self.kept.look(&mut || so_far().map(remove_calls));
         let matching = &self.matching;
         let so_far = &mut || so_far().map(|observation| matching.take_calls(observation));
         if let Some(endpoint) = &mut self.endpoint {
@@ -140,5 +134,41 @@ impl Listener for Views<'_, '_> {
             _ => {}
         }
         say!("{notice}");
+    }
+}
+
+/// Returns an observation for a record in progress, which has no calls, because writing them would
+/// take too long.
+fn remove_calls(observation: Observation) -> Observation {
+    let why = "an unfinished record has no system calls".to_owned();
+    Observation {
+        calls: None,
+        no_calls_because: observation.no_calls_because.or(Some(why)),
+        ..observation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use switchcost_record::observation::TracedCalls;
+
+    use super::*;
+
+    #[test]
+    fn a_record_in_progress_says_that_its_calls_are_missing() {
+        let sample = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../record/tests/samples/observation-2.json"
+        );
+        let traced = Observation {
+            calls: Some(TracedCalls::default()),
+            ..Observation::read(Path::new(sample)).expect("a record")
+        };
+        let record = remove_calls(traced);
+        assert_eq!(record.calls, None);
+        let why = record.no_calls_because.expect("a reason");
+        assert_eq!(why, "an unfinished record has no system calls");
     }
 }
