@@ -264,6 +264,16 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     return 0;
 }
 
+// The last call of a thread has no user code after it, and is not sent. The call before it is.
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_end, struct task_struct *task)
+{
+    struct thread *t = is_traced(task->tgid) ? thread_of(task, present_slice(), false) : NULL;
+    if (t)
+        send_ended(t);
+    return 0;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {

@@ -34,8 +34,9 @@ const EACH: Nanos = Nanos::seconds(10);
 const SHARE: u64 = 50;
 
 /// Functions of the BPF program with their tracepoints, in the order of attachment.
-const HOOKS: [(&str, &str); 4] = [
+const HOOKS: [(&str, &str); 5] = [
     ("on_switch", "sched_switch"),
+    ("on_end", "sched_process_exit"),
     ("on_waking", "sched_waking"),
     ("on_exit", "sys_exit"),
     ("on_entry", "sys_enter"),

@@ -881,3 +881,28 @@ fn calls_are_traced_each_with_what_it_switched_and_compared() {
     assert!(matched["all_waits"].is_null(), "{matched}");
     assert_eq!(matched["program"], "perl");
 }
+
+#[test]
+fn the_last_calls_of_processes_that_end_are_traced() {
+    let place = Place::new();
+    // Six processes wait until calls are traced. Each then makes one call, and ends by the next.
+    let script = "use POSIX; for (1 .. 6) { next if fork; select(undef, undef, undef, 2.5); getppid; POSIX::_exit(0) }
+                  1 while wait > 0";
+    let usual = "--calls 3s --record o.json --format json -- perl -e";
+    let parents = || {
+        let _ = fs::remove_file(place.path("o.json"));
+        let json = observe_by_bpf(&place, (usual, [script])).json();
+        if !is_from(&json, "bpf") {
+            return 6;
+        }
+        let recorded: Value = serde_json::from_str(&place.read("o.json")).expect("JSON");
+        let calls = &recorded["calls"];
+        let sites = items(&calls["sites"]);
+        let threads = items(&calls["slices"][0]["threads"]).iter();
+        let all = threads.flat_map(|thread| items(&thread["site"]));
+        all.filter(|site| sites[count(site) as usize]["call"] == *"getppid")
+            .count()
+    };
+    // On a busy machine the tracing may begin too late.
+    assert!((0..5).any(|_| parents() == 6));
+}
