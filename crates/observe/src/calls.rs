@@ -12,6 +12,7 @@ use aya::programs::tp_btf::BtfTracePointLink;
 use aya::programs::{BtfTracePoint, ProgramFd};
 use aya::{Btf, Ebpf, EbpfLoader};
 use switchcost_facts::Root;
+use switchcost_host::clock::monotonic;
 use switchcost_host::signals::block_signals;
 use switchcost_record::observation::{CALL_COST, TracedCalls};
 use switchcost_units::Nanos;
@@ -168,8 +169,8 @@ impl Calls {
         let Some(tracer) = &mut self.tracer else {
             return;
         };
-        match tracer.begin(Nanos(now.0.saturating_add(length.0))) {
-            Ok(()) => self.kept.begin(now, room),
+        match tracer.begin(length) {
+            Ok(began) => self.kept.begin(began, room),
             Err(why) => self.refused = Some(why.to_string()),
         }
         self.next = match self.tracing {
@@ -277,7 +278,9 @@ impl Tracer {
         })
     }
 
-    fn begin(&mut self, until: Nanos) -> Result<(), NoBpf> {
+    /// Begins a slice of this length. Returns its start: loading and attaching take up to a second
+    /// on a busy machine, and are not part of the slice.
+    fn begin(&mut self, length: Nanos) -> Result<Nanos, NoBpf> {
         let mut control = self.control.get(&0, 0).unwrap_or_default();
         control[0] += 1;
         self.control
@@ -303,8 +306,9 @@ impl Tracer {
                 Err(_) => {}
             }
         }
-        self.until = Some(until);
-        Ok(())
+        let began = monotonic();
+        self.until = Some(Nanos(began.0.saturating_add(length.0)));
+        Ok(began)
     }
 
     fn end(&mut self) {
