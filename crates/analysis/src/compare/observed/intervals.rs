@@ -150,7 +150,7 @@ fn describe_missing(key: &Key, name: &str) -> String {
         }
         (_, Quantity::CostShare) => format!("the likely cost is unknown on the {name} side"),
         (_, Quantity::ColdShare) => {
-            format!("no range above 0 is known for the cost of cold caches on the {name} side")
+            format!("the cost of cold caches is unknown or only a range on the {name} side")
         }
         _ => format!("not counted on the {name} side"),
     }

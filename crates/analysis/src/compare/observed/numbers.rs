@@ -73,11 +73,11 @@ impl Number {
         }
     }
 
-    /// Returns the likely value of a range, or else the geometric mean of its ends, with the range
-    /// as uncertainty; `None` unless both ends are above 0 and finite.
+    /// Returns the likely value of a range, with the range as uncertainty; `None` without a likely
+    /// value, or unless both ends are above 0 and finite.
     pub(super) fn between(range: Range) -> Option<Number> {
+        let value = range.likely?;
         let has_ends = range.low > 0.0 && range.is_bounded();
-        let value = range.likely.unwrap_or((range.low * range.high).sqrt());
         has_ends.then(|| Number {
             within: [value / range.low, range.high / value],
             ..Number::new(value, None)

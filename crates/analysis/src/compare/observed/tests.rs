@@ -451,7 +451,7 @@ fn a_cost_of_cold_caches_that_cannot_be_compared_is_listed_with_the_reason() {
     let (mut base, mut new, unpriced) = (side(), side(), side());
     base.iter_mut().chain(&mut new).for_each(price);
     let unknown =
-        |side| format!("no range above 0 is known for the cost of cold caches on the {side} side");
+        |side| format!("the cost of cold caches is unknown or only a range on the {side} side");
     let comparison = judged(&base, &new);
     for who in [Who::All, Who::Name("server".to_owned())] {
         assert_eq!(
@@ -471,9 +471,9 @@ fn a_cost_of_cold_caches_that_cannot_be_compared_is_listed_with_the_reason() {
 /// Records agree to the last digit, so that only their own ranges show how well each is known.
 #[test]
 fn what_cold_caches_cost_differs_only_if_the_ranges_do_not_overlap() {
-    let range = |low, high| Range {
+    let range = |low: f64, high: f64| Range {
         low,
-        likely: None,
+        likely: Some((low * high).sqrt()),
         high,
     };
     let change = |base: Range, new: Range| {
@@ -505,9 +505,12 @@ fn what_cold_caches_cost_differs_only_if_the_ranges_do_not_overlap() {
     let number = Number::between(likely).expect("both ends");
     assert_eq!(number.value, 0.023);
     assert_eq!(number.within, [0.023 / 0.00034, 0.045 / 0.023]);
-    let unknown =
-        "no range above 0 is known for the cost of cold caches on the new side".to_owned();
-    for new in [range(0.5, f64::INFINITY), range(0.0, 0.005)] {
+    let unknown = "the cost of cold caches is unknown or only a range on the new side".to_owned();
+    let vague = Range {
+        likely: None,
+        ..high
+    };
+    for new in [range(0.5, f64::INFINITY), range(0.0, 0.005), vague] {
         assert_eq!(change(low, new), Err(unknown.clone()));
     }
 }
