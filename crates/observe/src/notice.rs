@@ -96,7 +96,7 @@ fn goes_on(
         named.join(", ")
     )?;
     if is_observed {
-        return f.write_str(", and is observed further");
+        return f.write_str(", and are observed further");
     }
     let numbers: Vec<String> = processes
         .iter()
@@ -104,7 +104,7 @@ fn goes_on(
         .collect();
     write!(
         f,
-        "; to observe that: switchcost observe -p {} -d 10s, or -d with the command",
+        "; to observe them: switchcost observe -p {} -d 10s, or use -d with the command",
         numbers.join(",")
     )
 }
@@ -124,8 +124,8 @@ mod tests {
         };
         assert_eq!(
             notice.to_string(),
-            "'nginx' exited, but its children are still running (nginx 1, nginx 2, nginx 3 and 2 more); to observe that: switchcost \
-             observe -p 1,2,3,4,5 -d 10s, or -d with the command"
+            "'nginx' exited, but its children are still running (nginx 1, nginx 2, nginx 3 and 2 more); to observe them: switchcost \
+             observe -p 1,2,3,4,5 -d 10s, or use -d with the command"
         );
     }
 }

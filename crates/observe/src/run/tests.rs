@@ -414,9 +414,9 @@ fn what_goes_on_behind_a_command_is_reported_and_with_a_time_observed() {
     for (duration, words) in [
         (
             None,
-            "; to observe that: switchcost observe -p 70,71 -d 10s, or -d with the command",
+            "; to observe them: switchcost observe -p 70,71 -d 10s, or use -d with the command",
         ),
-        (Some(Nanos::seconds(60)), ", and is observed further"),
+        (Some(Nanos::seconds(60)), ", and are observed further"),
     ] {
         let mut script = Script::new();
         script.process(70, "daemon");

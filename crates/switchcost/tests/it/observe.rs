@@ -350,7 +350,7 @@ fn what_a_command_leaves_running_is_reported() {
     observe_by_bpf(&place, ["--", "sh", "-c", script])
         .assert_failed(0, "exited, but its children are still running (");
     observe_by_bpf(&place, ["-d", "20s", "--", "sh", "-c", script])
-        .assert_message("and is observed further");
+        .assert_message("and are observed further");
 }
 
 #[test]
