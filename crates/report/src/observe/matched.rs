@@ -68,6 +68,7 @@ pub(super) fn unknown_because(observation: &Observation, findings: &Findings) ->
     };
     match why {
         UnknownBecause::TooFew if matched.waits == 0 => "no wait was traced".to_owned(),
+        UnknownBecause::TooFew if matched.waits == 1 => "only one wait was traced".to_owned(),
         UnknownBecause::TooFew => format!(
             "too few of {} traced waits have a match",
             count(matched.waits as u64)

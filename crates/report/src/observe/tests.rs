@@ -397,10 +397,13 @@ fn a_cost_of_cold_caches_that_is_not_known_has_a_reason_and_a_next_step() {
         "because the traced calls are not compared yet; ",
     );
     // Of a command that took 1 ms of CPU time, even `inject` finds nothing.
+    observation.source = Source::Bpf;
     observation.subject = Subject::Command(vec!["ls".to_owned()]);
     observation.tasks[0].run_ns = Nanos(1_000_000);
     observation.window_ns = Nanos(2_000_000);
     has(&words(&observation), "; observe a longer run.");
+    observation.source = Source::Perf;
+    lacks(&words(&observation), "; observe a longer run.");
 }
 
 #[test]
@@ -415,6 +418,11 @@ fn calls_without_a_comparison_have_no_heading_and_lost_ones_are_counted() {
     has(
         &text,
         "took an estimated 1.0 % of the CPU time; 1,200 calls were lost.",
+    );
+    findings.matched[0].waits = 1;
+    has(
+        &found(&findings, Style::default()),
+        "because only one wait was traced; ",
     );
 }
 
