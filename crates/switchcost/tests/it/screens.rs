@@ -11,12 +11,14 @@ const SAMPLES: &str = "\
 crates/record/tests/samples/measure-2.jsonl measure-2.jsonl
 crates/record/tests/samples/measure-run.jsonl measure-run.jsonl
 crates/record/tests/samples/observation-2.json observation-2.json
+crates/record/tests/samples/observation-run.json observation-run.json
 fuzz/corpus/injection_record/small injection.jsonl";
 
 const SCREENS: &str = "\
 report measure-2.jsonl
 report measure-run.jsonl
 report observation-2.json
+report observation-run.json
 report injection.jsonl
 trace walks --size 4KiB -o made.sct
 trace walks --size 8KiB -o more.sct
