@@ -231,7 +231,7 @@ fn measuring(observation: &Observation, findings: &Findings) -> String {
     };
     // A command has already ended, and its calls were traced if possible.
     match (is_command, can_trace) {
-        (true, _) if has_bpf && cpu_ns < LEAST_CPU.0 as f64 => "observe a longer run".to_owned(),
+        (true, _) if has_bpf && cpu_ns < LEAST_CPU.0 as f64 => "observe for longer".to_owned(),
         (false, true) => {
             format!("{to_measure}: `switchcost observe -p {pid} -d {LONG}s` or {inject}")
         }

@@ -401,9 +401,9 @@ fn a_cost_of_cold_caches_that_is_not_known_has_a_reason_and_a_next_step() {
     observation.subject = Subject::Command(vec!["ls".to_owned()]);
     observation.tasks[0].run_ns = Nanos(1_000_000);
     observation.window_ns = Nanos(2_000_000);
-    has(&words(&observation), "; observe a longer run.");
+    has(&words(&observation), "; observe for longer.");
     observation.source = Source::Perf;
-    lacks(&words(&observation), "; observe a longer run.");
+    lacks(&words(&observation), "; observe for longer.");
 }
 
 #[test]
