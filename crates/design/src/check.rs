@@ -159,9 +159,9 @@ fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
         level.ways,
         level.seed,
     )?;
-    check_cycles(&place, "hit_cycles", level.hit_cycles)?;
-    check_cycles(&place, "miss_cycles", level.miss_cycles)?;
-    check_cycles(&place, "bus_cycles", level.bus_cycles)?;
+    for (field, cycles) in level.cycles() {
+        check_cycles(&place, field, cycles)?;
+    }
     check_writes(&place, level)?;
     beside::check_buffers(&place, level)?;
     beside::check_prefetchers(&place, level)?;

@@ -423,6 +423,15 @@ impl Level {
         self.size.0.checked_div(self.line.0).unwrap_or(0)
     }
 
+    /// Returns the names and values of all fields that are a number of cycles.
+    pub(crate) fn cycles(&self) -> [(&'static str, u32); 3] {
+        [
+            ("hit_cycles", self.hit_cycles),
+            ("miss_cycles", self.miss_cycles),
+            ("bus_cycles", self.bus_cycles),
+        ]
+    }
+
     /// Whether the cycles of a request depend on the time of the request, and not only on the
     /// contents of caches.
     pub fn is_timed(&self) -> bool {

@@ -188,18 +188,6 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     // Cycles.
     (
-        "L1D.hit_cycles = 1000001",
-        r#"level "L1D": hit_cycles is 1000001, more than 1000000; choose a smaller number"#,
-    ),
-    (
-        "L1D.miss_cycles = 1000001",
-        r#"level "L1D": miss_cycles is 1000001, more than 1000000; choose a smaller number"#,
-    ),
-    (
-        "L1D.bus_cycles = 1000001",
-        r#"level "L1D": bus_cycles is 1000001, more than 1000000; choose a smaller number"#,
-    ),
-    (
         "STLB.hit_cycles = 1000001",
         r#"tlb "STLB": hit_cycles is 1000001, more than 1000000; choose a smaller number"#,
     ),
@@ -478,6 +466,19 @@ fn refuses_what_is_too_long_too_many_or_too_large() {
         &seeded,
         "design \"sound\": pages.seed is 18446744073709551615, more than 9223372036854775807; choose a smaller one",
     );
+}
+
+#[test]
+fn each_number_of_cycles_has_a_bound() {
+    let fields = changed("").levels[1].cycles();
+    for (field, _) in fields {
+        assert_refused(
+            &changed(&format!("L1D.{field} = 1000001")),
+            &format!(
+                r#"level "L1D": {field} is 1000001, more than 1000000; choose a smaller number"#
+            ),
+        );
+    }
 }
 
 /// Another test shows that every design goes through text unchanged.
