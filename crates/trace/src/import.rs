@@ -32,10 +32,6 @@ use lines::Text;
 pub use error::{ImportError, Location};
 pub use unzip::Unzipped;
 
-/// Note for text that begins with references, or has nothing else.
-const MADE_UP: &str = "the trace begins with references without an instruction, so one instruction was added for each: the \
-    number of instructions, the CPI and instruction caches are meaningless";
-
 /// Another tool's format, by its name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "lowercase")]
@@ -68,6 +64,10 @@ trait Source {
         None
     }
 }
+
+/// Note for text that begins with references, or has nothing else.
+const MADE_UP: &str = "the trace begins with references without an instruction, so one instruction was added for each: the \
+    number of instructions, the CPI and instruction caches are meaningless";
 
 /// Another tool's trace as a stream of chunks.
 pub struct Importer<'a> {

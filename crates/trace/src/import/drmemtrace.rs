@@ -54,6 +54,36 @@ pub(super) struct Drmemtrace<R: BufRead> {
     told: BTreeSet<&'static str>,
 }
 
+impl<R: BufRead> Source for Drmemtrace<R> {
+    fn notes(&self) -> Vec<&'static str> {
+        let interleaved = self.is_interleaved().then_some(INTERLEAVED);
+        self.file_type
+            .iter()
+            .flat_map(|file_type| file_type.notes())
+            .chain(interleaved)
+            .chain(self.told.iter().copied())
+            .collect()
+    }
+
+    fn arch(&self) -> Option<&'static str> {
+        self.file_type.and_then(FileType::arch)
+    }
+
+    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+        let Some(file) = self.files.get_mut(self.current) else {
+            return Ok(false);
+        };
+        let place = file.records.place();
+        let is_core = self.file_type.is_some_and(FileType::is_core);
+        let step = match file.next_record(is_core) {
+            Ok(Some(record)) => self.follow(&record, place, into).map(|()| true),
+            Ok(None) => return self.next_file(into),
+            Err(why) => Err(why),
+        };
+        step.map_err(|why| name_file(self.files.len() == 1, &self.files[self.current].name, why))
+    }
+}
+
 impl<R: BufRead> Drmemtrace<R> {
     pub(super) fn new(files: Vec<(String, R)>, cpu: Option<u64>) -> Result<Self, ImportError> {
         let is_one = files.len() == 1;
@@ -321,36 +351,6 @@ impl<R: BufRead> Drmemtrace<R> {
             None if self.was_idle => Err(ImportError::Idle),
             None => Ok(false),
         }
-    }
-}
-
-impl<R: BufRead> Source for Drmemtrace<R> {
-    fn notes(&self) -> Vec<&'static str> {
-        let interleaved = self.is_interleaved().then_some(INTERLEAVED);
-        self.file_type
-            .iter()
-            .flat_map(|file_type| file_type.notes())
-            .chain(interleaved)
-            .chain(self.told.iter().copied())
-            .collect()
-    }
-
-    fn arch(&self) -> Option<&'static str> {
-        self.file_type.and_then(FileType::arch)
-    }
-
-    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
-        let Some(file) = self.files.get_mut(self.current) else {
-            return Ok(false);
-        };
-        let place = file.records.place();
-        let is_core = self.file_type.is_some_and(FileType::is_core);
-        let step = match file.next_record(is_core) {
-            Ok(Some(record)) => self.follow(&record, place, into).map(|()| true),
-            Ok(None) => return self.next_file(into),
-            Err(why) => Err(why),
-        };
-        step.map_err(|why| name_file(self.files.len() == 1, &self.files[self.current].name, why))
     }
 }
 

@@ -27,43 +27,61 @@ pub(super) enum Parsed {
     Unknown,
 }
 
-struct Lines<R> {
+/// A format of text, of which each line is parsed alone.
+pub(super) struct Text<R, P> {
     from: R,
     format: ImportFormat,
+    /// Description of a valid line.
+    needed: &'static str,
+    parse: P,
     number: u64,
     line: Vec<u8>,
 }
 
-/// A format of text, of which each line is parsed alone.
-pub(super) struct Text<R, P> {
-    lines: Lines<R>,
-    parse: P,
-    /// Description of a valid line.
-    needed: &'static str,
-}
-
 impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Text<R, P> {
     pub(super) fn new(from: R, format: ImportFormat, needed: &'static str, parse: P) -> Self {
-        let lines = Lines {
+        Text {
             from,
             format,
+            needed,
+            parse,
             number: 0,
             line: Vec::new(),
-        };
-        Text {
-            lines,
-            parse,
-            needed,
         }
+    }
+
+    /// Reads the next line; returns false at the end.
+    fn read_line(&mut self) -> Result<bool, ImportError> {
+        self.line.clear();
+        self.number += 1;
+        let place = Location::Line(self.number);
+        if self.number == 1 {
+            match self.from.fill_buf() {
+                Ok(start) => refuse_packed(start, self.format)?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(ImportError::Io { place, source }),
+            }
+        }
+        let mut bounded = (&mut self.from).take(LONGEST as u64 + 1);
+        let read = bounded
+            .read_until(b'\n', &mut self.line)
+            .map_err(|source| ImportError::Io { place, source })?;
+        if read > LONGEST {
+            return Err(ImportError::LongLine {
+                place,
+                most: LONGEST,
+            });
+        }
+        Ok(read > 0)
     }
 }
 
 impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Source for Text<R, P> {
     fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
-        let Some((line, text)) = self.lines.next_line()? else {
+        if !self.read_line()? {
             return Ok(false);
-        };
-        let place = Location::Line(line);
+        }
+        let (place, text) = (Location::Line(self.number), self.line.trim_ascii_end());
         match (self.parse)(text) {
             Parsed::Instruction { address, bytes } => into.instruction(place, address, bytes)?,
             Parsed::Data {
@@ -90,36 +108,6 @@ impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Source for Text<R, P> {
             }
         }
         Ok(true)
-    }
-}
-
-impl<R: BufRead> Lines<R> {
-    /// Returns the next line without its end, and its number from 1.
-    fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, ImportError> {
-        self.line.clear();
-        self.number += 1;
-        let place = Location::Line(self.number);
-        if self.number == 1 {
-            match self.from.fill_buf() {
-                Ok(start) => refuse_packed(start, self.format)?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(ImportError::Io { place, source }),
-            }
-        }
-        let mut bounded = (&mut self.from).take(LONGEST as u64 + 1);
-        let read = bounded
-            .read_until(b'\n', &mut self.line)
-            .map_err(|source| ImportError::Io { place, source })?;
-        if read == 0 {
-            return Ok(None);
-        }
-        if read > LONGEST {
-            return Err(ImportError::LongLine {
-                place,
-                most: LONGEST,
-            });
-        }
-        Ok(Some((self.number, self.line.trim_ascii_end())))
     }
 }
 
