@@ -11,7 +11,7 @@ use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::{Control, ControlOutcome, Policy, as_argument};
 use switchcost_remedies::memory_limits;
 use switchcost_units::{CpuId, Nanos, format_cpu_list};
-use switchcost_workload::{Pages, WorkingSet, prepare};
+use switchcost_workload::{Pages, Sharing, WorkingSet, prepare};
 
 /// Longest time for which a real-time task may run without blocking. A task that runs longer is out
 /// of control, because no walk of memory takes as long.
@@ -193,6 +193,21 @@ impl TaskControls {
         let name = self.policy.to_string().to_uppercase();
         format!("SCHED_{name} is refused ({error}), which needs {needed}")
     }
+}
+
+/// Returns the array of a working set with this kind of sharing; `None` if the working set is empty
+/// or is shared otherwise.
+pub(crate) fn array_if(
+    sharing: Sharing,
+    set: &WorkingSet,
+    seed: u64,
+) -> Result<Option<Memory>, String> {
+    let map_type = match sharing {
+        Sharing::Private => MapType::Private,
+        Sharing::Shared => MapType::Shared,
+    };
+    let is_wanted = !set.is_empty() && set.sharing == sharing;
+    is_wanted.then(|| array(set, map_type, seed)).transpose()
 }
 
 /// Returns an array of a working set, touched and laid out. The error names the limit in force.

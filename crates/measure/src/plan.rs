@@ -153,9 +153,7 @@ impl Selection {
             && !self.is_concurrent
             && !self.measures_reload())
     }
-}
 
-impl Selection {
     fn measures_reload(&self) -> bool {
         self.reload || !self.away.is_empty()
     }

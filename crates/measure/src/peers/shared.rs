@@ -17,7 +17,7 @@ use super::words::{
     BEGUN, ENDED, HANDOFF_TICKS, INVOLUNTARY, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT,
     TEXT_LENGTH, THREAD, VOLUNTARY, WAKES, WALK_TICKS, WARM_UP, WORDS, word_index,
 };
-use crate::controls::array;
+use crate::controls::array_if;
 use crate::experiment::Split;
 
 /// Command to a peer.
@@ -82,7 +82,7 @@ impl Shared {
         Ok(Shared {
             go: bells().map_err(cannot)?,
             done: bells().map_err(cannot)?,
-            array: shared_array(case, seed)?,
+            array: array_if(Sharing::Shared, &case.working_set, seed)?,
             links: Links::new(case.mechanism, tasks, &words).map_err(cannot)?,
             words,
             clock,
@@ -305,12 +305,4 @@ impl Shared {
     pub(crate) fn has_stopped(&self) -> bool {
         self.load(1, STOP) == HAS_STOPPED
     }
-}
-
-fn shared_array(case: &Case, seed: u64) -> Result<Option<Memory>, String> {
-    let set = &case.working_set;
-    if set.sharing == Sharing::Private || set.is_empty() {
-        return Ok(None);
-    }
-    array(set, MapType::Shared, seed).map(Some)
 }

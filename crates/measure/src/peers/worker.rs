@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use switchcost_host::clock::Clock;
 use switchcost_host::ipc::Channel;
-use switchcost_host::memory::{MapType, Memory};
+use switchcost_host::memory::Memory;
 use switchcost_host::usage;
 use switchcost_host::vector_state::Vectors;
 use switchcost_record::{Case, KernelSwitches, Mechanism};
@@ -13,7 +13,7 @@ use switchcost_workload::{Sharing, WorkingSet, walk};
 
 use super::preemptor::{run_preemptor, run_preemptor_baseline};
 use super::shared::{Command, Shared};
-use crate::controls::{ControlGuards, TaskControls, array};
+use crate::controls::{ControlGuards, TaskControls, array_if};
 use crate::experiment::Split;
 
 /// Times and switches of the rounds in which a task passed the token on.
@@ -95,9 +95,7 @@ impl Worker {
         shared.introduce(index);
         let mut guards = controls.pin(index)?;
         let set = case.working_set_of(index);
-        let has_own = !set.is_empty() && set.sharing == Sharing::Private;
-        let own = || array(&set, MapType::Private, seed.wrapping_add(index as u64));
-        let array = has_own.then(own).transpose()?;
+        let array = array_if(Sharing::Private, &set, seed.wrapping_add(index as u64))?;
         let vectors = case
             .vectors
             .map(|vectors| Vectors::new(vectors.state))
