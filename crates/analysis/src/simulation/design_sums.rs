@@ -202,7 +202,7 @@ impl DesignSums {
         rows[end].resize(steps, Sum::default());
         let (count, length) = (self.intervals, self.length);
         let place = first.cause as usize * BATCHES + batch;
-        let mut whole = Sum::default();
+        let (mut whole, mut before) = (Sum::default(), None);
         for interval in &intervals {
             let (slot, sum) = (self.slot(interval), Sum::new(interval));
             self.cell(interval.cause)[slot].add_interval(interval, length);
@@ -211,7 +211,11 @@ impl DesignSums {
             sums[slot].add(&sum);
             whole.add(&sum);
             let step = self.step(slot).min(end);
-            self.survivors[class][end][step].add(&sum);
+            let begins_step = before.replace(step) != Some(step);
+            self.survivors[class][end][step].add(&Sum {
+                segments: begins_step.into(),
+                ..sum
+            });
         }
         let ends = self.ends[batch].get_or_insert_with(|| vec![Sum::default(); count + 1].into());
         ends[(last.number as usize).min(count)].add(&Sum {

@@ -563,36 +563,40 @@ fn too_few_segments_have_no_interval() {
 /// 1.2.
 #[test]
 fn survivor_bias_is_seen_where_restless_segments_end_early() {
-    let mut run = Run::new();
-    for i in 0..100 {
-        if i % 2 == 0 {
-            run.segment(1, QUANTUM, 30_000, 3.0, |_| 0.5);
-        } else {
-            run.segment(0, QUANTUM, 400_000, 1.2, |_| 0.1);
+    // The first tenth of the curve is four of 40 intervals: three with both kinds of segments, one
+    // with long segments alone. In steps of three intervals, it is two of 14 steps.
+    for (intervals, alone) in [(INTERVALS, 1.0), (3 * INTERVALS, 3.0)] {
+        let mut run = Run::new();
+        run.head.intervals = intervals;
+        for i in 0..100 {
+            if i % 2 == 0 {
+                run.segment(1, QUANTUM, 30_000, 3.0, |_| 0.5);
+            } else {
+                run.segment(0, QUANTUM, 400_000, 1.2, |_| 0.1);
+            }
         }
+        let design = run.design();
+        let curve = &group(&design.groups, &Group::All).curve;
+        assert!(
+            curve[0].private_cpi.mean > 2.0 && curve[3].private_cpi.mean == 1.2,
+            "the aggregate falls"
+        );
+        let bias: &SurvivorBias = &design.survivor_bias[0];
+        assert_eq!((bias.segments, bias.survivors, bias.bites), (100, 50, true));
+        let early = (3.0 * (3.0 + 1.2) + alone * 1.2) / (6.0 + alone);
+        close(bias.early_private_cpi, early);
+        close(bias.early_private_cpi_of_survivors, 1.2);
+        close(bias.cost_of_survivors_cycles, 40_000.0);
+        assert_eq!(
+            bias.grows,
+            Some(Growth {
+                program: "long".to_owned(),
+                share_at_start: 0.5,
+                share_at_cut: 1.0
+            })
+        );
+        assert_eq!(design.survivor_bias.len(), 2, "all, and involuntary");
     }
-    let design = run.design();
-    let curve = &group(&design.groups, &Group::All).curve;
-    assert!(
-        curve[0].private_cpi.mean > 2.0 && curve[3].private_cpi.mean == 1.2,
-        "the aggregate falls"
-    );
-    let bias: &SurvivorBias = &design.survivor_bias[0];
-    assert_eq!((bias.segments, bias.survivors, bias.bites), (100, 50, true));
-    // The first four of 40 intervals: three with both kinds of segments, one with long segments
-    // alone.
-    close(bias.early_private_cpi, (3.0 * (3.0 + 1.2) + 1.2) / 7.0);
-    close(bias.early_private_cpi_of_survivors, 1.2);
-    close(bias.cost_of_survivors_cycles, 40_000.0);
-    assert_eq!(
-        bias.grows,
-        Some(Growth {
-            program: "long".to_owned(),
-            share_at_start: 0.5,
-            share_at_cut: 1.0
-        })
-    );
-    assert_eq!(design.survivor_bias.len(), 2, "all, and involuntary");
     assert!(!uniform(100).design().survivor_bias[0].bites);
 }
 
