@@ -847,6 +847,15 @@ impl DesignFinding {
             .filter(|mean| !near.contains(mean) && !(low..=high).contains(mean))
     }
 
+    /// Returns the cost to report first: that of long time slices if the average cost, which is
+    /// that of no time slice, differs clearly from the mean over all.
+    pub fn reported_cost(&self) -> &Cost {
+        match self.average_of_all_turns() {
+            Some(_) => &self.long_turns,
+            None => &self.average_cost_cycles,
+        }
+    }
+
     /// Returns the last cache of this machine (the design `host` and its variants) if the traced
     /// programs need it: if it held more than twice the lines of the cache before. On the machine,
     /// other CPUs and guests evict lines from it. `None` otherwise, and for other designs.

@@ -240,7 +240,8 @@ fn listed(names: &[String]) -> String {
 
 /// Returns a sentence on the net cost of a switch on a design, in cycles.
 fn sentence(design: &DesignFinding) -> String {
-    let cost = &design.average_cost_cycles;
+    let cost = design.reported_cost();
+    let mean = design.average_of_all_turns();
     let name = &design.name;
     let Some(estimate) = cost.estimate else {
         return format!(
@@ -253,13 +254,13 @@ fn sentence(design: &DesignFinding) -> String {
     } else {
         "cache and TLB misses"
     };
-    if is_gain(cost) {
+    if mean.is_none() && is_gain(cost) {
         return format!(
             "A switch saves {} in {misses} on {name}, because programs find lines that others loaded.",
             cycles(&cost.as_gain())
         );
     }
-    if cost.is_covering_zero() {
+    if mean.is_none() && cost.is_covering_zero() {
         return format!(
             "A switch costs {} in additional {misses} on {name}.",
             cycles(cost)
@@ -271,9 +272,7 @@ fn sentence(design: &DesignFinding) -> String {
     } else {
         format!(", or {time}")
     };
-    let mean = design
-        .average_of_all_turns()
-        .map_or(String::new(), average_sentence);
+    let mean = mean.map_or(String::new(), average_sentence);
     format!(
         "A switch costs {} in additional {misses} on {name}{time}.{mean}",
         cycles(cost)

@@ -130,7 +130,7 @@ fn has_clock_range(design: &DesignFinding) -> bool {
 }
 
 fn design_row(name: &str, design: &DesignFinding) -> Vec<Entry> {
-    let net = &design.average_cost_cycles;
+    let net = design.reported_cost();
     let reported = net.estimate.filter(|_| !net.is_covering_zero());
     entries![
         name,

@@ -126,7 +126,7 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
 fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_ones_pay() {
     let (head, mut findings) = whole();
     // The cost has 40 ns per cycle.
-    findings.designs[0].long_turns.estimate = Some(15_000.0);
+    findings.designs[0].long_turns = cost(14_000.0, 16_000.0);
     for (mean, is_said) in [(4_780.0, true), (18_900.0, false)] {
         findings.designs[0].excess_cycles_per_switch = Some(mean);
         let text = screen(&head, &findings);
@@ -134,6 +134,10 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
         let said = "averaged over all time slices, it is 4,780 cycles.";
         assert_eq!(answer.contains(said), is_said, "{answer}");
         assert_eq!(answer.contains("averaged over"), is_said, "{answer}");
+        let long = "A switch costs 15,000 cycles (14,000 to 16,000)";
+        assert_eq!(answer.starts_with(long), is_said, "{answer}");
+        let row = "15,000 14,000 to 16,000 600 us";
+        assert_eq!(text.contains(row), is_said, "{text}");
     }
 }
 
