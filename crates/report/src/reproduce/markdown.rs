@@ -157,7 +157,8 @@ fn numbers(claim: &Claim) -> String {
     for term in &mut terms {
         let rest = term.name.strip_prefix(subject);
         let rest = rest.and_then(|rest| rest.strip_prefix(", "));
-        term.name = rest.unwrap_or(&term.name).to_owned();
+        // As in `Term::words`, for a common end of the names, too.
+        term.name = rest.unwrap_or(&term.name).replace(" over ", " / ");
     }
     let shared = shared_end(&terms).unwrap_or_default();
     for term in &mut terms {
