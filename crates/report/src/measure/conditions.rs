@@ -12,7 +12,7 @@ pub(super) struct Condition {
     pub(super) name: &'static str,
     /// Formats a case's value of this condition for the column.
     pub(super) value: fn(&Case) -> String,
-    /// Formats a case's value of this condition for the caption.
+    /// Formats a case's value of this condition for the caption; empty if there is nothing to say.
     pub(super) phrase: fn(&Case) -> String,
 }
 
@@ -129,10 +129,12 @@ pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition
     };
     let (varying, common): (Vec<Condition>, Vec<Condition>) =
         conditions.iter().partition(|c| varies(c));
-    let phrases = cases
-        .first()
-        .map(|case| common.iter().map(|c| (c.phrase)(case)).collect());
-    (varying, phrases.unwrap_or_default())
+    let phrases = cases.iter().take(1).flat_map(|case| {
+        let phrases = common.iter().map(|c| (c.phrase)(case));
+        phrases.filter(|phrase| !phrase.is_empty())
+    });
+    let phrases = phrases.collect();
+    (varying, phrases)
 }
 
 /// Returns the name of a case in a few words, for use without its table.
