@@ -151,13 +151,15 @@ impl MatchedIntervals {
             preemption_ns: None,
             unknown_because: None,
         };
-        if let Some(sum) = found.sum().map(|sum| sum.ns.estimate) {
+        if let Some(sum) = found.sum().map(|sum| sum.ns) {
             let arms = if found.has_all_waits() { &waits } else { &dose };
             found.checks = checks::run_checks(calls, arms, sum);
             if found.has_all_waits() {
                 let intercept = only(&waits, |at| calls.waited(at).is_some_and(|ns| ns <= short));
                 let intercept = compared(&intercept).filter(|_| short <= SHORT_NS);
-                found.checks.push(checks::intercept(intercept, sum));
+                found
+                    .checks
+                    .push(checks::intercept(intercept, sum.estimate));
             }
         }
         found.covered = found.compared() as f64 / (found.waits + found.preemptions).max(1) as f64;
