@@ -205,11 +205,14 @@ impl MatchedIntervals {
             (dose.ns.low * dose.anchors as f64 / self.waits.max(1) as f64).max(0.0)
         });
         if !self.has_all_waits() {
-            return Ok(Range {
+            let range = Range {
                 low: at_least,
                 likely: None,
                 high: f64::INFINITY,
-            });
+            };
+            // A lower bound of 0 shows nothing.
+            let is_known = at_least > 0.0;
+            return is_known.then_some(range).ok_or(UnknownBecause::TooFew);
         }
         let high = sum.ns.high.max(0.0);
         let is_narrow = sum.ns.low >= 0.0 && sum.ns.high <= 2.0 * sum.ns.estimate;

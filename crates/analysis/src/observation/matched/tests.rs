@@ -212,6 +212,17 @@ fn where_every_call_blocks_there_is_only_the_dose() {
     let wait = found.wait_ns.expect("at least");
     let is_half = (7_000.0..10_000.0).contains(&wait.low);
     assert!(is_half && wait.high == f64::INFINITY, "{wait:?}");
+    // A lower bound of 0 is none.
+    let server = Server {
+        cold_ns: 0.0,
+        drift: 0.0004,
+        ..server
+    };
+    let found: Vec<MatchedIntervals> = (0..10).map(|seed| server.found(seed)).collect();
+    let is_too_few = |found: &MatchedIntervals| {
+        found.dose.is_some() && found.unknown_because == Some(UnknownBecause::TooFew)
+    };
+    assert!(found.iter().any(is_too_few), "{found:?}");
 }
 
 #[test]
