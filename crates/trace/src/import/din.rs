@@ -26,6 +26,10 @@ fn parse(line: &[u8], bytes: u64) -> Parsed {
     let Some((label, address)) = hexadecimal(label).zip(words.next().and_then(hexadecimal)) else {
         return Parsed::Unknown;
     };
+    // With lines that end as on old Macs, all lines but the first would be a comment.
+    if line.contains(&b'\r') {
+        return Parsed::Unknown;
+    }
     let address = address - address % bytes;
     match label {
         0 | 3 => Parsed::Data {

@@ -49,6 +49,19 @@ pub enum ImportError {
         /// Position of the first reference.
         place: Location,
     },
+    /// A text that does not name processes has events of several.
+    #[error(
+        "{place}: events of the processes {first} and {number} are in one text, which does not say whose they are; trace again with \
+         --log-file=%p.txt, and import the file of one process"
+    )]
+    Processes {
+        /// Position of the first message of another process.
+        place: Location,
+        /// Process of the first message.
+        first: u64,
+        /// The other process.
+        number: u64,
+    },
     /// An instruction or reference has an impossible size.
     #[error("{place}: {bytes} bytes are not 1 to {most}; check that it is the right format")]
     Size {

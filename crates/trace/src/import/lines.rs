@@ -23,6 +23,8 @@ pub(super) enum Parsed {
     },
     /// A line that does not belong to the trace.
     Noise,
+    /// A message of the tracer about the process with this number.
+    Message(u64),
     /// A line that the format does not allow.
     Unknown,
 }
@@ -36,6 +38,8 @@ pub(super) struct Text<R, P> {
     parse: P,
     number: u64,
     line: Vec<u8>,
+    /// Process of the tracer's first message.
+    process: Option<u64>,
 }
 
 impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Text<R, P> {
@@ -47,6 +51,7 @@ impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Text<R, P> {
             parse,
             number: 0,
             line: Vec::new(),
+            process: None,
         }
     }
 
@@ -71,6 +76,10 @@ impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Text<R, P> {
                 place,
                 most: LONGEST,
             });
+        }
+        // Editors put a byte order mark before the first line.
+        if self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
+            self.line.drain(..3);
         }
         Ok(read > 0)
     }
@@ -99,6 +108,17 @@ impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Source for Text<R, P> {
                 }
             }
             Parsed::Noise => into.ignored += 1,
+            Parsed::Message(number) => {
+                into.ignored += 1;
+                let first = *self.process.get_or_insert(number);
+                if first != number {
+                    return Err(ImportError::Processes {
+                        place,
+                        first,
+                        number,
+                    });
+                }
+            }
             Parsed::Unknown => {
                 return Err(ImportError::Unknown {
                     place,

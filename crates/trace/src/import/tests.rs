@@ -94,7 +94,7 @@ fn puts_instructions_that_follow_one_another_into_a_block() {
 
 #[test]
 fn reads_words_of_din() {
-    let text = "2 400000\n0 7fff0010 comment\n2 400004\n1 0x7fff0014\n4 0\n";
+    let text = "\u{feff}2 400000\n0 7fff0010 comment\n2 400004\n1 0x7fff0014\n4 0\n";
     let chunks = all(din(text.as_bytes()));
     assert_eq!(blocks(&chunks[0]), [(0x40_0000, 8, 2, 2)]);
     assert_eq!(
@@ -129,6 +129,15 @@ fn names_the_line_that_cannot_be() {
         (
             din(b"7 10\n"),
             "line 1: expected a label from 0 to 4 and a hexadecimal address, found '7 10'; check that it is the right format",
+        ),
+        (
+            lackey(b"==7== Lackey\nI  10,4\n==9== \n"),
+            "line 3: events of the processes 7 and 9 are in one text, which does not say whose they are; trace again with \
+             --log-file=%p.txt, and import the file of one process",
+        ),
+        (
+            din(b"2 10\r0 20\r"),
+            "line 1: expected a label from 0 to 4 and a hexadecimal address, found '2 10\\r0 20'; check that it is the right format",
         ),
         (
             lackey(&[b'x'; 5000]),
@@ -189,6 +198,11 @@ fn lackey_text_with_other_blanks_is_read_or_refused_and_never_passed_over() {
             "{line}: {error}"
         );
     }
+    let mut importer =
+        lackey(b"\xef\xbb\xbfI  0,1\nEnter 1: L \nEnter I: I  04ead900,3\nx = S 5 L 04222cac,4\n");
+    let chunk = first(&mut importer);
+    assert_eq!((chunk.instructions(), importer.ignored_lines()), (2, 1));
+    assert_eq!(touched(&chunk), [(0x422_2cac, 4, false)]);
     let said = "I  0,1\nI am here, and so are you\nL\nS 5 of 7\nMoved 10,4\n\n";
     let mut importer = lackey(said.as_bytes());
     let chunk = first(&mut importer);
