@@ -260,10 +260,11 @@ impl Tasks {
             let slot = ring.slot(task.slot);
             slot.state() == state::IN_SYSCALL && [CLONE, VFORK].contains(&slot.get(slot::SYSCALL))
         };
+        // An exec by a thread makes that thread the first of its process.
+        let process = |task: &Task| ring.slot(task.slot).get(slot::PROCESS_SLOT);
         for waiting in self.tasks.iter().filter(waits_for_child) {
-            let is_sibling = |task: &Task| {
-                task.process_slot == waiting.process_slot && task.slot != waiting.slot
-            };
+            let is_sibling =
+                |task: &Task| process(task) == process(waiting) && task.slot != waiting.slot;
             for (_, sighting) in self
                 .tasks
                 .iter()

@@ -118,6 +118,7 @@ fn a_program_that_executes_itself_finds_itself_under_its_own_name() {
 /// threads make system calls and children.
 const BUSY: &str = r#"
 #include <pthread.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,9 +132,12 @@ static void *call(void *unused)
 }
 static void *make_children(void *unused)
 {
-    for (;;) {
-        pid_t child = fork();
-        if (child == 0)
+    for (int i = 0;; i++) {
+        pid_t child = 0;
+        char *words[] = { "true", 0 };
+        if (i % 8 == 0)
+            posix_spawnp(&child, "true", 0, 0, words, environ);
+        else if ((child = fork()) == 0)
             _exit(0);
         waitpid(child, 0, 0);
     }
