@@ -241,7 +241,6 @@ fn listed(names: &[String]) -> String {
 /// Returns a sentence on the net cost of a switch on a design, in cycles.
 fn sentence(design: &DesignFinding) -> String {
     let cost = design.reported_cost();
-    let mean = design.average_of_all_turns();
     let name = &design.name;
     let Some(estimate) = cost.estimate else {
         return format!(
@@ -254,25 +253,19 @@ fn sentence(design: &DesignFinding) -> String {
     } else {
         "cache and TLB misses"
     };
-    if mean.is_none() && is_gain(cost) {
+    let mean = design
+        .average_of_all_turns()
+        .map_or(String::new(), average_sentence);
+    if is_gain(cost) {
         return format!(
-            "A switch saves {} in {misses} on {name}, because programs find lines that others loaded.",
+            "A switch saves {} in {misses} on {name}, because programs find lines that others loaded.{mean}",
             cycles(&cost.as_gain())
         );
     }
-    if mean.is_none() && cost.is_covering_zero() {
-        return format!(
-            "A switch costs {} in additional {misses} on {name}.",
-            cycles(cost)
-        );
-    }
-    let time = as_time(estimate, design.cycle_ns);
-    let time = if time.is_empty() {
-        time
-    } else {
-        format!(", or {time}")
+    let time = match as_time(estimate, design.cycle_ns) {
+        time if time.is_empty() || cost.is_covering_zero() => String::new(),
+        time => format!(", or {time}"),
     };
-    let mean = mean.map_or(String::new(), average_sentence);
     format!(
         "A switch costs {} in additional {misses} on {name}{time}.{mean}",
         cycles(cost)
@@ -288,7 +281,7 @@ fn is_gain(cost: &Cost) -> bool {
 /// slices.
 fn average_sentence(mean: f64) -> String {
     format!(
-        " That is the cost if a long time slice follows; averaged over all time slices, it is {} cycles.",
+        " This holds if a long time slice follows; averaged over all time slices, the cost is {} cycles.",
         rounded(mean)
     )
 }
@@ -304,7 +297,8 @@ fn sum_sentence(design: &DesignFinding, switches: u64) -> String {
         2.. => format!("All {} switches together", count(switches)),
         _ => "All switches together".to_owned(),
     };
-    let verb = if is_gain(cost) { "save" } else { "cost" };
+    let is_gain = design.excess_share.is_some_and(|share| share < 0.0);
+    let verb = if is_gain { "save" } else { "cost" };
     let of_all = share(design.excess_share.map(f64::abs));
     format!(" {all} {verb} {of_all} of the simulated cycles.")
 }

@@ -131,7 +131,7 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
         findings.designs[0].excess_cycles_per_switch = Some(mean);
         let text = screen(&head, &findings);
         let (answer, _) = text.split_once(" All ").expect("an answer");
-        let said = "averaged over all time slices, it is 4,780 cycles.";
+        let said = "averaged over all time slices, the cost is 4,780 cycles.";
         assert_eq!(answer.contains(said), is_said, "{answer}");
         assert_eq!(answer.contains("averaged over"), is_said, "{answer}");
         let long = "A switch costs 15,000 cycles (14,000 to 16,000)";
