@@ -73,7 +73,9 @@ impl Paper {
             Paper::Michigan => {
                 "The Michigan poster: switches at kernel and user level, and their cache misses"
             }
-            Paper::Blog => "The blog post: two threads, a mutex and a condition variable",
+            Paper::Blog => {
+                "A blog post: switches between two threads by a mutex and a condition variable"
+            }
             Paper::Lmbench => "lmbench: the matrix of context switches",
             Paper::Today => "The papers' conclusions, then and now",
             Paper::Mogul1990 => "Mogul and Borg 1990: what switches do to caches",

@@ -62,7 +62,7 @@ pub(super) fn unknown_because(observation: &Observation, findings: &Findings) ->
             _ if !findings.matched.is_empty() => "calls of too few programs were traced",
             Some(why) => why,
             None if observation.calls.is_some() => "the traced calls are not compared yet",
-            None => "no system call was traced",
+            None => "no system call was sampled for it",
         }
         .to_owned();
     };
@@ -70,16 +70,16 @@ pub(super) fn unknown_because(observation: &Observation, findings: &Findings) ->
         UnknownBecause::TooFew if matched.waits == 0 => "no wait was traced".to_owned(),
         UnknownBecause::TooFew if matched.waits == 1 => "only one wait was traced".to_owned(),
         UnknownBecause::TooFew => format!(
-            "too few of {} traced waits have a match",
+            "too few of the {} traced waits can be compared with the same call when it did not wait",
             count(matched.waits as u64)
         ),
         UnknownBecause::NotCovered => format!(
-            "only {} of the switches have a match",
+            "only {} of the switches can be compared with the same call when it did not wait",
             share(matched.covered)
         ),
         UnknownBecause::CheckFailed => failed(matched),
         UnknownBecause::LessWork => "the calls that waited do less work".to_owned(),
-        UnknownBecause::NotTraced => "no system call was traced".to_owned(),
+        UnknownBecause::NotTraced => "no system call was sampled for it".to_owned(),
     }
 }
 

@@ -165,16 +165,16 @@ pub(super) fn longest(observation: &Observation) -> Option<String> {
     (!waits.is_empty()).then(|| format!("Longest waits for a CPU: {}.", waits.join("; ")))
 }
 
-/// Describes a wait for a CPU, such as `21 ms by redis-server (812) at 1.304 s, 18 ms of them while
-/// stress ran`.
+/// Describes a wait for a CPU, such as `redis-server (812) waited 21 ms at 1.304 s, of which 18 ms
+/// while stress ran`.
 fn one(wait: &LongWait) -> String {
     let ns = |ns: Nanos| time(ns.0 as f64);
     let since = wait.since_ns.0 as f64 / 1e9;
     let of = format!(
-        "{} by {} ({}) at {since:.3} s",
-        ns(wait.wait_ns),
+        "{} ({}) waited {} at {since:.3} s",
         name(&wait.name),
-        wait.thread
+        wait.thread,
+        ns(wait.wait_ns)
     );
     let cause = match &wait.behind {
         Behind::Process(_) | Behind::Kernel => format!("while {} ran", text(&wait.behind)),
@@ -183,5 +183,5 @@ fn one(wait: &LongWait) -> String {
         Behind::Moved => "in the queue of another CPU".to_owned(),
         Behind::Others => "for an unknown reason (history lost)".to_owned(),
     };
-    format!("{of}, {} of them {cause}", ns(wait.behind_ns))
+    format!("{of}, of which {} {cause}", ns(wait.behind_ns))
 }

@@ -101,7 +101,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             Some(lost) => format!("; {} calls were lost", count(lost)),
         };
         format!(
-            "Tracing system calls took an estimated {} of the CPU time{lost}.",
+            "Tracing system calls took an estimated {} of the CPU time of the observed tasks{lost}.",
             share(part)
         )
     }));

@@ -198,7 +198,7 @@ fn the_answer_fits_a_screen_however_much_there_is() {
         [
             "6 of 499",
             "2026-11-24 at 19:22 UTC",
-            "20.0 ms by name of task 1 (2) at 0.001 s, 10.0 ms of them while neighbour 1 ran;",
+            "name of task 1 (2) waited 20.0 ms at 0.001 s, of which 10.0 ms while neighbour 1 ran;",
         ],
     );
     let all = report(&large, DETAILED);
@@ -236,7 +236,7 @@ fn a_cost_that_is_not_known_has_no_column() {
     begins(answer, "The direct cost of switches is ");
     has(
         answer,
-        " The additional cost of cold caches is unknown, because no system call was traced; to measure it: `switchcost inject -- sh ",
+        " The additional cost of cold caches is unknown, because no system call was sampled for it; to measure it: `switchcost inject -- sh ",
     );
 }
 
@@ -417,7 +417,7 @@ fn calls_without_a_comparison_have_no_heading_and_lost_ones_are_counted() {
     lacks(&text, "Cold caches of");
     has(
         &text,
-        "took an estimated 1.0 % of the CPU time; 1,200 calls were lost.",
+        "took an estimated 1.0 % of the CPU time of the observed tasks; 1,200 calls were lost.",
     );
     findings.matched[0].waits = 1;
     has(
@@ -470,7 +470,10 @@ fn advice_on_waits_says_what_is_not_known_and_what_it_costs() {
         ),
     ] {
         let text = waits_in(call);
-        has_all(&text, [advice, "; fewer system calls save more."]);
+        has_all(
+            &text,
+            [advice, "; fewer system calls save additional time."],
+        );
         assert_eq!(text.matches("Try: ").count(), 1, "{text}");
     }
 }

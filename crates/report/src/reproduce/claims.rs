@@ -132,11 +132,11 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
             let shown = page.explained_up_to(MOST_LINES, &judged);
             page.gap();
             page.paragraph(match (judged.len() - shown, claims.len() - judged.len()) {
-                (0, 0) => "sources and definitions: --details".to_owned(),
-                (more, 0) => format!("{more} more claims, sources and definitions: --details"),
-                (0, open) => format!("{open} more without a verdict, sources and definitions: --details"),
+                (0, 0) => "--details has sources and definitions".to_owned(),
+                (more, 0) => format!("--details has {more} more claims, sources and definitions"),
+                (0, open) => format!("--details has {open} more without a verdict, sources and definitions"),
                 (more, open) => format!(
-                    "{more} more claims, {open} without a verdict, sources and definitions: --details"
+                    "--details has {more} more claims with a rule, the {open} without a verdict, sources and definitions"
                 ),
             });
         }
@@ -181,7 +181,8 @@ fn introduction(paper: Paper, claims: &[Entry]) -> String {
     let mut text =
         "A condition must hold over the whole confidence interval of each number.".to_owned();
     if claims.iter().any(|claim| claim.kind == Kind::Calibrated) {
-        text += " Calibrated claims have a parameter that is free, or was fitted to the study.";
+        text += " A calibrated claim depends on a parameter that the study leaves open, or that was fitted to the \
+                 study; it is judged for all values of the parameter.";
     }
     format!("{text} {}", paper.legend())
 }

@@ -12,7 +12,7 @@ use crate::measure::row::starred;
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
-        "the difference is below 0, which no cost can be; repeat the run",
+        "a cost came out below 0, which is impossible; repeat the run",
     ),
     (FlagName::OutsideSanityBand, "outside the plausible range"),
     (
