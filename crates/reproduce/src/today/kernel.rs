@@ -56,8 +56,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Larger arrays evict the lines that the kernel uses at a switch from the first level, then from the second: \
-         the same code on the same processor, with a larger miss penalty."
+        "As arrays grow, they evict the kernel's lines first from L1, then from L2. So the same code runs on the \
+         same processor with a larger miss penalty."
             .into(),
     );
     exhibit

@@ -154,8 +154,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         .collect();
     exhibit.notes.push(
         "Two processes hand over a byte through pipes in a guest with a current kernel, and walk arrays in between. \
-         The cycles of the programs' own instructions and references, in the same order, are \
-         subtracted from the guest's. `reproduce today --system` runs it."
+         From the guest's cycles we subtract those of a simulation of the programs alone, with the same order of \
+         tasks. `reproduce today --system` runs it."
             .into(),
     );
     exhibit
@@ -169,7 +169,7 @@ fn follows(records: &Records) -> Result<Found, String> {
     };
     Ok(Found::new(
         settings().map(term).collect::<Result<_, String>>()?,
-        "150 cycles per miss over 5",
+        "150 cycles per miss, relative to 5",
     ))
 }
 

@@ -60,8 +60,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.notes.push(
         "Each task chases pointers through its own array: alternately on one CPU, a walk per time slice, or \
-         concurrently on two CPUs that share a cache, as the machine reports. Arrays of 4 KiB are the control: no \
-         cache slows them down concurrently. With n walks per time slice, the loss per walk is n times smaller."
+         concurrently on two CPUs that share a cache, as the machine reports. Arrays of 4 KiB are the control: \
+         they fit into every cache, so concurrent use should not slow them down. With n walks per time slice, the loss per walk is n times smaller."
             .into(),
     );
     exhibit

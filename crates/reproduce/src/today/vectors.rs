@@ -76,7 +76,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.notes.push(
         "Each task loads the registers right before it hands on the token, in both arms. XSAVE skips registers in \
-         their initial state: \"init\" saves none."
+         their initial state (\"init\")."
             .into(),
     );
     exhibit
