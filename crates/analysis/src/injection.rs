@@ -141,8 +141,9 @@ pub struct FootprintFinding {
     pub cost_ns: Option<Estimate>,
     /// Part of the cost in nanoseconds that is due to cold caches, of the program and of the
     /// kernel's switch path: the difference from a preemption that touches no memory, in the same
-    /// block of runs. `None` for a footprint of 0. For a service with footprint 0, this difference
-    /// tests the instrument, and should be 0.
+    /// block of runs. `None` for a command and a footprint of 0. For a service and a footprint of 0,
+    /// the difference tests the instrument, and should be 0. The error is the reason why the part
+    /// was not measured.
     #[serde(serialize_with = "or_null")]
     #[schemars(with = "Option<Estimate>")]
     pub reload_ns: Option<Result<Estimate, String>>,

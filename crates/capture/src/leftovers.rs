@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime};
 
 const PREFIX: &str = "valgrind_proc_";
 
-/// Age of a file that cannot belong to a living Valgrind, because Valgrind removes the names
-/// immediately.
+/// Age from which a file of Valgrind in TMPDIR is a leftover of a killed Valgrind: a running one
+/// unlinks its files as soon as it has opened them.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
 /// Removes files that Valgrind has left in a folder and that belong to this user. Files that cannot

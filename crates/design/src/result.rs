@@ -625,8 +625,8 @@ pub struct Interval {
     pub segment: u32,
     /// Number of segments summed in this interval: 1, except for designs of
     /// [`DetailLevel::Counters`], whose intervals are sums over segments of the same process, cause
-    /// and end. Instructions after an exec in the same interval then do not count as another
-    /// segment.
+    /// and end. If an exec divides an interval of a segment, only the part before the exec
+    /// counts the segment.
     pub segments: u32,
     /// Number of the running task in the trace.
     pub task: u32,

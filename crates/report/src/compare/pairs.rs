@@ -14,7 +14,8 @@ use crate::measure::conditions;
 use crate::quantity::NO_NUMBER;
 use crate::{Entry, Grid, Page, Tone};
 
-/// Maximum number of subjects named for each reason in a terminal.
+/// Maximum number of subjects (cases, designs, tasks) that a terminal names for each reason why
+/// pairs have no verdict or are not compared.
 const MOST_NAMED: usize = 4;
 
 /// Maximum number of records with a suspect number that are named.

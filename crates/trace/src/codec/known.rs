@@ -78,8 +78,8 @@ impl Sums {
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(super) struct Hot {
-    /// Prediction for the first explicit references. The row is in a cell, because the loop changes
-    /// the row of one shape while another shape is borrowed.
+    /// Predictions of the addresses of the shape's first [`LANES`] explicit references. In a `Cell`,
+    /// because the encoding loop changes the row of one shape while it borrows another shape.
     pub(super) row: Cell<Row>,
     /// Predicted successors: the shapes that followed this shape without being predicted, the
     /// latest first. All differ, except for entries of [`NONE`].

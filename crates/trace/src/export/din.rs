@@ -257,8 +257,8 @@ mod tests {
         own
     }
 
-    /// Returns the lines that a unified cache sees, without repetitions: the kind of a lookup makes
-    /// no difference.
+    /// Returns the numbers of the lines that a unified cache sees, without immediate repetitions,
+    /// even if one lookup is for code and the next for data.
     fn of_both(lines: &[(u8, u64)]) -> Vec<u64> {
         let mut numbers: Vec<_> = lines.iter().map(|(_, number)| *number).collect();
         numbers.dedup();

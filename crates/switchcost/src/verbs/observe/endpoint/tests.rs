@@ -128,7 +128,8 @@ fn packed_metrics_are_the_same() {
     observed.end();
 }
 
-/// The lengths that are refused are in the tests of requests.
+/// Tests only that such requests are refused at once. The parser's tests cover which values of
+/// Content-Length are refused.
 #[test]
 fn bodies_that_never_come_and_endless_heads_are_refused_at_once() {
     let observed = observed();
