@@ -113,7 +113,7 @@ fn addresses(chunk: &Chunk) -> Vec<u64> {
     references.map(|reference| reference.address()).collect()
 }
 
-/// Decodes words that are as they should be, which recorded directly give the same trace.
+/// Decodes valid words, and asserts that a trace recorded directly from them is the same.
 fn decode_well(words: &[u64]) -> Vec<Chunk> {
     decode_all_well(words).0
 }

@@ -85,8 +85,8 @@ fn fields_are_where_the_tool_has_them() {
     assert_fields!("sc_info", info, STATE SLOT WORDS ORDER STAMP);
 }
 
-/// Asserts that constants of a module have the values of those of the tool, whose names are these
-/// after a prefix.
+/// Asserts that constants of a module have the values of the tool's constants, whose names are the
+/// same with a prefix.
 macro_rules! assert_numbers {
     ($prefix:literal, $module:ident: $($number:ident)*) => {
         $(assert_eq!(

@@ -185,7 +185,7 @@ const LEVEL: &Fields = &[
     ],
 ];
 
-/// Generates some of these lines.
+/// Generates text with at most one of the possible lines of each field.
 fn lines(fields: &'static Fields) -> impl Strategy<Value = String> {
     let fields = fields
         .iter()

@@ -390,8 +390,8 @@ fn tlb_spaces(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the cycles per hand-off of two tasks minus those of one, if the kernel switches: in all
-/// levels, and in the TLBs alone.
+/// Returns the cycles per hand-off of two processes minus those of one alone: the cycles in all
+/// caches and TLBs, and those in the TLBs.
 fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], String> {
     let of = |arm| {
         let HierarchyCounts { levels, tlbs, .. } =

@@ -14,8 +14,7 @@ use crate::common::{Place, SIMULATION, count, in_one_line, number, repository};
 /// Flags for a synthetic switch, so that there are numbers however busy the machine is.
 const MADE_UP: &str = "--mechanism synthetic --size 0 --budget 20s --no-rt";
 
-/// Returns the record's lines as if the run had begun at another time with another program and
-/// seed.
+/// Returns a record with `change` applied to each line, and valid checksums.
 fn rewritten(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
     let (mut written, mut old, mut new) = (Vec::new(), Chain::default(), Chain::default());
     for line in fs::read(record)

@@ -82,7 +82,7 @@ fn turns(made: &Made, chunk: &mut Chunk) {
     chunk.mark(switch(2, 1));
 }
 
-/// Simulates such a trace on mogul-1a, and returns the record.
+/// Simulates a trace of the time slices `made` on mogul-1a, and returns the record's path.
 fn simulated(place: &Place, name: &str, made: &Made) -> PathBuf {
     let [trace, record] = ["sct", "parquet"].map(|ending| place.path(&format!("{name}.{ending}")));
     let guest = Guest {

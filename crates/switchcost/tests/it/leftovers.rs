@@ -210,7 +210,7 @@ fn trees() -> usize {
     processes_with("cmdline", &["73.25"]).len()
 }
 
-/// Ends a run by a signal once it has started such a process tree, and checks that nothing is left.
+/// Ends a run by a signal once the run has started [`TREE`], and checks that nothing of it is left.
 fn leaves_no_tree(mut command: Command, signal: Signal) {
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut child = child.expect("it starts");

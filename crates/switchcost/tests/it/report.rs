@@ -97,7 +97,7 @@ fn commands_that_it_prints_work_whatever_the_record_is_called() {
     assert!(place.path("page.html").is_file());
 }
 
-/// Without every record there is no page.
+/// If one of the records cannot be read, no page is written.
 #[test]
 fn a_page_is_written_whole_and_the_same_again_or_not_at_all() {
     let place = Place::new();

@@ -29,8 +29,8 @@ impl Drop for Hog {
     }
 }
 
-/// Tests under a hog, which has half of the CPU, with time slices between those of the measured
-/// tasks.
+/// Measures next to a hog: a task that takes half of the CPU, in time slices between those of the
+/// measured tasks.
 #[test]
 fn under_a_hog_without_real_time_rights_a_number_is_marked_as_from_beside_it() {
     let place = Place::alone();

@@ -41,8 +41,8 @@ pub(crate) struct Place {
     folder: tempfile::TempDir,
 }
 
-/// Arguments of a command: a line that is divided as a shell divides it, words, or one after the
-/// other.
+/// Arguments of a command: a line that is divided into words as a shell divides it, a list of words,
+/// or a pair of such arguments, one after the other.
 pub(crate) trait Arguments {
     /// Returns the words.
     fn words(&self) -> Vec<String>;
@@ -253,7 +253,7 @@ impl Place {
         self.folder.path()
     }
 
-    /// Returns the program's command with its working directory here.
+    /// Returns a command that runs the program with this place's folder as working directory.
     pub(crate) fn command(&self, arguments: impl Arguments) -> Command {
         self.settled(Command::new(PROGRAM), arguments)
     }
