@@ -22,10 +22,11 @@ Examples:
   switchcost ab --new 'bpftrace -e \"tracepoint:sched:sched_switch { @ = count(); }\" & sleep 3'
                                                                       does bpftrace cost time?
   switchcost ab --new 'echo $$ > /sys/fs/cgroup/deep/er/cgroup.procs' -- --policy other
-                                                                      does a deeper cgroup?
+                                                                      does a deep cgroup cost time?
   switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' -- --size 1MiB --reload
-                                                                      do huge pages help (F: enabled
-                                                                      of transparent_hugepage)?
+                                                                      do huge pages help? F:
+                                                                      /sys/kernel/mm/
+                                                                      transparent_hugepage/enabled
 
 After each run, even after Ctrl-C or kill -9, ab ends the processes that SETUP started and restores the scheduler settings \
 (/proc/sys/kernel/sched_*, /sys/kernel/debug/sched). Undo everything else with --base-undo and --new-undo: ab only reports other changes \

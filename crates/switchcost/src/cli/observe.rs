@@ -99,9 +99,9 @@ fn parse_processes(text: &str) -> Result<Processes, String> {
 #[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 #[group(id = "who", required = true, multiple = true, args = ["command", "pid", "comm", "cgroup", "all"])]
 pub(crate) struct ObserveArguments {
-    /// Command to run and observe, with its children
+    /// Command to run, and to observe with its children if there is no other target
     ///
-    /// With another target (-p, --comm, --cgroup or -a), that target is observed until the command
+    /// Another target (-p, --comm, --cgroup or -a) is observed until the command
     /// exits. The command keeps its standard output, and the report goes to standard error. With
     /// --format json, jsonl or csv and without --output, the report goes to standard output, and
     /// the command's output to standard error.

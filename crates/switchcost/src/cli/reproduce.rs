@@ -33,14 +33,14 @@ const EXAMPLES: &str = "\
 Examples:
   switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, from six trials
   switchcost reproduce all -o report/          all papers, as a site: report/index.html
-  switchcost reproduce all --quick             a short trial run, without verdicts
+  switchcost reproduce all --quick             a short run, without verdicts
   switchcost reproduce li2007 --figures -o report/
                                                figures as SVG, too
   switchcost reproduce mogul1990 --system      Table 4 with the kernel, too: what did the paper
                                                miss?
   switchcost reproduce michigan li2007 --system
-                                               with the kernel: instruction-cache misses of
-                                               switches, and the hand-off of a byte
+                                               with the kernel: its L1I misses at switches
+                                               (michigan), its instructions in a hand-off (li2007)
   switchcost reproduce li2007 --with monday/li2007.json
                                                which results agree with those of another day?
   switchcost reproduce mogul1990 --dry-run     only print the commands
@@ -70,7 +70,7 @@ pub(crate) struct ReproduceArguments {
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
 
-    /// Try it out, without meaningful verdicts: fewer sizes, shorter runs, one trial
+    /// Try it out, without verdicts: fewer sizes, shorter runs, one trial
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) quick: bool,
 

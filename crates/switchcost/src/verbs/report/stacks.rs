@@ -59,6 +59,6 @@ impl StackFiles {
 
 fn missing_causes(found: &str) -> Failure {
     Failure::usage(format!(
-        "--folded and --pprof need a record of observe with causes, but this is {found}; record one as root: sudo switchcost observe -p PID -o FILE"
+        "--folded and --pprof need a record of observe with causes, but this is {found}; record one as root: sudo switchcost observe -p PID --record FILE"
     ))
 }
