@@ -29,8 +29,10 @@ pub(crate) enum Seen {
         /// Number of the system call.
         syscall: u16,
     },
-    /// A signal has stopped the task, or it cannot use the CPU at present.
+    /// A signal has stopped the task.
     Stopped,
+    /// The task waits for the CPU, but cannot use it at present. It keeps its place in the queue.
+    HeldBack,
     /// The task sleeps in a system call.
     Blocked {
         /// Number of the system call.
@@ -113,7 +115,8 @@ impl Scheduler {
                 .iter()
                 .find(|task| task.slot == slot)
                 .map_or(Seen::Gone, |task| task.seen);
-            if let Some(decision) = self.keep_or_leave(slot, seen) {
+            let is_wanted = self.first_ready(tasks).is_some();
+            if let Some(decision) = self.keep_or_leave(slot, seen, is_wanted) {
                 self.running = Some(slot);
                 return decision;
             }
@@ -122,28 +125,35 @@ impl Scheduler {
     }
 
     fn enqueue_newcomers(&mut self, tasks: &[Sighting]) {
-        let is_queued = |slot| {
-            tasks
-                .iter()
-                .any(|task| task.slot == slot && matches!(task.seen, Seen::Queued { .. }))
-        };
-        self.queue.retain(|&slot| is_queued(slot));
+        let wants = |task: &Sighting| matches!(task.seen, Seen::Queued { .. } | Seen::HeldBack);
+        self.queue
+            .retain(|&slot| tasks.iter().any(|task| task.slot == slot && wants(task)));
         for task in tasks {
-            let wants = matches!(task.seen, Seen::Queued { .. });
-            if wants && self.running != Some(task.slot) && !self.queue.contains(&task.slot) {
+            if wants(task) && self.running != Some(task.slot) && !self.queue.contains(&task.slot) {
                 self.queue.push_back(task.slot);
             }
         }
     }
 
-    /// Decides whether the running task keeps the CPU. If the task leaves the CPU, records the
-    /// cause and returns `None`.
-    fn keep_or_leave(&mut self, slot: u32, seen: Seen) -> Option<Decision> {
+    /// Returns the position in the queue of the first task that can use the CPU; `None` if there is
+    /// none.
+    fn first_ready(&self, tasks: &[Sighting]) -> Option<usize> {
+        let is_held_back = |slot| {
+            tasks
+                .iter()
+                .any(|task| task.slot == slot && task.seen == Seen::HeldBack)
+        };
+        self.queue.iter().position(|&slot| !is_held_back(slot))
+    }
+
+    /// Decides whether the running task keeps the CPU. `is_wanted` says whether another task can use
+    /// it. If the task leaves the CPU, records the cause and returns `None`.
+    fn keep_or_leave(&mut self, slot: u32, seen: Seen, is_wanted: bool) -> Option<Decision> {
         let (is_voluntary, cause) = match seen {
             Seen::Queued { gave_up: None } => return Some(Decision::GoOn(slot)),
             Seen::Queued {
                 gave_up: Some(cause),
-            } if self.queue.is_empty() => {
+            } if !is_wanted => {
                 return Some(if cause == Cause::Quantum {
                     Decision::Renew(slot)
                 } else {
@@ -162,6 +172,10 @@ impl Scheduler {
             }
             Seen::Blocked { syscall } => (true, Cause::Syscall(syscall)),
             Seen::Stopped => (true, Cause::Unknown),
+            Seen::HeldBack => {
+                self.queue.push_back(slot);
+                (true, Cause::Unknown)
+            }
             Seen::Gone | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),
         };
         self.left = Some(Left {
@@ -173,7 +187,8 @@ impl Scheduler {
     }
 
     fn next(&mut self, tasks: &[Sighting]) -> Decision {
-        let Some(to) = self.queue.pop_front() else {
+        let first = self.first_ready(tasks);
+        let Some(to) = first.and_then(|position| self.queue.remove(position)) else {
             let is_finished = tasks.iter().all(|task| task.seen == Seen::Gone);
             return if is_finished {
                 Decision::Finished

@@ -252,7 +252,7 @@ impl Tasks {
         Ok(&self.sightings)
     }
 
-    /// Marks as stopped all threads of a process in which one thread waits for its child to execute
+    /// Holds back all threads of a process in which one thread waits for its child to execute
     /// a program (vfork, posix_spawn). The waiting thread holds Valgrind's lock. The child may need
     /// the CPU first, and another thread of the process could neither use nor end a time slice.
     fn hold_back_siblings(&mut self, ring: &Ring) {
@@ -272,7 +272,7 @@ impl Tasks {
                 .filter(|(task, _)| is_sibling(task))
             {
                 if matches!(sighting.seen, Seen::Queued { .. } | Seen::Slept { .. }) {
-                    sighting.seen = Seen::Stopped;
+                    sighting.seen = Seen::HeldBack;
                 }
             }
         }

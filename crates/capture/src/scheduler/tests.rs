@@ -1,4 +1,4 @@
-use super::Seen::{Blocked, Gone, OnItsWay, Running, Stopped};
+use super::Seen::{Blocked, Gone, HeldBack, OnItsWay, Running, Stopped};
 use super::*;
 
 const QUEUED: Seen = Seen::Queued { gave_up: None };
@@ -191,6 +191,25 @@ fn a_task_that_is_stopped_in_its_turn_leaves_the_cpu() {
         &[
             (&[Stopped, READ], IDLE),
             (&[QUEUED, READ], switch(0, 0, true, Cause::Unknown)),
+        ],
+    );
+}
+
+/// A thread (task 0) that spawns one process after another takes turns with its sibling (task 1).
+#[test]
+fn a_task_that_is_held_back_keeps_its_place_in_the_queue() {
+    let spawn = Blocked { syscall: 56 };
+    let spawned = Cause::Syscall(56);
+    assert_decisions(
+        &[QUEUED, QUEUED],
+        &[
+            (&[spawn, HeldBack, QUEUED], switch(0, 2, true, spawned)),
+            (&[spawn, HeldBack, TURN_OVER], Decision::Renew(2)),
+            (&[QUEUED, QUEUED, Gone], switch(2, 1, true, Cause::Exit)),
+            (
+                &[QUEUED, TURN_OVER, Gone],
+                switch(1, 0, false, Cause::Quantum),
+            ),
         ],
     );
 }
