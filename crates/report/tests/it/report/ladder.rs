@@ -35,7 +35,7 @@ fn found(case: Case, ns: f64, kernel: f64) -> CaseFinding {
     }
 }
 
-fn with_data(case: Case, ns: f64) -> CaseFinding {
+fn with_data(case: Case, direct_ns: f64, ns: f64) -> CaseFinding {
     let working_set = sized(2, 256).working_set;
     CaseFinding {
         total_ns: Some(about(ns)),
@@ -44,8 +44,8 @@ fn with_data(case: Case, ns: f64) -> CaseFinding {
                 working_set,
                 ..case
             },
-            100.0,
-            about(ns - 100.0),
+            direct_ns,
+            about(ns - direct_ns),
         )
     }
 }
@@ -56,9 +56,9 @@ fn ladder() -> (MeasureRecord, Findings) {
     let results = vec![
         measured(case(Mechanism::Fiber, User), 1.7),
         measured(case(Mechanism::Futex, Thread), 1_700.0),
-        with_data(case(Mechanism::Futex, Thread), 2_100.0),
+        with_data(case(Mechanism::Futex, Thread), 1_700.0, 2_100.0),
         found(channel.clone(), 100.0, 0.0),
-        with_data(channel.clone(), 700.0),
+        with_data(channel.clone(), 100.0, 700.0),
         found(
             of("python", "threads", Class::HandOff, Thread),
             6_000.0,
