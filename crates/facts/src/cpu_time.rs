@@ -6,7 +6,8 @@ use switchcost_units::CpuId;
 /// in ticks of USER_HZ.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Sum of all times on the line, in ticks.
+    /// Sum of the first eight times on the line (user to steal), in ticks. Guest time is part of
+    /// user time.
     pub all: u64,
     busy: u64,
     /// Time that the hypervisor gave to other guests, in ticks.

@@ -46,7 +46,8 @@ pub fn own_cpu_time() -> Duration {
 }
 
 /// Returns the CPU time of all threads of this process so far: in user mode, and in the kernel. The
-/// kernel divides the time by its ticks; unlike in /proc, neither part is rounded.
+/// kernel splits the exact total in the ratio of the ticks that it sampled in each mode. Unlike in
+/// /proc, neither part is rounded to ticks.
 pub fn own_times() -> (Nanos, Nanos) {
     let usage = usage_of(libc::RUSAGE_SELF);
     let nanos = |time: libc::timeval| {

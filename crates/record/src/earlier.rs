@@ -61,7 +61,7 @@ pub enum CostName {
     Indirect,
     /// Part of the indirect cost that makes the hand-off itself longer.
     IndirectKernel,
-    /// Part of the indirect cost that makes the walk over the working set longer.
+    /// Part of the indirect cost: how much longer the walk over the working set is after a switch.
     IndirectReload,
     /// Time of a hand-off minus the time of the baseline.
     Handoff,

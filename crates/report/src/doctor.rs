@@ -15,8 +15,8 @@ pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
 }
 
 impl InEveryFormat for Fitness {
-    /// Adds the verdict, then the findings with their remedies. A detailed page has all checks, a
-    /// screen only the most important findings.
+    /// Adds the verdict, then the findings with their remedies. A detailed page has all checks. A
+    /// screen has those that found something, and only the names of the others.
     fn add_to(&self, page: &mut Page) {
         page.toned_line(verdict(self), tone(self.verdict));
         if page.is_detailed() {

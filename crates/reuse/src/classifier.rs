@@ -129,8 +129,9 @@ impl Classifier {
         }
     }
 
-    /// Returns the distance in lines, in either direction, from the instruction's previous line to
-    /// the arriving one, if the same distance occurred twice in a row; otherwise `None`.
+    /// Stores the arriving line. Returns its distance in lines from the instruction's previous line,
+    /// if the step before had the same distance and direction, and the distance is at most
+    /// [`LONGEST_STEP`]; otherwise `None`.
     fn step(&mut self, arrival: &Arrival) -> Option<u64> {
         let step = &mut self.steps[place_of(arrival.instruction, INSTRUCTIONS)];
         if step.instruction != arrival.instruction {

@@ -121,7 +121,8 @@ pub fn seeded(seed: u64, blocks: usize) -> Vec<Chunk> {
     stream.finish()
 }
 
-/// Random numbers by SplitMix64 (Steele, Lea, Flood 2014): small, and the same on all machines.
+/// Random number generator SplitMix64 (Steele, Lea, Flood 2014): little code, and the same numbers
+/// on all machines.
 struct SplitMix64(u64);
 
 impl SplitMix64 {

@@ -15,7 +15,7 @@ pub(crate) struct Sum {
     pub(crate) shared: u64,
     pub(crate) private: u64,
     pub(crate) flushed: u64,
-    /// Cycles that other processes caused; 0 if unknown.
+    /// Cycles that lookups took longer, or saved, because of other processes; 0 if unknown.
     pub(crate) of_others: OfOthers,
 }
 

@@ -17,9 +17,11 @@ pub(super) struct Clocks {
     /// Time of the current request, by view, that no instruction waits for. The request is ahead of
     /// the view's clock by this time.
     pub(super) delays: [u64; VIEWS],
-    /// Cycles by which other processes made lookups slower in the shared view than in the private
-    /// one; `gained` has the cycles by which lookups were faster.
+    /// Cycles by which lookups were slower in the shared view than in the private one, because other
+    /// processes had evicted the line.
     lost: u64,
+    /// Cycles by which lookups were faster, because other processes had brought in a line that the
+    /// process had used before.
     gained: u64,
     /// Cycles saved because another process had brought a line in before its first request.
     first_touches: u64,

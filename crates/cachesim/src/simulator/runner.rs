@@ -26,7 +26,8 @@ macro_rules! either {
     };
 }
 
-/// Makes runners for all designs. Families of at least `fewest_swept` designs are swept.
+/// Makes runners for all designs. A family of at least `fewest_swept` designs (and at least 2) is
+/// simulated in one pass; each other design has a runner of its own.
 pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> {
     let groups = groups(&designs, fewest_swept.max(2));
     let mut designs: Vec<Option<Design>> = designs.into_iter().map(Some).collect();

@@ -204,7 +204,8 @@ pub struct LatencyPlan {
     pub sizes: Vec<Bytes>,
     /// Size of the largest cache in bytes.
     pub last_level: Bytes,
-    /// Size of the memory that is walked to empty all caches; `None` if there is not enough memory.
+    /// Size of the memory that is walked to empty all caches: twice the last level. `None` if that is
+    /// more than [`LARGEST_FLUSH`], or if there is not enough memory.
     pub flush: Option<Bytes>,
 }
 

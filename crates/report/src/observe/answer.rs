@@ -482,7 +482,7 @@ fn advised(advice: &Advice) -> String {
     let beside = match &advice.change {
         Change::MoreForEachWakeUp { .. }
         | Change::FewerWakeUps { .. }
-        | Change::SleepLonger { .. } => "; fewer system calls save additional time",
+        | Change::SleepLonger { .. } => "; fewer system calls also save the time of the calls",
         _ => "",
     };
     let wins = match advice.at_most.cpu_share.filter(|share| *share < NO_BOUND) {
@@ -490,7 +490,7 @@ fn advised(advice: &Advice) -> String {
             "Fewer switches save at most {} of its CPU time{waits}{beside}.",
             share(cpu)
         ),
-        None => format!("The gain from fewer switches is unknown{beside}."),
+        None => format!("How much CPU time fewer switches would save is unknown{beside}."),
     };
     format!("Try: {}. {wins}", change_sentence(&advice.change))
 }

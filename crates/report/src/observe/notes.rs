@@ -22,13 +22,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     let how = match observation.source {
         Source::Bpf => None,
         Source::BpfCounts => Some("times off the CPU and competitors"),
-        Source::Perf => {
-            Some("causes and competitors, from the kernel's records of switches (perf)")
-        }
-        Source::Proc => Some("causes and competitors, from the kernel's own counters"),
+        Source::Perf | Source::Proc => Some("causes and competitors"),
     };
     let reasons = observation.not_counted_by.join("; and ");
-    notes.extend(how.map(|how| format!("Switches were counted without {how}: {reasons}.")));
+    notes.extend(how.map(|how| format!("The {how} are unknown: {reasons}.")));
     notes.extend(between_looks(observation).map(str::to_owned));
     let lost = &observation.lost;
     let by_looks = if observation.source == Source::Proc {
@@ -39,7 +36,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     let tasks = format!("tasks{by_looks}: they are not in the tables");
     let missing = [
         (lost.tasks, tasks.as_str()),
-        (lost.causes, "causes of switches: they count as elsewhere"),
+        (
+            lost.causes,
+            "causes of switches: their place is given as \"elsewhere\"",
+        ),
         (
             lost.pairs,
             "events of competitors: they are not in the tables",

@@ -472,7 +472,10 @@ fn advice_on_waits_says_what_is_not_known_and_what_it_costs() {
         let text = waits_in(call);
         has_all(
             &text,
-            [advice, "; fewer system calls save additional time."],
+            [
+                advice,
+                "; fewer system calls also save the time of the calls.",
+            ],
         );
         assert_eq!(text.matches("Try: ").count(), 1, "{text}");
     }

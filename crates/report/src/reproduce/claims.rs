@@ -67,8 +67,13 @@ impl InEveryFormat for &[Paper] {
 
 /// Explanation of a rule, and of the kinds of claims.
 const LEGEND: &str = "A claim is reproduced if its rule holds over the whole confidence interval of each number. A tested claim \
-                      may turn out wrong. A calibrated claim has a parameter that is free, or was fitted to the study. A claim that is only \
+                      may turn out wrong. A calibrated claim depends on a parameter that the study leaves open, or that was fitted to the study. A claim that is only \
                       shown has numbers, but no verdict. Claims of our own are not the study's.";
+
+/// Explanation of the kinds of claims on the screen of several papers.
+const KINDS: &str = "Tested claims are judged by a rule. Calibrated claims depend on a parameter that the study leaves open, or that was \
+                     fitted to the study. Claims that are never decided cannot be judged by this experiment. Claims that are only shown have \
+                     no rule.";
 
 /// Maximum number of lines on the screen, without the lines that refer to `--details`.
 const MOST_LINES: usize = 41;
@@ -142,10 +147,14 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
         }
         several => {
             for paper in several {
-                page.prose(summary(*paper, &table(*paper)));
+                page.prose(format!("{paper}: {}", summary(*paper, &table(*paper))));
             }
             page.gap();
-            page.paragraph("to list the claims of one study, name it; all claims: --details");
+            page.paragraph(KINDS);
+            page.gap();
+            page.paragraph(
+                "claims of one study: switchcost reproduce NAME --claims; all claims: --details",
+            );
         }
     }
 }

@@ -10,8 +10,7 @@ use crate::quantity::number;
 use crate::{Entry, Grid, Page};
 use itertools::Itertools;
 
-/// Maximum number of lines on one screen up to the end of a sweep's table, without the lines that
-/// refer to `--details`.
+/// Maximum number of lines from the top of the screen to the end of a sweep's table.
 pub(super) const MOST_LINES: usize = 27;
 
 /// Number of lines around the rows of a table: an empty line, a title, the column names, a rule,

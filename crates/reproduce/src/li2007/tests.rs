@@ -42,7 +42,8 @@ fn last_level() -> u64 {
         .expect("caches")
 }
 
-/// Returns the costs of regions 1 to 3 as the paper's text gives them.
+/// Returns the costs that the paper's text gives for its three ranges of array sizes (regions 1 to
+/// 3). Sizes from half the last level on are multiples of that of the test's record.
 fn published() -> Measured {
     let last = last_level();
     Measured {

@@ -177,7 +177,8 @@ impl<'a> Runner<'a> {
         bounded::run(program, printed.into(), errors, &bounds)
     }
 
-    /// Returns a word of a step's command with the path of the file that it names.
+    /// Returns a word of a step's command. A word that names a file becomes the file's path, or that
+    /// of its draft if the step writes it. Other words remain as they are.
     fn placed(&self, step: &Step, word: &str) -> OsString {
         if word == step.output() {
             self.folder.draft(step).into()
