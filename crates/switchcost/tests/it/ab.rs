@@ -17,7 +17,7 @@ fn kept(place: &Place, [commands, wrapper, undo]: [&str; 3], program: &[&str]) -
 }
 
 /// Returns the process's report after the program has ended by itself.
-fn reported(place: &Place, setup: [&str; 3], program: &[&str]) -> String {
+pub(crate) fn reported(place: &Place, setup: [&str; 3], program: &[&str]) -> String {
     let mut keeper = kept(place, setup, program);
     let stdin = keeper.stdin.take();
     let report = ended(keeper).stdout;
@@ -25,7 +25,7 @@ fn reported(place: &Place, setup: [&str; 3], program: &[&str]) -> String {
     report
 }
 
-fn read(place: &Place, name: &str) -> String {
+pub(crate) fn read(place: &Place, name: &str) -> String {
     std::fs::read_to_string(place.path(name))
         .unwrap_or_default()
         .trim()
@@ -84,28 +84,6 @@ fn when_the_run_is_gone_its_set_up_is_undone() {
     let report = ended(keeper).stdout;
     assert_eq!((&*report, &*read(&place, "undone")), ("stopped\n", "done"));
     assert!(!is_running(&read(&place, "program")) && !is_running(&read(&place, "left")));
-}
-
-#[test]
-fn settings_of_the_scheduler_are_put_back() {
-    let file = "/proc/sys/kernel/sched_deadline_period_max_us";
-    let before = std::fs::read_to_string(file).unwrap_or_default();
-    if std::fs::write(file, before.trim()).is_err() {
-        eprintln!("skipped: {file} cannot be written");
-        return;
-    }
-    let place = Place::new();
-    let changed = before.trim().parse::<u64>().expect("a number") - 1;
-    let report = reported(
-        &place,
-        [&format!("echo {changed} > {file}"), "", ""],
-        &["sh", "-c", &format!("cat {file} > seen")],
-    );
-    assert_eq!(
-        (report.as_str(), read(&place, "seen")),
-        ("0\n", changed.to_string())
-    );
-    assert_eq!(std::fs::read_to_string(file).expect("it is there"), before);
 }
 
 #[test]

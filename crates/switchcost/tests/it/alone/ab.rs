@@ -1,5 +1,6 @@
 //! Tests two set-ups measured in interleaved runs, as a user would.
 
+use crate::ab::{read, reported};
 use crate::common::{Place, items, number};
 
 /// One side is a synthetic switch that takes 1.5 times as long. A few runs may be disturbed.
@@ -30,4 +31,27 @@ fn what_differs_by_its_set_up_is_found_judged_and_kept() {
         return;
     }
     eprintln!("skipped: four times other tasks disturbed all runs of a side");
+}
+
+/// Alone, because another `ab` that began before would put the setting back, too.
+#[test]
+fn settings_of_the_scheduler_are_put_back() {
+    let file = "/proc/sys/kernel/sched_deadline_period_max_us";
+    let before = std::fs::read_to_string(file).unwrap_or_default();
+    if std::fs::write(file, before.trim()).is_err() {
+        eprintln!("skipped: {file} cannot be written");
+        return;
+    }
+    let place = Place::new();
+    let changed = before.trim().parse::<u64>().expect("a number") - 1;
+    let report = reported(
+        &place,
+        [&format!("echo {changed} > {file}"), "", ""],
+        &["sh", "-c", &format!("cat {file} > seen")],
+    );
+    assert_eq!(
+        (report.as_str(), read(&place, "seen")),
+        ("0\n", changed.to_string())
+    );
+    assert_eq!(std::fs::read_to_string(file).expect("it is there"), before);
 }
