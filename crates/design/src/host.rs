@@ -10,6 +10,15 @@ use crate::{
 };
 use switchcost_record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
 
+/// Name of the design of this machine.
+pub const HOST: &str = "host";
+
+/// Returns true for the name of this machine's design, and of its variants, such as
+/// `host[L2.ways=8]`.
+pub fn is_host(design: &str) -> bool {
+    design.split('[').next() == Some(HOST)
+}
+
 /// Assumed load-to-use cycles of a cache, indexed by its level minus 1, in the range of today's
 /// servers and laptops.
 const HIT_CYCLES: [u32; 4] = [0, 14, 50, 100];
@@ -69,7 +78,7 @@ pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
     };
     let design = Design {
         schema: DESIGN_SCHEMA.to_owned(),
-        name: "host".to_owned(),
+        name: HOST.to_owned(),
         title: format!(
             "This machine: {}",
             host.cpu_model

@@ -30,7 +30,7 @@ use switchcost_units::Bytes;
 pub use aside::{StreamBuffers, Streamer, StrideKey, StridePrefetcher, VictimCache, WriteBuffers};
 pub use error::UnrealisableDesign;
 pub use file::{DesignError, Location, read_design, write_design};
-pub use host::{HostDesignError, host_design};
+pub use host::{HOST, HostDesignError, host_design, is_host};
 pub use pages::{PageAllocation, PageOrder};
 pub use partition::{CapacityBitmask, Partition};
 pub use vary::{VaryError, vary};

@@ -1,6 +1,7 @@
 use itertools::Itertools;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use switchcost_design::is_host;
 use switchcost_design::result::{
     ByView, DetailLevel, HierarchyCounts, LostCycles, PhysicalPages, PrivateBy, SwitchCause,
 };
@@ -866,8 +867,7 @@ impl DesignFinding {
             .iter()
             .filter(|level| !level.level.contains("TLB"));
         let (before, last) = caches.tuple_windows().last()?;
-        let is_host = self.name.split('[').next() == Some("host");
-        (is_host && last.most_held > 2 * before.lines).then_some(last)
+        (is_host(&self.name) && last.most_held > 2 * before.lines).then_some(last)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::string::FromUtf8Error;
 
 use switchcost_cachesim::explain as explain_design;
-use switchcost_design::{Design, host_design, read_design, shipped, vary};
+use switchcost_design::{Design, HOST, host_design, read_design, shipped, vary};
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
 use switchcost_record::{Source, printable};
@@ -18,7 +18,6 @@ use crate::exit::Failure;
 const LONGEST_LINE: u64 = 64;
 /// Width of the list of designs, in characters.
 const COLUMNS: usize = 100;
-pub(super) const HOST: &str = "host";
 /// Designs that are simulated by default, from Mogul and Borg 1990.
 const DEFAULT: [&str; 4] = ["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"];
 /// Maximum number of bytes that are read from a design file. The parser has a lower limit.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use switchcost_cachesim::{Options, Simulator};
-use switchcost_design::Design;
+use switchcost_design::is_host;
 use switchcost_design::result::{
     DesignPrices, DesignResult, GuestFacts, Interval, LIVE, LostLines, PartResult, Simulation,
     TraceFacts, TracePart,
@@ -19,7 +19,6 @@ use switchcost_simulation_record::{
 use switchcost_trace::{Chunk, Dependences, Guest, KernelSymbols, Purpose, TraceHeader};
 use time::OffsetDateTime;
 
-use super::designs::HOST;
 use super::ended::Ended;
 use super::places::Names;
 use super::user_only::remove_kernel;
@@ -124,18 +123,13 @@ fn prices_of(
     let is_named = named.is_some();
     let are_of: Vec<bool> = designs
         .iter()
-        .map(|result| is_named || is_host(&result.design))
+        .map(|result| is_named || is_host(&result.design.name))
         .collect();
     if !are_of.contains(&true) {
         return None;
     }
     let prices = named.or_else(|| prices::machine_prices(host).ok())?;
     Some(DesignPrices { prices, are_of })
-}
-
-/// Whether a design is that of this machine, or a variant of it.
-fn is_host(design: &Design) -> bool {
-    design.name.split('[').next() == Some(HOST)
 }
 
 /// Divides lost lines by the kinds of their instructions' requests, and adds up the lines of all
@@ -177,7 +171,8 @@ impl Run {
     ) -> Result<Run, Failure> {
         let options = options(arguments, interval);
         let designs = designs::selected(arguments)?;
-        let is_priced = arguments.prices.is_some() || designs.iter().any(is_host);
+        let is_priced =
+            arguments.prices.is_some() || designs.iter().any(|design| is_host(&design.name));
         let simulator = Simulator::new(designs, options.clone())?;
         let alone = simulator.designs_that_cannot_be_swept();
         if alone > 0 {
