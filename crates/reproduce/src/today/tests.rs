@@ -10,6 +10,7 @@ use super::{
     AFFINITY, KERNEL, MACHINES, ROUND_ROBIN, SHARED_CACHE, VECTORS, penalty, servers, time_lost,
     validated,
 };
+use crate::claims::table;
 use crate::testing::{self, Shown, assert_within, case, estimate, measured, simulated};
 use crate::{Cell, Paper, Records, Verdict};
 
@@ -116,6 +117,23 @@ const IN_TIME: [&str; 3] = [
     "registers-small",
     "vector-registers-small",
 ];
+
+/// The claims define the interval of the time in words.
+#[test]
+fn claims_on_time_have_the_ends_of_its_interval() {
+    let [least, most] = time_lost::LIKELY_OVER_MEASURED;
+    let ends = format!("at least from likely / {most} to likely / {least}");
+    let claims = table(Paper::Today);
+    let of_time = claims
+        .iter()
+        .filter(|claim| IN_TIME.contains(&claim.id.as_str()));
+    assert_eq!(
+        of_time
+            .filter(|claim| claim.quantity.contains(&ends))
+            .count(),
+        3
+    );
+}
 
 /// The costs are 1 us, 10 ns and 60 ns. Lines without a price may take any time.
 #[test]

@@ -17,7 +17,7 @@ pub(super) const TIMESHARING: &str = "today-timesharing";
 
 /// Smallest and largest ratio of the likely time to the measured time, of arrays on a Zen 3 guest
 /// (docs/method/simulated-cost.md).
-const LIKELY_OVER_MEASURED: [f64; 2] = [0.39, 5.9];
+pub(super) const LIKELY_OVER_MEASURED: [f64; 2] = [0.39, 5.9];
 
 pub(super) fn steps(site: &Site<'_>) -> [Step; 3] {
     let (direct, prices) = match site.effort {
