@@ -136,8 +136,10 @@ keep() {
     for name in "$paper.json" "$paper.made.json"; do
         [ ! -e "$results/$name" ] || mv "$results/$name" "$results/earlier/$name"
     done
-    cp "$site/$paper.json" "$results/"
-    sed "s#(figures/$paper/figure-r1-#(figures/#" "$site/$paper.md" > "$results/$paper.md"
+    # What it was judged beside has moved.
+    local moved="s#$results/$paper\.json#$results/earlier/$paper.json#g"
+    sed "$moved" "$site/$paper.json" > "$results/$paper.json"
+    sed -e "$moved" -e "s#(figures/$paper/figure-r1-#(figures/#" "$site/$paper.md" > "$results/$paper.md"
     mv "$results/new.made.json" "$results/$paper.made.json"
     rm -f "$results/figures/$paper"-*.svg
     for figure in "$site/figures/$paper"/*.svg; do
