@@ -67,13 +67,9 @@ impl InEveryFormat for &[Paper] {
 
 /// Explanation of a rule, and of the kinds of claims.
 const LEGEND: &str = "A claim is reproduced if its rule holds over the whole confidence interval of each number. A tested claim \
-                      may turn out wrong. A calibrated claim depends on a parameter that the study leaves open, or that was fitted to the study. A claim that is only \
-                      shown has numbers, but no verdict. Claims of our own are not the study's.";
-
-/// Explanation of the kinds of claims on the screen of several papers.
-const KINDS: &str = "Tested claims are judged by a rule. Calibrated claims depend on a parameter that the study leaves open, or that was \
-                     fitted to the study. Claims that are never decided cannot be judged by this experiment. Claims that are only shown have \
-                     no rule.";
+                      may turn out wrong. A calibrated claim depends on a parameter that the study leaves open, or that was fitted \
+                      to the study. A claim that is never decided cannot be judged by this experiment. A claim that is only shown \
+                      has numbers, but no verdict. Claims of our own are not the study's.";
 
 /// Maximum number of lines on the screen, without the lines that refer to `--details`.
 const MOST_LINES: usize = 41;
@@ -150,7 +146,7 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
                 page.prose(format!("{paper}: {}", summary(*paper, &table(*paper))));
             }
             page.gap();
-            page.paragraph(KINDS);
+            page.paragraph(LEGEND);
             page.gap();
             page.paragraph(
                 "claims of one study: switchcost reproduce NAME --claims; all claims: --details",
