@@ -41,14 +41,15 @@ fn answer(findings: &Findings) -> String {
     let with_data = typical(findings, finding);
     let (cheapest, ordinary) = (cheapest(findings, finding), ordinary(findings, finding));
     // Sentences on other switches may stand between the switch and its cost with data.
-    let it = match cheapest.is_empty() && ordinary.is_none() {
-        true => "it".to_owned(),
-        false => format!(
+    let it = if cheapest.is_empty() && ordinary.is_none() {
+        "it".to_owned()
+    } else {
+        format!(
             "a {} {} under {}",
             unit(finding),
             finding.case.mechanism.traits().means,
             scheduler(finding.case.policy)
-        ),
+        )
     };
     let sentences = [
         Some(format!(

@@ -94,19 +94,24 @@ pub(super) fn run_checks(calls: &Calls<'_>, arms: &Anchors, sum: Interval) -> Ve
 /// times as wide, and 1.3 times in one in which more work followed a wait.
 fn judge(found: Interval, sum: Interval) -> Outcome {
     let is_small = found.estimate.abs() <= PART * sum.estimate.abs();
-    match found.contains(0.0) || is_small {
-        false => Outcome::Failed,
-        true if sum.low > 0.0 && found.high - found.low > sum.high => Outcome::NotMade,
-        true => Outcome::Passed,
+    if !is_small && !found.contains(0.0) {
+        Outcome::Failed
+    } else if sum.low > 0.0 && found.high - found.low > sum.high {
+        Outcome::NotMade
+    } else {
+        Outcome::Passed
     }
 }
 
 /// Checks that short waits cost nothing, given their comparison with calls without a wait.
 pub(super) fn intercept(found: Option<Effect>, sum: f64) -> Check {
     let found = found.filter(|found| found.treated >= FEWEST);
-    let judge = |found: Interval| match found.low <= INTERCEPT_NS {
-        false if found.estimate > INTERCEPT_PART * sum => Outcome::Failed,
-        _ => Outcome::Passed,
+    let judge = |found: Interval| {
+        if found.low > INTERCEPT_NS && found.estimate > INTERCEPT_PART * sum {
+            Outcome::Failed
+        } else {
+            Outcome::Passed
+        }
     };
     Check::new(CheckName::Intercept, found.map(|found| found.ns), judge)
 }
@@ -208,9 +213,10 @@ fn random_labels(calls: &Calls<'_>, arms: &Anchors) -> Check {
     let outside = found.map(|found| found.iter().filter(|it| !it.contains(0.0)).count());
     let count = outside.map(|outside| Interval::exact(outside as f64));
     Check::new(name, count, |count| {
-        match count.estimate as usize <= MOST_OUTSIDE {
-            true => Outcome::Passed,
-            false => Outcome::Failed,
+        if count.estimate as usize <= MOST_OUTSIDE {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
         }
     })
 }
