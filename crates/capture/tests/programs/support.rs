@@ -217,18 +217,22 @@ pub(crate) fn compiled(name: &str, source: &str) -> PathBuf {
     compiled_with(name, source, &["-pthread"])
 }
 
+/// Compiles a program aside and renames it, because concurrent tests may compile and run the same.
 pub(crate) fn compiled_with(name: &str, source: &str, flags: &[&str]) -> PathBuf {
-    let path = scratch().join(name);
-    std::fs::write(path.with_extension("c"), source).expect("written");
-    let made = std::process::Command::new("cc")
+    let aside = tempfile::tempdir_in(scratch()).expect("a folder");
+    let (made, text) = (aside.path().join(name), aside.path().join("program.c"));
+    std::fs::write(&text, source).expect("written");
+    let status = std::process::Command::new("cc")
         .arg("-O1")
         .args(flags)
         .arg("-o")
-        .arg(&path)
-        .arg(path.with_extension("c"))
+        .arg(&made)
+        .arg(&text)
         .status()
         .expect("cc runs");
-    assert!(made.success(), "{name} compiles");
+    assert!(status.success(), "{name} compiles");
+    let path = scratch().join(name);
+    std::fs::rename(made, &path).expect("renamed");
     path
 }
 
