@@ -25,7 +25,7 @@ impl fmt::Display for CpuId {
     }
 }
 
-/// Error for a text that is not a list of CPUs.
+/// Error for a text that is not a CPU number or a list of CPU numbers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{found}' is not a list of CPU numbers below 8192; write 0 or 0,2-3")]
 pub struct ParseCpuListError {

@@ -67,7 +67,7 @@ impl From<Duration> for Nanos {
 }
 
 /// Prints the span in its largest suitable unit; `{:#}` prints the form of a flag, without a space
-/// and trailing zeros: `1.5ms`.
+/// or trailing zeros: `1.5ms`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.0 {
