@@ -120,8 +120,7 @@ fn number(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(in_text)
 }
 
-/// Returns advice for a limit of the system that was reached; `None` if the error is not about a
-/// limit.
+/// Returns advice for too many open files or a lack of memory; `None` for all other errors.
 pub fn limit_remedy(error: &io::Error) -> Option<String> {
     let remedy = match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
