@@ -65,8 +65,9 @@ impl Symbols {
     }
 
     /// Returns the function or variable at `offset` of the file at `path`, by the symbol table
-    /// alone. If there is none, returns the section, after the file's name: `libc.so.6 .dynsym`.
-    /// `None` as in [`Symbols::resolve`].
+    /// alone. If no symbol contains the offset, returns the file's name and the section: `libc.so.6
+    /// .dynsym`. `None` if the file is gone, has another build ID than `build_id`, or has no
+    /// section there.
     pub fn symbol_or_section(
         &mut self,
         path: &Path,
@@ -223,8 +224,9 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
     }
 }
 
-/// Returns the offset of a function in the file at `path`, by any of its names. `None` if no symbol
-/// has that name, as for functions that are not exported after strip(1).
+/// Returns the offset of a function in the file at `path`; `function` is any of the function's
+/// symbol names. `None` if no symbol has the name: strip(1) removes the names of functions that are
+/// not exported.
 pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
     let contents = ReadCache::new(open_regular(path)?);
     let file = object::File::parse(&contents).ok()?;
@@ -250,8 +252,8 @@ fn open_regular(path: &Path) -> Option<File> {
     (path.is_absolute() && facts.is_file() && facts.len() <= LARGEST_OBJECT).then_some(file)
 }
 
-/// Returns the path at which distributions store separate debugging information for a build ID;
-/// `None` if the build ID is invalid.
+/// Returns the path of the separate debugging information for a build ID, as distributions install
+/// it; `None` if it is not installed.
 fn debug_file(build_id: &str) -> Option<PathBuf> {
     let (first, rest) = build_id.split_at_checked(2)?;
     let path = Path::new("/usr/lib/debug/.build-id")
@@ -284,7 +286,8 @@ mod tests {
         std::hint::black_box(7)
     }
 
-    /// Returns the path of this test program, and the symbol and offset of a function in it, by the symbol table alone.
+    /// Returns the path and the build ID of this test program (empty if it has none), and the
+    /// offset of the first symbol whose name contains `name`.
     fn offset_of(name: &str) -> (PathBuf, String, u64) {
         let path = std::env::current_exe().expect("this program is a file");
         let contents = fs::read(&path).expect("readable");
