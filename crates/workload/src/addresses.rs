@@ -232,8 +232,9 @@ mod tests {
         }
     }
 
-    /// Shows that the walk's own loops visit elements in the same order, by a touch that records
-    /// each element. (Only reading along a stride has a separate loop, because of its sum.)
+    /// Shows that the walk's own loops visit elements in the order of [`addresses`], by a touch
+    /// function that records each element. (Only a strided read has a separate loop, because of its
+    /// sum.)
     #[test]
     fn the_loops_of_the_walk_visit_in_the_same_order() {
         for set in sets() {

@@ -183,7 +183,8 @@ impl WorkingSet {
         self.size_bytes.0 == 0
     }
 
-    /// Returns words for each property of the memory that differs from [`WorkingSet::NONE`].
+    /// Describes the sharing and the kind of pages in words, if they differ from those of
+    /// [`WorkingSet::NONE`].
     pub fn unusual(&self) -> impl Iterator<Item = String> {
         let usual = WorkingSet::NONE;
         let words = [
