@@ -32,7 +32,7 @@ pub struct Scraped {
     /// label, so the sum under a label never decreases.
     names: BTreeSet<String>,
     /// Largest value of each counter in all scrapes so far. The observation's own count can fall,
-    /// because a cause may be removed from its task's full table.
+    /// because a task's full table drops causes to make room for others.
     counts: BTreeMap<(&'static str, Labels), u64>,
 }
 
@@ -168,7 +168,7 @@ pub fn metrics(
     text
 }
 
-/// Name of the metric for the direct cost of switches, which may be known if the cost of cold
+/// Name of the metric for the direct cost of switches, which may be known even if the cost of cold
 /// caches is not.
 const DIRECT: &str = "context_switch_direct_cost";
 const DIRECT_SHARE: &str = "What switching has cost so far without cold caches, as a share of the CPU time of observed tasks";

@@ -183,11 +183,12 @@ impl<W: Write> Perfetto<W> {
         })
     }
 
-    /// Writes the names of threads and ends the trace; returns the underlying writer.
+    /// Writes the last values of the counters and the names of threads; returns the underlying
+    /// writer.
     ///
     /// # Errors
     ///
-    /// If the names cannot be written.
+    /// If the end of the trace cannot be written.
     pub fn end(mut self, now: Clocks) -> io::Result<W> {
         for (cpu, last) in std::mem::take(&mut self.windows) {
             self.count(cpu, last.begins, last.cost)?;
@@ -300,7 +301,8 @@ mod tests {
         }
     }
 
-    /// Bytes of the same trace as written by Perfetto's Python classes (package perfetto 0.59.1).
+    /// Expected bytes of the next test's trace, as Perfetto's Python classes write them (package
+    /// perfetto 0.59.1).
     const THEIRS: &str = "0a1e32170a05080110a8460a05080310d00f0a05080610b410100640b41050010a400a3c0800122208be101007221b0a0461223c62\
                           1007187820012a09737761707065722f3030003878121408c8101000a2010c0a0461223c6210071878200150010a1f12180a0a08\
                           071a0461223c624801120a0807120461223c6218074098115001";

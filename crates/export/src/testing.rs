@@ -1,4 +1,4 @@
-//! Records for tests: of a short observation, and of one with as many names as possible.
+//! Records for tests: a short observation, and one with many task names and causes.
 
 use std::path::Path;
 
