@@ -39,8 +39,8 @@ const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// Longest time that tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
-/// Length of a sleep in the middle of a run from which the task counts as stopped. Other tasks do
-/// not wait for a stopped task.
+/// A task that sleeps longer than this in the middle of a run counts as stopped. Other tasks do not
+/// wait for a stopped task.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// The run that is being decoded, or the one decoded last.
@@ -52,7 +52,8 @@ struct Run {
     left: Option<Left>,
 }
 
-/// Number of switches that the kernel counted, and number of switches in the trace.
+/// Number of switches that the kernel counted, number of switches in the trace (without exits), and
+/// number of runs that come later in the trace than they began.
 #[derive(Debug, Default)]
 struct Account {
     counted: u64,
@@ -221,7 +222,8 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         }
     }
 
-    /// Fails if the caller or a task has asked the capture to end.
+    /// Fails if the caller asks the capture to end, the end of a command ends all commands, or a
+    /// task has reported a fault.
     fn check(&self) -> Result<(), Halt<T::Error>> {
         if self.stop.load(SeqCst) {
             return Err(Halt::Ending(Ending::Interrupted));
@@ -287,8 +289,8 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(true)
     }
 
-    /// Returns the time stamp and counts at the start of a run's first buffer; `None` for the rest
-    /// of a run that was suspended, or for a run that such a rest divides.
+    /// Returns the counts at the start of a run's first buffer. `None` if the buffer continues a
+    /// run: one that was suspended, or one that the rest of a suspended run interrupted.
     fn stamp(&self, full: &Full, words: &[AtomicU64]) -> Result<Option<Stamp>, Halt<T::Error>> {
         let stamp = Stamp::read(words);
         if stamp.is_none() && full.stamp > self.newest {

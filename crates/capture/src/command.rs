@@ -18,7 +18,7 @@ pub struct Command {
     pub words: Vec<OsString>,
     /// Folder in which the program starts; `None` for the current folder.
     pub directory: Option<PathBuf>,
-    /// Variables that are added to the environment of this process.
+    /// Environment variables that the program gets in addition to those of this process.
     pub environment: Vec<(OsString, OsString)>,
 }
 

@@ -46,7 +46,8 @@ const TIMEOUT: Duration = Duration::from_millis(50);
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
-/// Number of checks of a task between two states, after which flags and reports are checked once.
+/// Number of checks of a task between two states after which reports, and the kernel's state of the
+/// running task, are read once.
 const LOOKS_AROUND: u32 = 512;
 pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
@@ -56,8 +57,8 @@ pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
 /// the whole capture is stopped and continued, the controller is stopped, too, and the order of
 /// tasks does not change.
 const LOOKS_AT_STOPPED: u32 = 20;
-/// Longest wait until the running task ends its accounting period, in which it fills at most a part
-/// of a buffer.
+/// Longest wait until the running task gives up the CPU after a request. Until then, the task fills
+/// at most a part of a buffer.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
 pub(crate) struct Control<'a> {
@@ -150,8 +151,8 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Waits until the running task has ended its accounting period, so that what it has written is
-    /// not lost.
+    /// Makes the running task give up the CPU, and waits until then, so that what the task has
+    /// written is not lost.
     fn await_end_of_period(&mut self) {
         let Some(slot) = self.scheduler.running() else {
             return;
@@ -256,7 +257,8 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Fails if the caller, the consumer or a task has asked the capture to end.
+    /// Fails if the caller or the consumer asks the capture to end, the end of a command ends all
+    /// commands, or a task has reported a fault.
     fn check(&self) -> Result<(), Halt> {
         if self.stop.load(SeqCst) || self.end_flags.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));
@@ -395,8 +397,8 @@ impl<'a> Control<'a> {
         self.give_turn(slot, budget)
     }
 
-    /// Starts a task's time slice of `budget` instructions; `None` is a time slice without end, for
-    /// a single task.
+    /// Lets a task run: starts a time slice of `budget` instructions, or with `None` continues the
+    /// last time slice.
     fn give_turn(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
         self.ring
             .u32_at(header::IS_ALONE)

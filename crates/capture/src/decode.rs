@@ -128,7 +128,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.all_switches
     }
 
-    /// Returns the number of instructions that were passed on so far.
+    /// Returns the number of instructions in all blocks decoded so far.
     pub(crate) fn instructions(&self) -> u64 {
         self.take.instructions()
     }
@@ -275,8 +275,8 @@ fn block_head(head: u64) -> (u32, usize) {
 }
 
 /// Words of buffers that the traced processes write. Blocks have the form that
-/// [`switchcost_trace::Recorder::take`] reads. The tags of other records exceed any number of
-/// addresses.
+/// [`switchcost_trace::Recorder::take`] reads. In other records, the tag makes the number of
+/// addresses larger than that of any shape, so that the reader stops there.
 enum SharedWords {}
 
 const _: () = assert!(tag::BLOCK == 0, "blocks have no tag to take off");

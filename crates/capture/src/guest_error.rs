@@ -153,7 +153,9 @@ fn last(said: &str) -> String {
     }
 }
 
-/// Returns advice for a guest that wrote nothing; usually it has too little memory for its kernel.
+/// Returns advice for a guest that ended too early. If QEMU could not allocate memory, the advice
+/// is about this machine's memory; otherwise the guest usually has too little memory for its
+/// kernel.
 fn advice(said: &str) -> String {
     if said.contains("Cannot allocate memory") {
         switchcost_remedies::memory_remedy()

@@ -9,7 +9,8 @@ const FEWEST: u64 = 1000;
 /// time under Valgrind.
 const LONG: Duration = Duration::from_micros(200);
 
-/// Number of time slices in a capture, and the real time that they took.
+/// Number of voluntary switches in a capture, and the real time since the first switch, without the
+/// time in which all tasks slept.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     began: Option<Instant>,

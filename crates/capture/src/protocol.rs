@@ -136,7 +136,8 @@ pub(crate) mod how {
     pub(crate) const GUARDED: u64 = 3;
 }
 
-/// Number of the address bit that is set in the second word of a block of kernel code.
+/// Number of the bit that is set in the second word of a block's definition if the block is kernel
+/// code.
 pub(crate) const KERNEL_BIT: u32 = 47;
 
 /// Address that is recorded for a guarded reference that did not happen.

@@ -376,8 +376,9 @@ impl<'a> Slot<'a> {
             .store(0, SeqCst);
     }
 
-    /// Returns the switches that the kernel counted during the system call that has just returned.
-    /// Used in as-run captures.
+    /// Returns the switches that the kernel counted during the last system call, as a word for
+    /// [`Counts::read`](crate::decode::Counts::read) with bit 0 set; 0 during a system call. Used
+    /// in as-run captures.
     pub(crate) fn back(self) -> u64 {
         self.ring.u64_at(self.start + slot::BACK).load(SeqCst)
     }
@@ -388,7 +389,7 @@ impl<'a> Slot<'a> {
         self.u32_at(slot::STATE).store(state::FREE, SeqCst);
     }
 
-    /// Frees the slot of a task that was to be created and will not appear.
+    /// Records that this task, which has ended, creates no other task any more.
     pub(crate) fn give_up_making(self) {
         self.u32_at(slot::IS_MAKING).store(0, SeqCst);
     }
@@ -440,7 +441,8 @@ mod tests {
         assert!(ring.submitted(BUFFERS as u64 + 1).is_none());
     }
 
-    /// Holds a buffer as a task would: claimed, and perhaps with its place in the order.
+    /// Claims a buffer as a task would, and with `order` also gives it a number in the order of
+    /// submission.
     fn hold(ring: &Ring, order: Option<u64>) -> usize {
         let index = ring.claim().expect("an empty buffer");
         if let Some(order) = order {

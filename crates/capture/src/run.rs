@@ -82,8 +82,9 @@ pub struct Options {
     pub turn_seed: Option<u64>,
     /// Random moments that also end time slices, in scheduled captures.
     pub preemptions: Option<Preemptions>,
-    /// The only CPU on which traced tasks run; `None` for any. The caller should avoid this CPU if
-    /// there is another one.
+    /// The only CPU on which traced tasks run. `None` for any CPU in scheduled captures, and for
+    /// the last allowed CPU in as-run captures. The caller should avoid this CPU if there is
+    /// another one.
     pub cpu: Option<CpuId>,
     /// Whether programs run in a PID namespace with its own /proc, if the kernel allows, so that
     /// process IDs are the same each time.
@@ -184,8 +185,8 @@ pub fn run_with_dependences<E: std::error::Error + 'static>(
     })
 }
 
-/// Runs `capture`, whose chunks go to `sink`. The code for each executed shape does not depend on
-/// the types of the sink and of its error.
+/// Runs `capture` and passes its chunks to `sink`. The types of the sink and of its error are
+/// hidden from `capture`, so that the decoder is compiled only once.
 pub(crate) fn hand_on<S, E: std::error::Error + 'static>(
     mut sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), E>,
     capture: impl FnOnce(&mut Chunks<'_>) -> Result<S, Failure<Refused>>,

@@ -106,12 +106,12 @@ impl System {
 pub struct GuestSummary {
     /// Why the capture ended.
     pub ending: Ending,
-    /// Number of switches in the trace, from one task to another or to no task.
+    /// Number of switches in the trace, including switches to and from the idle CPU.
     pub switches: u64,
     /// Number of instructions in the trace.
     pub instructions: u64,
     /// Time of the guest during the recording, in nanoseconds: QEMU's count of instructions, plus
-    /// the time for which all tasks slept.
+    /// the time for which all tasks slept; 0 if the capture ended before the guest did.
     pub guest_ns: u64,
     /// Exit status of each command, as from `wait`; empty if commands were ended with the capture,
     /// in which case `outputs` is empty, too.

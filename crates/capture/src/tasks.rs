@@ -227,8 +227,8 @@ impl Tasks {
         Ok(())
     }
 
-    /// Returns the state of each task, in order of birth. `running` is the slot of the task that
-    /// had the CPU last.
+    /// Returns the states of the tasks in order of birth, up to the first task that runs or is
+    /// between two states. `running` is the slot of the task that had the CPU last.
     pub(crate) fn look(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<&[Sighting]> {
         self.sightings.clear();
         let mut is_any_gone = false;

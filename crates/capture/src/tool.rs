@@ -84,7 +84,8 @@ impl Tool {
     ///
     /// # Errors
     ///
-    /// If the tool is not found, or does not exist for this processor.
+    /// If the tool is not found, does not exist for this processor, or could have been changed by
+    /// another user.
     pub fn find() -> Result<Tool, ToolError> {
         check_processor(ARCH)?;
         find_in(&Environment {

@@ -60,8 +60,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Suspends runs whose tasks sleep in the middle. A signal has stopped such a task, and the
-    /// task that would continue it may be waiting for an empty buffer.
+    /// Suspends each run whose task sleeps in the middle of the run. A signal has stopped such a
+    /// task, and the task that would continue it may be waiting for an empty buffer.
     fn suspend_stopped(&mut self) -> Result<(), Halt<T::Error>> {
         let open: Vec<(u32, u64)> = self
             .monitor

@@ -117,8 +117,8 @@ impl<'a> TaskMonitor<'a> {
         })
     }
 
-    /// Returns the slots of tasks that were killed. A task is left out while a thread of its
-    /// process lives, which may still report for the killed ones.
+    /// Returns the slots of tasks that were killed. A task is left out while another thread of its
+    /// process lives, because that thread may still report the end of the task.
     pub(crate) fn dead(&mut self) -> io::Result<Vec<u32>> {
         let living: Vec<u32> = self.living().collect();
         let mut dead = Vec::new();

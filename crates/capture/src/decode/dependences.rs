@@ -236,7 +236,8 @@ mod tests {
     const RSI: u8 = 6;
     const RDI: u8 = 7;
 
-    /// The dependences of instructions, each with its references: whether they are stores.
+    /// Returns the dependences of a block. Each instruction is given by its bytes, and by whether
+    /// each of its references is a store.
     fn found(instructions: &[(&[u8], &[bool])]) -> Option<BlockDependences> {
         let (mut code, mut references) = (Vec::new(), Vec::new());
         for (bytes, stores) in instructions {

@@ -1,4 +1,4 @@
-//! Decodes records that only as-run captures have: starts and ends of runs, and ends of tasks.
+//! Decodes records of as-run and system captures: births of tasks, and starts and ends of runs.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

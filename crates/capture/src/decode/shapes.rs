@@ -9,7 +9,7 @@ use switchcost_trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};
 
-/// Maximum number of shapes of an address space, which bounds the memory. No program has as many
+/// Maximum number of shapes of an address space, which bounds the memory. Real programs have fewer
 /// translations.
 const MOST_SHAPES: usize = 4 << 20;
 
@@ -28,8 +28,8 @@ pub(super) struct Guarded {
 /// All shapes of an address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    /// Number that [`Take::define`] returned, by the shape's number in the address space; 0 for an
-    /// undefined shape.
+    /// Number that [`Take::define`] returned, by the shape's number in the address space, with the
+    /// flag [`GUARDED`] for a guarded shape; 0 for an undefined shape.
     numbers: Vec<u32>,
     guarded: HashMap<u32, Arc<Guarded>>,
 }

@@ -25,7 +25,7 @@ impl Counts {
     }
 }
 
-/// Time and counts that a task writes at the start of a run.
+/// Counts of switches that a task writes with the time stamp at the start of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Switches that the kernel counted since the task left for a system call.
@@ -38,7 +38,8 @@ impl Stamp {
     /// Length of a time stamp record in words.
     pub(crate) const WORDS: usize = 4;
 
-    /// Returns the time stamp at the start of a buffer; `None` if there is none.
+    /// Returns the counts of the time stamp record at the start of a buffer; `None` if the buffer
+    /// begins with another record.
     pub(crate) fn read(words: &[AtomicU64]) -> Option<Stamp> {
         let [head, _, away, waiting, ..] = words else {
             return None;

@@ -42,7 +42,7 @@ pub(crate) trait Take {
     /// Passes on the blocks and marks taken so far.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
-    /// Returns the number of instructions in all blocks that were passed on.
+    /// Returns the number of instructions in all blocks taken so far.
     fn instructions(&self) -> u64;
 }
 

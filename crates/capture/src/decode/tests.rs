@@ -101,7 +101,7 @@ fn switch_mark(from: u32, to: u32, is_voluntary: bool, cause: Cause) -> Mark {
     }
 }
 
-/// Returns the words of one task that has begun to run, and what follows.
+/// Returns a stream in which a task is born and begins to run, followed by `parts`.
 fn stream(parts: &[&[u64]]) -> Vec<u64> {
     let start = [born(0, NO_SLOT, 0), switch(NO_SLOT, 0, 1 | 6 << 8)];
     [start.concat(), parts.concat()].concat()
@@ -113,7 +113,8 @@ fn addresses(chunk: &Chunk) -> Vec<u64> {
     references.map(|reference| reference.address()).collect()
 }
 
-/// Decodes valid words, and asserts that a trace recorded directly from them is the same.
+/// Decodes valid words to chunks, and asserts that a trace recorded directly from the words has
+/// equal chunks.
 fn decode_well(words: &[u64]) -> Vec<Chunk> {
     decode_all_well(words).0
 }
@@ -271,9 +272,9 @@ fn derived_addresses_are_worked_out() {
     );
 }
 
-/// Defines a shape of this many blocks at 0x1000, 0x1100, ...: each loads 8 bytes, the first from
-/// an explicit address, each further one 8 bytes after the one before; the last block also stores
-/// to another explicit address.
+/// Defines a shape of `blocks` blocks at 0x1000, 0x1100, ...: each loads 8 bytes, the first from an
+/// explicit address, each further one 8 bytes after the one before; the last block also stores to
+/// another explicit address.
 fn long_shape(id: u64, blocks: u64, how: u64) -> Vec<u64> {
     let form = |references: u64| 7 | 2 << 16 | 3 << 32 | references << 48;
     let heads = (0..blocks).flat_map(|block| {
@@ -456,7 +457,8 @@ fn threads_share_shapes_and_ends_are_reported_once() {
     assert_eq!(count(birth_mark(2, 1, 1, b"first")), 1);
 }
 
-/// Decodes words as tasks write them in captures as run, in which switches are reported separately.
+/// Decodes two buffers of an as-run capture: `words` and `then`. Returns the marks, the reason for
+/// the end of the first run, and the slots of the tasks that ended.
 fn as_run(words: &[u64], then: &[u64]) -> (Vec<Mark>, Option<Left>, Vec<u32>) {
     let mut marks = Vec::new();
     let mut sink = |chunk: &mut Chunk, _: &Dependences| {

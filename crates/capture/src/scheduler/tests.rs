@@ -43,8 +43,8 @@ fn started(seen: &[Seen]) -> Scheduler {
     scheduler
 }
 
-/// Starts tasks, and asserts what a scheduler decides at each of several further sights of them,
-/// when no birth is expected. Returns the scheduler.
+/// Starts tasks, and asserts the scheduler's decision for the states of each step. No birth is
+/// expected. Returns the scheduler.
 #[track_caller]
 fn assert_decisions(started_tasks: &[Seen], steps: &[(&[Seen], Decision)]) -> Scheduler {
     let mut scheduler = started(started_tasks);

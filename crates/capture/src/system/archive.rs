@@ -1,6 +1,6 @@
 //! Makes the archive that the guest's kernel unpacks as its root file system, in the cpio format
 //! `newc` (Documentation/driver-api/early-userspace/buffer-format.rst). Equal files give equal
-//! bytes: all have one time and one owner, and are sorted by path.
+//! bytes: entries have one owner, a fixed time or that of their file, and are sorted by path.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -46,8 +46,8 @@ const PATH: [&str; 6] = [
     "/bin",
 ];
 
-/// Modification time of all files: in 2026, as the guest's clock. Some programs complain about
-/// files of 1970.
+/// Modification time of files for which none is given: in 2026, as the guest's clock. Some programs
+/// complain about files of 1970.
 const TIME: u32 = 1_767_225_600;
 
 const FOLDER: u32 = 0o040_755;

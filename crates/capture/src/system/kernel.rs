@@ -71,12 +71,13 @@ fn numbers(path: &Path) -> Vec<u64> {
         .collect()
 }
 
-/// Downloads and unpacks a kernel's package, and stores its image in `folder`. Returns an image
-/// that was stored before without a download.
+/// Downloads and unpacks a kernel's package, and stores its image in `folder`. An image that was
+/// stored before is returned without a download.
 ///
 /// # Errors
 ///
-/// If the package manager has no such package, or if there is no package manager.
+/// If the name cannot be that of a package, the package manager is missing or cannot provide the
+/// package, or the image cannot be stored.
 pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
     let refuse = |why: String| GuestError::Package {
         name: package.name.clone(),

@@ -77,7 +77,8 @@ fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
     }
 }
 
-/// Whether a file is a shared library. Some have no permission to be executed.
+/// Whether a file is a shared library or a position-independent program. Some shared libraries have
+/// no permission to be executed.
 pub(super) fn is_library(path: &Path) -> Result<bool, GuestError> {
     let bytes = fs::read(path).map_err(|error| unusable(path, error))?;
     Ok(kind_of(&bytes) == Some(object::elf::ET_DYN))

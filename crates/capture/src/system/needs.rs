@@ -114,8 +114,8 @@ fn named_once(
     }
 }
 
-/// Adds a folder with all its content at another path of the guest. The folder may contain only
-/// regular files and folders.
+/// Adds a folder with all its content, or a regular file, at another path of the guest. The folder
+/// may contain only regular files and folders.
 pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result<(), GuestError> {
     let facts = here.metadata().map_err(|error| unusable(here, error))?;
     if !facts.is_dir() {

@@ -37,7 +37,8 @@ impl Parts {
     ///
     /// # Errors
     ///
-    /// If the parts are not found, or do not exist for this processor.
+    /// If the parts are not found, do not exist for this processor, or could have been changed by
+    /// another user.
     pub fn find() -> Result<Parts, GuestError> {
         check_processor(std::env::consts::ARCH)?;
         let named = std::env::var_os("SWITCHCOST_QEMU_DIR").filter(|folder| !folder.is_empty());

@@ -18,7 +18,8 @@ use crate::guest_error::GuestError;
 
 /// Maximum depth of interpreters that need an interpreter, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
-/// Maximum number of programs that a text may name. A text that names more is no script.
+/// Maximum number of programs that are added for the names in one text. A text that names more is
+/// probably no script.
 const MOST_STARTED: usize = 64;
 /// Number of bytes of a script in which names of programs are searched.
 const MOST_TEXT: u64 = 64 << 10;
@@ -51,8 +52,8 @@ fn program_for(
     Ok(path)
 }
 
-/// Adds what a program needs that is in the archive, perhaps at another path: its interpreter, its
-/// libraries, and the programs that it starts.
+/// Adds the interpreter or the libraries of a program, and the programs that it starts, but not the
+/// program itself.
 pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     interpreter(archive, path, MOST_INTERPRETERS)
 }

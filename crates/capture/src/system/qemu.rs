@@ -33,8 +33,8 @@ pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mi
 /// `erms` and `fsrm`, strings are copied by words, which takes about as long as on real processors.
 const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
 const MEBIBYTE: u64 = 1 << 20;
-/// Memory of a guest in bytes, in addition to three times the size of its archive: the archive
-/// itself, its unpacked files, and room to work.
+/// Default memory of a guest in bytes. Three times the size of the archive is added, for the
+/// archive itself, its unpacked files, and room to work.
 const LEAST_MEMORY: u64 = 384 * MEBIBYTE;
 const SAID_LINES: usize = 8;
 
@@ -170,8 +170,8 @@ impl Machine {
     }
 }
 
-/// Returns the end of the console's output: from the kernel's reason for a panic on, or else the
-/// last lines.
+/// Returns at most [`SAID_LINES`] lines of the console's output: the first ones from a kernel panic
+/// on, or without a panic the last ones.
 fn last_words(console: &str) -> String {
     let lines: Vec<&str> = console
         .lines()

@@ -1,6 +1,6 @@
 //! Tests the names of the kernel's data at a known place: `__switch_to_asm` stores registers on the
-//! stack of the task that leaves, and the stack pointer in its `task_struct`, and loads both of the
-//! next task.
+//! stack of the task that leaves, and the stack pointer in its `task_struct`. It then loads the
+//! stack pointer and the registers of the next task.
 
 use std::collections::BTreeMap;
 

@@ -18,12 +18,12 @@ use switchcost_trace::{
     Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check, summarize,
 };
 
-/// Number of instructions between the two readings of the guest's clock and the ends of the
-/// recording: eight to ten, depending on the compiler.
+/// Maximum number of instructions between the two readings of the guest's clock and the ends of the
+/// recording. There are eight to ten, depending on the compiler.
 const AROUND: u64 = 16;
 /// Maximum number of instructions of three short programs, which take some two million each. If the
-/// kernel had to gather randomness, it would take a second of the guest's time, 1,000 million
-/// instructions.
+/// kernel had to gather randomness, it would take a second of the guest's time: 250 million
+/// instructions at the rate of these guests.
 const MOST_FOR_THREE: u64 = 20_000_000;
 
 /// Returns the guest; `None`, with a message, if this machine has none.
@@ -271,8 +271,7 @@ fn programs_without_end_are_ended_after_so_many_switches() {
     );
 }
 
-/// Shows that everything a shell starts is traced: before the shell stops itself, before its next
-/// stop, and afterwards.
+/// Shows that the trace has only the programs that a shell starts between its two stops.
 #[test]
 fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
     let Some(mut system) = system() else { return };
@@ -315,8 +314,8 @@ fn a_program_that_never_stops_itself_is_an_error() {
     );
 }
 
-/// Assembly program without a library, so that every system call is its own: it asks for its
-/// parent, sleeps, then passes a byte to a child and back.
+/// Program without a library, which makes each system call itself: it asks for its parent, sleeps,
+/// then passes a byte to a child and back.
 const KNOWN: &str = r#"
 static long call(long number, const void *one, const void *two)
 {
@@ -384,7 +383,8 @@ struct Known {
 }
 
 impl Known {
-    /// Collects the marks of a task from the one with which the task, or its program, begins.
+    /// Collects the marks of a task. `marks` begin with the task's birth, or with the exec of its
+    /// program.
     fn of(task: TaskId, marks: &[Mark]) -> Known {
         let mut known = Known::default();
         let mut running = task;

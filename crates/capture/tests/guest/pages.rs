@@ -66,7 +66,7 @@ struct Shown {
     marks: usize,
     /// Addresses of pages larger than 4 KiB.
     large: Vec<u64>,
-    /// Number of used addresses, and of those that no mark covers.
+    /// Number of used addresses that a mark covers.
     used: usize,
     unreported: Vec<u64>,
 }
@@ -116,7 +116,7 @@ fn push_new(frames: &mut Vec<u64>, frame: u64) {
     }
 }
 
-/// Follows the marks, and looks up every page that anything touches.
+/// Follows the marks, and looks up the pages of every block and reference.
 fn reported(trace: &[u8], program: &[u8]) -> Shown {
     let (mut table, mut pages) = (ProcessTable::default(), Pages::default());
     let mut shown = Shown::default();

@@ -23,7 +23,7 @@ fn make(words: &[String]) -> Output {
         .expect("make runs")
 }
 
-/// Builds the tool in a folder of this root, with the Valgrind of the root.
+/// Builds the tool in a folder of `root`, with the Valgrind that `root` contains.
 fn make_in(root: &Path) -> Output {
     make(&[
         format!("OUT={}", root.join("out").display()),
@@ -35,7 +35,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Makes a folder with a Valgrind, or with files that pass for one.
+/// Makes a root folder with these headers and this core of a Valgrind.
 fn root(headers: &str, core: &str) -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
     for (folder, file, content) in [

@@ -18,7 +18,8 @@ use super::support::{
 /// Environment variable that only the traced programs have.
 const MARK: &str = "SWITCHCOST_TEST_DEATHS";
 
-/// Program that starts this many threads, which all live until the last has started.
+/// Program that starts as many threads as its last argument says. All live until the last has
+/// started.
 const MANY_THREADS: &str = r"
 #include <pthread.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_th
     );
 }
 
-/// Returns a Valgrind whose thread limit a test program can reach, whatever number is requested.
+/// Returns a tool whose Valgrind allows 20 threads, whatever number is requested.
 fn valgrind_of_few_threads() -> Tool {
     let path = scratch().join("valgrind_of_few_threads");
     let script = format!(

@@ -1,4 +1,4 @@
-//! Chains of loads whose length is known: which load produced the address of which.
+//! Tests the dependences of loads, by programs whose chains of loads have a known length.
 
 use std::io::Cursor;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +8,8 @@ use switchcost_trace::{Chunk, DataFlow, Event, TraceReader, dependences};
 
 use super::support::{compiled_with, options, recorded};
 
-/// Each program has no library, so no other chain. `build` uses no result of a load as an address.
+/// Start of each program. There is no library, so the programs have no other chains of loads.
+/// `build` uses no loaded value as an address.
 const START: &str = r#"
 #define N 1000
 struct node { struct node *next; long key; const char *string; };
@@ -38,7 +39,8 @@ __attribute__((used)) void hash(void)
 __asm__(".globl _start\n_start: call build\n call kernel\n mov $231, %eax\n xor %edi, %edi\n syscall\n"
 "#;
 
-/// The number of loads whose address depends on a load, and of loads in the longest chain.
+/// Returns the number of loads whose address depends on a load, and the number of loads in the
+/// longest chain.
 fn chains(name: &str, kernel: &str) -> (u64, u64) {
     let source = format!("{START}\"kernel: {}\\n\");", kernel.replace('\n', "\\n"));
     let flags = ["-nostdlib", "-static", "-fno-pie", "-no-pie"];

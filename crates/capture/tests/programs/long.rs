@@ -26,7 +26,7 @@ struct Ran {
     successes: usize,
 }
 
-/// Compiles a program from a source with these rounds.
+/// Compiles a program from [`FRAME`] and `rounds`, the source of the function `rounds`.
 pub(super) fn program_of(name: &str, rounds: &str) -> PathBuf {
     let source = format!("{FRAME}{rounds}");
     compiled_with(
@@ -138,8 +138,8 @@ fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
     ["Ir", "Dr", "Dw"].map(of)
 }
 
-/// Asserts that a program calculates in each of these orders what it does without us, in as many
-/// instructions, loads and stores as Cachegrind counts.
+/// Asserts for each order that a traced program computes the same result as without tracing, and
+/// that the trace has as many instructions, loads and stores as Cachegrind counts.
 pub(super) fn assert_runs_as_cachegrind_counts<const N: usize>(
     program: &Path,
     rounds: u32,

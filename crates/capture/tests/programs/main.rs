@@ -1,5 +1,5 @@
-//! Tests real programs under the real tool. The tests fail if Valgrind or a compiler is missing:
-//! nothing is skipped.
+//! Tests real programs under the real tool. If Valgrind or the C compiler is missing, the tests
+//! fail: they are not skipped.
 
 mod as_run;
 mod building;

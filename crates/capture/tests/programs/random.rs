@@ -154,7 +154,7 @@ impl Writer {
         }
     }
 
-    /// Adds code that keeps the carry from before an instruction that changes all other flags.
+    /// Adds an `inc` or `dec`, which keeps the carry and changes all other status flags.
     fn keep_carry(&mut self) {
         let width = self.dice.random_range(0..SUFFIXES.len());
         let (operation, register) = (self.one(&["inc", "dec"]), self.register(width));
@@ -178,7 +178,8 @@ impl Writer {
         self.line(format!("3: fistpl {to}"));
     }
 
-    /// Adds code that ends after the last round, with or without a change of the flags.
+    /// Adds code that counts a round and leaves the loop after the last one, with or without a
+    /// change of the flags.
     fn count(&mut self) {
         let plain: &[&str] = &["subq $1, %r12", "je out"];
         let kept: &[&str] = &[
@@ -254,7 +255,7 @@ impl Writer {
     }
 }
 
-/// Returns the program of a seed.
+/// Returns the source of the random program of a seed.
 fn source(seed: u64) -> String {
     let mut writer = Writer {
         dice: ChaCha8Rng::seed_from_u64(seed),
@@ -285,8 +286,8 @@ fn source(seed: u64) -> String {
     )
 }
 
-/// Checks every other of these programs: the others run with another release of Valgrind
-/// (scripts/another-valgrind.sh).
+/// Checks the programs of every second seed. The other programs are checked with another release of
+/// Valgrind (scripts/another-valgrind.sh).
 fn calculate_what_they_do_without_us(programs: Range<u64>) {
     let is_other = std::env::var_os("SWITCHCOST_TOOL_DIR").is_some();
     for seed in programs.filter(|seed| (seed % 2 == 1) == is_other) {

@@ -28,7 +28,7 @@ fn capture<const N: usize>(words: [impl Into<OsString>; N]) -> (Summary, Vec<Chu
     capture_with(&[Command::new(words)], options())
 }
 
-/// Describes the first place where two captures differ.
+/// Describes the first place at which two captures differ; `None` if they are equal.
 fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
     let pairs = first.iter().flat_map(Chunk::events);
     let pairs = pairs.zip(second.iter().flat_map(Chunk::events));
@@ -39,7 +39,7 @@ fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
     }
 }
 
-/// Captures a program that succeeds, the same each time.
+/// Captures a program twice, and asserts that it succeeds and that both captures are equal.
 fn capture_twice(program: &Path) -> Vec<Chunk> {
     let (summary, first) = capture([program]);
     assert_eq!(code(&summary, 0), Some(0), "{summary:?}");

@@ -217,7 +217,8 @@ pub(crate) fn compiled(name: &str, source: &str) -> PathBuf {
     compiled_with(name, source, &["-pthread"])
 }
 
-/// Compiles a program aside and renames it, because concurrent tests may compile and run the same.
+/// Compiles a program in a temporary folder and then renames it, because concurrent tests may
+/// compile and run the same program.
 pub(crate) fn compiled_with(name: &str, source: &str, flags: &[&str]) -> PathBuf {
     let aside = tempfile::tempdir_in(scratch()).expect("a folder");
     let (made, text) = (aside.path().join(name), aside.path().join("program.c"));
@@ -241,7 +242,7 @@ pub(crate) fn living_with(variable: &str, value: &str) -> usize {
     processes_with(variable, value).len()
 }
 
-/// Returns the numbers of processes with this environment variable.
+/// Returns the IDs of the processes that have this environment variable.
 pub(crate) fn processes_with(variable: &str, value: &str) -> Vec<i32> {
     let wanted = format!("{variable}={value}");
     let has_it = |process: &std::fs::DirEntry| {
@@ -298,8 +299,8 @@ int main(void)
 }
 "#;
 
-/// Program that walks over memory twice, the second time with a handler that resumes it after each
-/// fault, and exits with 0 if both walks gave the same result.
+/// Program that walks over memory, then again with a handler that makes each page accessible after
+/// a fault, and exits with 0 if both walks gave the same result.
 pub(crate) const FAULTS: &str = r"
 #include <signal.h>
 #include <string.h>
@@ -347,8 +348,9 @@ int main(void)
 }
 ";
 
-/// Program that runs this many rounds and prints the result; with a second argument it says whether
-/// that was the result. It needs no library, so that its behaviour depends on its arguments alone.
+/// Program that runs as many rounds as its first argument says, and prints the result. With a
+/// second argument, it exits with 0 if the result is equal to that argument. The program needs no
+/// library, so that its behaviour depends on its arguments alone.
 pub(crate) const FRAME: &str = r#"
 unsigned long rounds(unsigned long count);
 static long call(long number, long a, long b, long c)
@@ -379,7 +381,7 @@ void begin(long *stack)
 __asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin");
 "#;
 
-/// Computation of the rounds.
+/// Function that computes the rounds for [`FRAME`].
 pub(crate) const ROUNDS: &str = r"
 static volatile unsigned char table[4096];
 __attribute__((noinline)) static unsigned find(unsigned from, unsigned char wanted)
@@ -448,7 +450,7 @@ int main(void)
 }
 ";
 
-/// Program with 24 MiB of frames on the stack of the first thread.
+/// Program with 25 MiB of frames on the stack of the first thread.
 pub(crate) const STACK: &str = r"
 static int deep(int left)
 {

@@ -1,5 +1,5 @@
-//! Tests what a program inherits from its caller, and how it restricts itself: the same as without
-//! tracing, or reported.
+//! Tests what a program inherits from its caller, and how it restricts itself. Both are the same as
+//! without tracing, or a warning reports the difference.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;

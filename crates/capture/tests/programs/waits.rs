@@ -14,7 +14,7 @@ use super::support::{
 const CLOCK_NANOSLEEP: u16 = 230;
 const TGKILL: u16 = 234;
 
-/// Captures a program that must succeed; returns the summary and its switches.
+/// Captures a program that must succeed; returns the summary and the chunks.
 fn captured(name: &str, source: &str, order: Order) -> (Summary, Vec<Chunk>) {
     let command = Command::new([compiled(name, source)]);
     let (summary, chunks) = in_time(|stop| traced(&[command], in_order(order), stop));
