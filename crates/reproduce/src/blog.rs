@@ -274,7 +274,8 @@ fn environment(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns the time of an iteration under `perf stat` in ns; an error if perf counted no switches.
+/// Returns the time of an iteration under `perf stat` in ns; an error if perf's output does not
+/// name the event `context-switches`.
 fn watched(records: &Records) -> Result<Estimate, String> {
     if records.text(OBSERVED)?.contains("context-switches") {
         iteration(records, OBSERVED)
@@ -354,8 +355,8 @@ fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
 }
 
 /// Returns the ratio of the time in user mode to the time in the kernel. The note has the time of
-/// the same system calls without a waiting task, as a share of a hand-off. All of this time counts
-/// as user mode.
+/// the same library calls without a waiting task, as a share of a hand-off; without a waiting task,
+/// the calls stay in user mode.
 fn mostly_kernel(records: &Records) -> Result<Found, String> {
     let (_, _, finding) = case(records, STEP, PROGRAM)?;
     let alone = finding.baseline_ns.as_ref().map(|alone| alone.estimate);

@@ -100,15 +100,15 @@ impl Entry {
         self.over_free || self.varies || matches!(self.kind, Kind::Tested | Kind::Own)
     }
 
-    /// Returns the condition under which the claim is reproduced, with the ends of its range; `None`
-    /// if no result can decide the claim.
+    /// Returns the condition under which the claim is reproduced, with the ends of its range;
+    /// `None` if the claim has no rule or is left open.
     pub fn condition(&self) -> Option<String> {
         let condition = self.condition.as_ref()?;
         self.open.is_none().then(|| self.rule.complete(condition))
     }
 
-    /// Returns the verdict of each of several results on the claim. Each interval is widened by the
-    /// differences between the results.
+    /// Judges the claim by each of several results, and returns one verdict per result. Each
+    /// interval is widened by the differences between the results.
     pub fn judge_results(&self, results: &[&[Term]]) -> Vec<Verdict> {
         let widened = |terms: &[Term]| -> Vec<Term> {
             let places = terms.iter().enumerate();

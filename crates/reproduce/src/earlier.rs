@@ -70,8 +70,8 @@ impl Earlier {
     }
 }
 
-/// Keeps only verdicts on which the `others` agree, for claims whose numbers vary; keeps all
-/// verdicts without `others`. Each result is judged with intervals that are widened by the
+/// Keeps only verdicts on which all `others` agree, for claims whose numbers vary. If `others` is
+/// empty, all verdicts are kept. Each result is judged with intervals that are widened by the
 /// differences between the results.
 pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
     if others.is_empty() {
@@ -149,7 +149,7 @@ mod tests {
         Term::new("us", Interval::new(f64::midpoint(low, high), low, high))
     }
 
-    /// Numbers of a result, from low to high.
+    /// Lower and upper end of the interval of a result's number, in us.
     type Ends = (f64, f64);
 
     fn earlier((low, high): Ends) -> Earlier {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     /// A simulation over all free parameters gives the same numbers each time, unless the seed of
-    /// its trace is another one in each result.
+    /// its trace differs between results.
     #[test]
     fn what_does_not_vary_needs_no_second_result() {
         let verdict = |varies, theirs| {

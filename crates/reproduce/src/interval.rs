@@ -146,9 +146,9 @@ fn student(values: usize) -> Option<f64> {
 
 const RESAMPLES: usize = 1000;
 
-/// Returns a statistic of independent runs with its interval, from the standard error over as many
-/// runs drawn with replacement (Efron and Tibshirani 1993, chapter 6). Returns `None` with fewer
-/// than six runs, or if the statistic does not exist for most samples.
+/// Returns a statistic of independent runs with its interval. The standard error is that of the
+/// statistic over samples of the runs with replacement (Efron and Tibshirani 1993, chapter 6).
+/// Returns `None` with fewer than six runs, or if the statistic does not exist for most samples.
 pub(crate) fn run_interval<T: Copy>(
     runs: &[T],
     statistic: impl Fn(&[T]) -> Option<f64>,

@@ -119,13 +119,13 @@ const SETS: [Set; 3] = [
 /// Names of the designs, in the order of the trials in Table 4.
 const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
 
-/// Number of trials. The paper has two of each combination, and three of one, which differ by 2 to
-/// 27 %. The trials here have inputs of different sizes, different orders of programs, preemptions
-/// at different moments, different starts and different lengths. Copies of one trace would differ
-/// less than two days on one machine do.
+/// Number of trials of each set. The paper has two or three trials of a set on a design, which
+/// differ by 2 to 27 %. The trials here have inputs of different sizes, different orders of
+/// programs, preemptions at different moments, different starts and different lengths. Copies of
+/// one trace would differ too little.
 const TRIALS: u64 = 6;
-/// Number of switches in each trial. The first trial has as many as the paper's trials (section
-/// 4.1), and is the one that curves and tables show.
+/// Number of switches in each trial. The first trial has 5000, like the paper's trials (section
+/// 4.1), and is the trial that curves show.
 const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 1000, 1500, 1000, 1000];
 /// Number of switches skipped at the start of each trial, so that the trials begin at different
 /// points of their programs. The first trial skips none, as in the paper.

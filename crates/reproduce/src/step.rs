@@ -30,7 +30,7 @@ pub struct Site<'a> {
 }
 
 /// A command line of this program that a reproduction runs. Files of steps are named relative to
-/// the folder of the site, as `records/STEP.ENDING`.
+/// the folder of the reproduction, as `records/STEP.ENDING`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Name of the step, and of its output file without the ending.
@@ -43,7 +43,8 @@ pub struct Step {
 }
 
 impl Step {
-    /// Creates a step from a command line without the output file, which is split at blanks.
+    /// Creates a step from a command line, which is split at blanks. The argument for the output
+    /// file is added.
     pub(crate) fn new(name: impl Into<String>, line: &str) -> Step {
         let name = name.into();
         let (flag, ending) = match line.split(' ').next() {

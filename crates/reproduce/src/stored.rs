@@ -11,7 +11,7 @@ use crate::{Cell, Chart, Exhibit, Paper, Records, Table};
 pub enum EarlierError {
     /// The file has another format; the text says why.
     Form(String),
-    /// The file is about another paper, or about none.
+    /// The file has no result of the wanted paper.
     Paper(Paper),
 }
 
@@ -44,7 +44,7 @@ impl Stored {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text has another format, or has no result of this paper.
+    /// Returns an error if the text has another format, or has no result of `paper`.
     pub fn judge(text: &str, paper: Paper) -> Result<Stored, EarlierError> {
         let stored = StoredPaper::read(text, paper)?;
         // Without records, the exhibits have only titles and notes.

@@ -73,7 +73,7 @@ pub(crate) fn assert_within(found: f64, truth: f64, bound: f64) {
     assert!((found - truth).abs() < bound, "{found}, not {truth}");
 }
 
-/// Creates a cost with an interval of this many nanoseconds to either side.
+/// Creates a cost whose interval reaches `half` nanoseconds to either side.
 pub(crate) fn within(ns: f64, half: f64) -> Estimate {
     let ends = (ns - half, ns + half);
     Estimate {
@@ -84,8 +84,8 @@ pub(crate) fn within(ns: f64, half: f64) -> Estimate {
     }
 }
 
-/// Creates a case in which two tasks walk arrays of this size in strides of 8 B (no walk for 0), at
-/// this cost in nanoseconds.
+/// Creates a case in which two tasks walk arrays of `size_bytes` in strides of 8 B (no walk for 0),
+/// at a cost of `ns` nanoseconds.
 pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
     let mut finding = MEASURED.1.results[0].clone();
     let case = &mut finding.case;
@@ -138,7 +138,7 @@ pub(crate) struct Shown {
     pub(crate) by_others: Vec<Verdict>,
 }
 
-/// Returns both kinds of verdicts for each claim, by its name.
+/// Returns the verdicts on each claim by published and by contradicting numbers, by the claim's ID.
 pub(crate) fn reported(
     paper: Paper,
     published: &Records,

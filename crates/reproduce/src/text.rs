@@ -1,6 +1,6 @@
 //! Formats numbers for sentences.
 
-/// Formats a number with three significant digits.
+/// Formats a number with three significant digits, or two if it is below 0.1.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();

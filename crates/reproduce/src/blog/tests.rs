@@ -15,7 +15,8 @@ use crate::{Cell, Paper, Records};
 struct Story {
     /// Switches per hand-off if the waiter is notified under the lock, and after unlocking.
     switches: [f64; 2],
-    /// Milliseconds counted in user mode, and in the kernel.
+    /// CPU time counted in user mode and, in `system_ms`, in the kernel, in ms over all
+    /// repetitions.
     user_ms: u64,
     system_ms: u64,
     /// Nanoseconds per iteration, without and with perf.
@@ -88,8 +89,8 @@ fn records(story: &Story) -> Records {
     records
 }
 
-/// Makes one window per mechanism, for a repetition that takes its part of the time; ten
-/// milliseconds of all are probes.
+/// Makes one window per mechanism for one of the `REPETITIONS` repetitions, with an equal part of
+/// the story's CPU time. Probes take 10 ms of the time of all repetitions.
 fn windows(story: &Story, record: &MeasureRecord, repetition: u32) -> Vec<Cycles> {
     let part = |ms: u64| Nanos(Nanos::millis(ms).0 / u64::from(REPETITIONS));
     let probe = record.header.clock.ticks_per_second.ticks(part(5));
@@ -127,7 +128,7 @@ fn windows(story: &Story, record: &MeasureRecord, repetition: u32) -> Vec<Cycles
     story.switches.into_iter().enumerate().map(window).collect()
 }
 
-/// Judges each claim by the post's own numbers, and by others.
+/// Judges each claim by the post's own numbers, and by two sets of invented numbers.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let other = Story {
         switches: [1.0, 1.0],

@@ -1,8 +1,9 @@
 //! Computes the share of user mode in the time of hand-offs.
 //!
-//! The kernel divides the CPU time by its timer ticks. In the recorded windows, the first task also
-//! probes the core's clock before each batch, in user mode, so the recorded time of the probes is
-//! subtracted. The error of the result is that of counting ticks: the square root of their number.
+//! The kernel attributes CPU time to user mode or to the kernel by its timer ticks. In the recorded
+//! windows, the first task also probes the core's clock before each batch, in user mode, so the
+//! recorded time of the probes is subtracted. The error of the result is that of counting ticks:
+//! the square root of their number.
 
 use switchcost_record::MeasureRecord;
 
@@ -14,7 +15,7 @@ use crate::interval::Interval;
 const USUAL_HZ: u32 = 250;
 /// Quantile of Student's t for a 90 % interval with many degrees of freedom.
 const T90: f64 = 1.645;
-/// Least number of ticks that gives a result.
+/// Least number of timer ticks in the kernel that gives a result.
 const FEWEST_TICKS: f64 = 20.0;
 
 /// Returns the ratio of the time in user mode to the time in the kernel, for one case of a record.

@@ -30,7 +30,7 @@ pub struct Claim {
     pub why_not: Option<String>,
 }
 
-/// Text for a claim that is not met, if no possible reason is supported or tested.
+/// Text for a claim that is not met, if it has no possible reasons or the runs refute all of them.
 const NO_REASON: &str = "no reason found";
 
 /// Returns the statements of the reasons that the runs support, or else of the reasons that the

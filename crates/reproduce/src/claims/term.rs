@@ -101,7 +101,7 @@ impl Term {
     }
 }
 
-/// Returns the standard deviation of one number between results that its intervals do not explain:
+/// Returns how much a number differs between results beyond its intervals, as a standard deviation:
 /// the root of the variance of the values minus the mean variance of the intervals. If all
 /// intervals lie above 0, logarithms are used. The standard deviation of a single result is 0.
 pub(super) fn spread(results: &[&Term]) -> f64 {

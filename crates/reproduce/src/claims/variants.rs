@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(ends(moved(&difference, 1.0, 1.5)), (0.6, 0.4, 0.8));
     }
 
-    /// A number that only the records with a measurement have.
+    /// Returns a number; an error if `records` lacks the measurement `a`.
     fn sum_of_trials(records: &Records) -> Result<Found, String> {
         records.measured("a")?;
         Ok(Found::new(

@@ -1,5 +1,5 @@
-//! Simulates Figures 1 and 2 of Li et al. with the same traversals in the caches of the paper's
-//! machine, and the hand-off in a guest.
+//! Simulates the traversals of Figures 1 and 2 of Li et al. in the caches of the paper's machine,
+//! and the hand-off in a guest.
 //!
 //! The cost of a switch is the additional time with shared caches: the time of the traversals of
 //! two alternating processes minus that of each process alone, which is the paper's baseline.

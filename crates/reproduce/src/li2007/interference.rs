@@ -22,7 +22,7 @@ use crate::{Exhibit, Records, Table};
 const SIZES: usize = 3;
 
 /// One run of each setting, in the order of [`SETTINGS`], with a time for each array size: ns per
-/// hand-off of the switching arm with its traversals, as the paper's s1/20000.
+/// hand-off of the switching arm with its traversals, which the paper computes as s1/20000.
 type Block = [[f64; SIZES]; SETTINGS.len()];
 
 const ISOLATED_QUIET: usize = 0;
@@ -198,8 +198,8 @@ fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     Ok(Found::new(vec![Term::new(name, found.map(f64::exp))], note))
 }
 
-/// Returns the ratio of two increases of the variation by noise: without isolation, over with
-/// isolation. Its logarithm is a difference of differences.
+/// Returns the ratio of two increases of the variation by noise: the increase without isolation
+/// over the increase with isolation. Its logarithm is a difference of differences.
 fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     let of = |blocks: &[Block], before, after| spread(blocks, after) - spread(blocks, before);
     let difference = |blocks: &[Block]| {

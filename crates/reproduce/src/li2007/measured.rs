@@ -88,8 +88,8 @@ fn curve(name: &str, points: &Points) -> Vec<Series> {
     Series::measured(name, &points)
 }
 
-/// Returns the cells of a cost and of its interval's ends in microseconds. The cost is missing if
-/// the interval covers 0.
+/// Returns the cells of a cost and of its interval's ends in microseconds. The cost is missing
+/// unless the interval lies above 0.
 fn cells(cost: Interval) -> [Cell; 3] {
     let centre = if cost.low > 0.0 || cost.high < 0.0 {
         cost.estimate / 1e3

@@ -14,7 +14,7 @@ use crate::{Effort, Site, Step};
 
 pub(super) const GRID: &str = "li2007-grid";
 
-/// A setting of Tables 1 and 2: with or without isolation (a CPU of its own and real-time
+/// A setting of Tables 1 and 2: with or without isolation (a CPU without noise and real-time
 /// priority), with or without noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
@@ -157,7 +157,7 @@ fn list(numbers: &[u32]) -> String {
         .join(",")
 }
 
-/// Returns the two steps of a simulated point: its trace, and its simulation with these options.
+/// Returns the two steps of a simulated point: its trace, and its simulation with `options`.
 fn walks(
     effort: Effort,
     instructions: u32,
@@ -221,13 +221,13 @@ pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     ]
 }
 
-/// Number of runs of each setting. The paper has six; more runs determine their spread.
+/// Number of runs of each setting. The paper has six, but a spread is better known from more runs.
 pub(super) const RUNS: usize = 20;
 const QUICK_RUNS: usize = 2;
 
 /// Returns the steps of the settings in blocks, each block in random order, so that changes of the
 /// machine affect all settings alike. Each run is a separate process, as in the paper. A machine
-/// with a single CPU has steps for the paper's second setting only.
+/// with a single CPU has only steps without isolation.
 fn interference(site: &Site<'_>) -> Vec<Step> {
     let noisy = site.noisy_cpu.unwrap_or(site.quiet_cpu);
     let has_two = site.noisy_cpu.is_some();

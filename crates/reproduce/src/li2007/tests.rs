@@ -17,14 +17,15 @@ fn exhibit(records: &Records, name: &str) -> Exhibit {
     testing::exhibit(Paper::Li2007, records, name)
 }
 
-/// Costs as a paper, or a synthetic one, reports them: in microseconds, by size in KiB.
+/// Costs of a switch as a paper reports them, in microseconds, by array size in KiB.
 struct Measured {
     direct: f64,
-    /// Costs of reading and writing in strides of 8 B.
+    /// Costs of read-modify-writes at a stride of 8 B.
     rmw: Vec<(u64, f64)>,
     /// Ratio of the cost of writing to that of reading.
     writes: f64,
-    /// Ratio of a stride of 128 B to one of 8 B, for the smallest size and for the larger half.
+    /// Ratios of the cost at a stride of 128 B to the cost at 8 B: for the three smallest sizes,
+    /// and for the larger sizes.
     strides: [f64; 2],
     /// Ends of the first knee in KiB.
     knee: (u64, u64),
@@ -43,7 +44,7 @@ fn last_level() -> u64 {
 }
 
 /// Returns the costs that the paper's text gives for its three ranges of array sizes (regions 1 to
-/// 3). Sizes from half the last level on are multiples of that of the test's record.
+/// 3). The four largest sizes scale with the last-level cache of the test's record.
 fn published() -> Measured {
     let last = last_level();
     Measured {
@@ -197,7 +198,8 @@ fn add_hand_offs(records: &mut Records, story: HandOff) {
     }
 }
 
-/// Returns the middle of region 1.
+/// Returns the additional time of a hand-off in microseconds: the published direct cost without
+/// arrays, and the middle of the costs in region 1 with arrays.
 fn as_in_region_1(kib: u64, _: usize) -> f64 {
     if kib == 0 { 3.8 } else { 6.5 }
 }
@@ -210,8 +212,8 @@ fn records(measured: &Measured, simulated: Simulated, hand_off: HandOff) -> Reco
     records
 }
 
-/// Judges each claim by the paper's own numbers, and by others; numbers of tables 1 and 2 are from
-/// the means printed there.
+/// Judges each claim by the paper's own numbers, and by invented numbers. The runs for Tables 1 and
+/// 2 are made from the intervals printed there.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let last = last_level();
     let flat: Vec<(u64, f64)> = [1, 8, 16, last / 2, last, 2 * last]

@@ -5,7 +5,7 @@ use super::{COLUMNS, STEP};
 use crate::testing::{case, measured};
 use crate::{Cell, Paper, Records};
 
-/// Makes records with these microseconds in each column.
+/// Makes records in which the columns of the matrix cost `us`, in microseconds.
 fn records(us: [f64; 7]) -> Records {
     let (record, mut findings) = measured();
     for ((tasks, kib), us) in COLUMNS.into_iter().zip(us) {

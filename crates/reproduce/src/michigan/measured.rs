@@ -46,7 +46,8 @@ pub(super) fn curve(
     }
 }
 
-/// Returns the cell of a cost in microseconds. The cost is missing if its interval covers 0.
+/// Returns the cell of a cost in microseconds. The cost is missing unless its interval lies above
+/// 0.
 fn cost(found: Option<&Estimate>, why: &str) -> Cell {
     match found {
         Some(estimate) if estimate.low <= 0.0 => {
@@ -332,9 +333,8 @@ fn first_level_reload(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns how much the user-level cost contributes to the difference between the poster and this
-/// machine in the ratio of user-level to kernel cost, as a share. Differences are those of
-/// logarithms.
+/// The ratio of user-level to kernel cost differs between the poster and this machine. Returns the
+/// share of this difference, in logarithms, that is due to the user-level cost.
 fn library(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let share = |user_ns: f64, kernel_ns: f64| {

@@ -72,7 +72,7 @@ fn as_published(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
     }
 }
 
-/// Returns numbers that contradict every claim of the poster.
+/// Returns numbers that contradict the poster's claims on Figure 4.
 fn turned(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
     let size = kib as f64;
     let inclusive = if variant == Variant::Inclusive as usize {
@@ -87,7 +87,7 @@ fn turned(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
     }
 }
 
-/// Returns costs in ns of arrays of six sizes.
+/// Pairs six array sizes in KiB with costs in ns.
 fn by_size(costs_ns: [f64; 6]) -> Vec<(u64, f64)> {
     [0, 8, 16, 32, 96, 256].into_iter().zip(costs_ns).collect()
 }
@@ -166,7 +166,7 @@ fn add_pages(records: &mut Records, costs_ns: [f64; 2]) {
     }
 }
 
-/// Judges each claim by the poster's own words, and by others.
+/// Judges each claim by numbers after the poster's text, and by contradicting numbers.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     assert_eq!(
         measured()

@@ -585,8 +585,8 @@ fn steps_of(kib: u64) -> impl Iterator<Item = String> {
         .flat_map(move |layer| ARMS.map(|arm| step(layer, arm, kib)))
 }
 
-/// Returns the array sizes that have a result, in KiB. If none has one, the largest is returned,
-/// whose row gives the reason.
+/// Returns the array sizes that have a result, in KiB. If no size has a result, only the largest
+/// size is returned; its row gives the reason.
 fn sizes(records: &Records) -> Vec<u64> {
     let is_known = |kib: &u64| steps_of(*kib).any(|step| records.simulated(&step).is_ok());
     let known: Vec<u64> = SIZES_KIB.into_iter().filter(is_known).collect();

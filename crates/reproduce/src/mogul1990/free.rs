@@ -34,7 +34,7 @@ fn free_step(set: &Set, setting: &str) -> String {
     format!("mogul1990-{}-free-{setting}", set.name)
 }
 
-/// Returns the names of all settings, the usual one first.
+/// Returns the names of the settings over which claims are judged, the usual setting first.
 fn settings() -> impl Iterator<Item = &'static str> {
     let turns: BTreeSet<&str> = SETS
         .iter()

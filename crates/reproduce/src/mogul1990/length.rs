@@ -47,8 +47,8 @@ fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
     Ok(ByPart { switches, parts })
 }
 
-/// Returns the index of the first part such that its interval and all later ones overlap that of
-/// the last part; `None` if no part before the last is such a part.
+/// Returns the index of the first part from which on all intervals overlap the interval of the last
+/// part; `None` if this is only true of the last part.
 fn settled(parts: &[Interval]) -> Option<usize> {
     let last = parts.last()?;
     let meets = |part: &Interval| part.low <= last.high && last.low <= part.high;

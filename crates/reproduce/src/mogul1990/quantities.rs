@@ -68,8 +68,8 @@ fn segments_after_tenth(records: &Records, wanted: &Group) -> String {
     format!("{segments} segments")
 }
 
-/// Returns the cumulative excess cycles of a group's switches after this many instructions; `None`
-/// if the curve ends before.
+/// Returns the cumulative excess cycles of a group's switches at `after` instructions since the
+/// switch; `None` if the curve ends before.
 fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
     let curve = &group(trial.design("1a")?, wanted)?.curve;
     let length = trial.findings.interval_instructions;

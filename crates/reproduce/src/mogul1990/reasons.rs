@@ -178,8 +178,8 @@ fn flat_with_two_ways(records: &Records) -> Outcome {
     ))
 }
 
-/// Returns the cumulative excess cycles after this many instructions, or at the end of a shorter
-/// curve; `None` for an empty curve.
+/// Returns the cumulative excess cycles at `after` instructions since the switch, or at the end of
+/// a shorter curve; `None` for an empty curve.
 fn sum_after(design: &DesignFinding, interval: u64, after: u64) -> Option<f64> {
     let curve = &group(design, &ALL)?.curve;
     let reached = curve

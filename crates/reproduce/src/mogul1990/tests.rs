@@ -13,7 +13,7 @@ use crate::{Cell, Exhibit, Paper, Records, Verdict};
 /// Numbers by set, then by design in the order 1a, 2a, 1b, 2b.
 type Numbers = [[f64; 4]; 3];
 
-/// Numbers as a paper, or a synthetic one, reports them.
+/// Numbers as a paper reports them, published or invented.
 #[derive(Clone, Debug)]
 struct Story {
     costs: Numbers,
@@ -99,7 +99,7 @@ fn at(line: &[(u64, f64)], x: u64) -> f64 {
     low + (high - low) * (x - from) as f64 / (to - from) as f64
 }
 
-/// Returns the cut after 40 intervals.
+/// Returns a cut-off after 40 intervals of `length` instructions.
 fn cut(length: u64) -> Cut {
     Cut {
         instructions: length * 40,
@@ -217,7 +217,8 @@ fn design(
     design
 }
 
-/// Makes records of this many trials that all give the story's numbers.
+/// Makes records of `trials` trials with the story's numbers, which differ a little from trial to
+/// trial.
 fn records(story: &Story, trials: u64) -> Records {
     let (head, findings) = simulated();
     let mut records = Records::default();
@@ -306,7 +307,7 @@ fn others() -> Vec<Story> {
     reversed.with_kernel = 0.9;
     reversed.saved = [[0.02, 0.02], [0.01, 0.034], [0.01, 0.01]];
     reversed.turns = 3.0;
-    // Only the design's own order occurs.
+    // Only the order of the designs is reversed.
     let mut backwards = base.clone();
     for numbers in [&mut backwards.costs, &mut backwards.overheads] {
         numbers.iter_mut().for_each(|designs| designs.reverse());
@@ -344,7 +345,7 @@ fn others() -> Vec<Story> {
     vec![reversed, backwards, rising, falling, cheap, falling_costs]
 }
 
-/// Judges each claim by the paper's own numbers, and by others.
+/// Judges each claim by the paper's own numbers, and by invented numbers.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let others: Vec<Records> = others()
         .iter()

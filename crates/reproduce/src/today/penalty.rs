@@ -13,8 +13,8 @@ const PENALTIES: [u32; 4] = [5, 15, 50, 150];
 /// Ways of addressing the caches: virtual tags with process numbers, as in Table 4, and physical
 /// tags, with which all processes share the kernel's lines.
 const ADDRESSINGS: [&str; 2] = ["vivt", "vipt"];
-/// Memory that both processes together touch, in KiB. It is that of arrays of 16 KiB each (with
-/// which the kernel's lines stay in caches of 64 KiB), and of 64 KiB each.
+/// Memory that both processes touch together, in KiB: two arrays of 16 KiB, with which the kernel's
+/// lines stay in caches of 64 KiB, and two arrays of 64 KiB.
 const PAIRS_KIB: [u64; 2] = [TOTALS_KIB[0], TOTALS_KIB[2]];
 
 /// The part of the guest's references that is simulated.
@@ -27,7 +27,7 @@ enum View {
 /// Number of hand-offs in each guest.
 pub(super) const HAND_OFFS: u64 = REQUESTS * ONE;
 
-/// Returns the names of all steps, each with whether its simulation includes the kernel.
+/// Returns the names of all steps; true for a step that simulates the kernel's references, too.
 #[cfg(test)]
 pub(super) fn every_step() -> Vec<(String, bool)> {
     let both = |kib: u64| {

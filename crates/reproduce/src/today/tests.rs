@@ -118,7 +118,7 @@ const IN_TIME: [&str; 3] = [
     "vector-registers-small",
 ];
 
-/// The claims define the interval of the time in words.
+/// The definitions of the claims in [`IN_TIME`] state the ends of the interval in words.
 #[test]
 fn claims_on_time_have_the_ends_of_its_interval() {
     let [least, most] = time_lost::LIKELY_OVER_MEASURED;
@@ -199,7 +199,7 @@ fn add_vectors(records: &mut Records, more_ns: f64) {
     records.add_measured(VECTORS, record, findings);
 }
 
-/// Adds hand-offs with a thousand kernel instructions and this many misses.
+/// Adds hand-offs with a thousand kernel instructions and `misses` misses.
 fn add_penalties(records: &mut Records, misses: u64) {
     for (step, is_all) in penalty::every_step() {
         simulation(records, &step, |like| {
@@ -226,8 +226,8 @@ fn all_registers_are_compared_with_none_whatever_their_order() {
     assert_within(follows.terms[0].value, 16_000.0 / 1500.0, 1e-9);
 }
 
-/// Adds requests whose cost grows with the touched memory, and by this ratio through many
-/// processes.
+/// Adds requests whose cost grows with the touched memory. Through many processes, the cost is
+/// multiplied by `dearer`: by the first factor in 1990, by the second one since.
 fn add_servers(records: &mut Records, dearer: [f64; 2]) {
     for kib in servers::TOTALS_KIB {
         for tasks in [servers::ONE, servers::MANY] {
@@ -249,7 +249,7 @@ fn add_servers(records: &mut Records, dearer: [f64; 2]) {
     }
 }
 
-/// Adds reloads of 10 us, which the simulator overestimates by this factor.
+/// Adds reloads of 10 us, which the simulator overestimates by the factor `too_long`.
 fn add_reloads(records: &mut Records, too_long: f64) {
     for kind in &validated::KINDS {
         let (record, mut findings) = measured();
@@ -330,7 +330,7 @@ fn what_is_withheld_is_not_reported_with_its_reason() {
     );
 }
 
-/// Judges each claim by the papers' own words, and by others.
+/// Judges each claim by numbers after the papers' conclusions, and by contradicting numbers.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let other = Story {
         kernel_ns: [900.0, 100.0],

@@ -130,7 +130,8 @@ fn reload(records: &Records, kind: &'static Kind, finding: &CaseFinding) -> Resu
     })
 }
 
-/// Returns the reloads of each kind of access and array size that were both measured and simulated.
+/// Returns the reloads for each kind of access and array size; an error if one of them was not
+/// measured or not simulated.
 fn reloads(records: &Records) -> Result<Vec<Reload>, String> {
     let of_kind = |kind: &'static Kind| -> Result<Vec<Reload>, String> {
         let found = results(records, &measured_step(kind), Mechanism::Pipe)?;

@@ -40,7 +40,8 @@ fn design(
         .ok_or_else(|| "the record lacks a design".to_owned())
 }
 
-/// Returns the time of a cycle in ns: of the design, or on this machine of the measured core clock.
+/// Returns the time of a cycle in ns: for this machine by the measured core clock, otherwise by the
+/// design.
 fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outcome<f64> {
     match machine {
         Machine::Xeon => design
@@ -120,8 +121,7 @@ fn instructions(records: &Records) -> Outcome<&Cost> {
     Ok(&kernel.instructions_per_switch)
 }
 
-/// Returns the number of kernel instructions of the same system calls, if the sender receives the
-/// byte itself.
+/// Returns the number of kernel instructions per hand-off, if the sender receives the byte itself.
 fn instructions_to_itself(records: &Records) -> Outcome<f64> {
     let design = design(records, Machine::Xeon, Arm::Alone, 0, USUAL)?;
     if design.calls.is_empty() {

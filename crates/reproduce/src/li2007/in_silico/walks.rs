@@ -12,8 +12,8 @@ pub(super) type Points = Vec<(u64, f64)>;
 /// Index of the committed design's bus in [`BUS_CYCLES`].
 pub(super) const DRAWN: usize = 1;
 
-/// Formats the bandwidth of a bus, which transfers a line of 128 bytes in its number of cycles of
-/// 0.5 ns.
+/// Formats the bandwidth of a bus. [`BUS_CYCLES`] has the cycles of 0.5 ns in which the bus
+/// transfers a line of 128 bytes.
 pub(super) fn bandwidth(bus: usize) -> String {
     format!("{:.2} GB/s", 128.0 / (f64::from(BUS_CYCLES[bus]) * 0.5))
 }

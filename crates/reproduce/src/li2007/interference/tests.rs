@@ -10,12 +10,12 @@ use super::*;
 use crate::Verdict;
 use crate::testing::Shown;
 
-/// Student's factor for the paper's six runs, which gives their standard deviation from an
-/// interval's half-width.
+/// Half-width of Student's interval of the mean of the paper's six runs, in standard deviations of
+/// the runs.
 const SIX_RUNS: f64 = 2.015_048 / 2.449_49;
 
 /// Makes normally distributed runs with the mean and the spread of each interval of the paper, in
-/// an order of their own.
+/// random order.
 fn published_blocks() -> Vec<Block> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let quantiles =
@@ -76,7 +76,7 @@ const CLAIMS: [(&str, Of); 6] = [
     ("shared-shifted", |b| shifted(b, SHARED_QUIET, SHARED_NOISY)),
 ];
 
-/// Judges each claim by runs like the paper's, and by those of other settings.
+/// Judges each claim by runs like the paper's, and by these runs with the settings exchanged.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     // Quiet runs are taken for noisy ones, and isolated ones for shared ones.
     let others = [
@@ -120,7 +120,8 @@ fn one_run_of_many_decides_nothing() {
     assert!(shifted.terms[0].high < 0.02, "{shifted:?}");
 }
 
-/// Returns the steps for the tables on a machine with this other CPU.
+/// Returns the steps for Tables 1 and 2 on a machine whose noise runs on `noisy_cpu`; with `None`,
+/// the machine has one CPU.
 fn steps(noisy_cpu: Option<CpuId>, seed: u64) -> Vec<crate::Step> {
     let (record, _) = crate::testing::measured();
     let (host, quiet_cpu, effort) = (&record.header.host, CpuId(1), crate::Effort::Usual);
@@ -140,8 +141,8 @@ fn names(steps: &[crate::Step]) -> Vec<String> {
     steps.iter().map(|step| step.name.clone()).collect()
 }
 
-/// Shows that with one CPU only the paper's second setting is run, which is a kernel without
-/// support for a second processor.
+/// Checks that with one CPU only the settings without isolation are run. In the paper, these
+/// settings are a kernel without support for a second processor.
 #[test]
 fn with_one_cpu_the_second_setting_alone_is_run_and_judged() {
     let steps = steps(None, 1);
