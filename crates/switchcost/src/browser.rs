@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use crate::messages::say;
 
-/// Opens a page in the browser. Prints the page's path instead if there is no display, or if the
-/// browser would run as root.
+/// Opens a page in the browser. Prints the page's path instead if there is no display, if the
+/// browser would run as root, or if it cannot be started.
 pub(crate) fn open(page: &Path) {
     let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()

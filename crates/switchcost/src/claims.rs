@@ -20,8 +20,8 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Claims the first of these CPUs that no other measurement uses, or returns the first CPU if
-    /// all are in use; `None` without CPUs.
+    /// Claims the first of `cpus` that no other measurement uses, or returns the first CPU if all
+    /// are in use; `None` without CPUs.
     pub(crate) fn first_free(&mut self, cpus: &[CpuId]) -> Option<CpuId> {
         let (found, taken) = first_free(cpus, claim);
         let Some((cpu, claim)) = found else {

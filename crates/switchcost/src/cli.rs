@@ -104,7 +104,7 @@ fn name_python_command(mut mistake: clap::Error) -> clap::Error {
     mistake
 }
 
-/// Removes terminal control characters from a word of the command line. Bytes that are not UTF-8
+/// Escapes terminal control characters in a word of the command line. Bytes that are not UTF-8
 /// stay, so that clap rejects the word.
 fn shown(word: &OsStr) -> OsString {
     let mut bytes = Vec::with_capacity(word.len());

@@ -65,7 +65,7 @@ pub(crate) fn make_writable(folder: &Path) -> Result<(), NoHome> {
         .map_err(|why| refused(folder, &why))
 }
 
-/// Creates a temporary folder for a user without a home. The folder is never removed.
+/// Creates a temporary folder that only this user may access. The folder is never removed.
 pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
     let mut new = tempfile::Builder::new();
     new.prefix(prefix)

@@ -175,7 +175,7 @@ fn alternatives(argument: &str) -> String {
 }
 
 /// Returns the option of the command line that needs the missing arguments; `None` if the
-/// subcommand itself needs them. Without that option, nothing is missing.
+/// subcommand itself needs them. Without that option, these arguments would not be missing.
 fn option_that_needs(missing: &[String]) -> Option<String> {
     let words: Vec<_> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
@@ -209,7 +209,7 @@ fn option_that_needs(missing: &[String]) -> Option<String> {
     })
 }
 
-/// Returns true if this is the long or the short name of an option, with its dashes.
+/// Returns true if `name` is the long or the short name of an option, with its dashes.
 fn is_named(option: &Arg, name: &str) -> bool {
     match name.strip_prefix("--") {
         Some(long) => option.get_long() == Some(long),
@@ -219,7 +219,7 @@ fn is_named(option: &Arg, name: &str) -> bool {
     }
 }
 
-/// Returns the word of the command line that begins with this argument, if the word is a negative
+/// Returns the word of the command line that begins with `argument`, if the word is a negative
 /// number; `None` otherwise.
 fn negative_value(argument: &str) -> Option<String> {
     let digits = argument.strip_prefix('-')?;

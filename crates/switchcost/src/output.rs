@@ -86,7 +86,7 @@ impl Output {
     }
 
     /// Writes the output of the function `write` as a whole. If `write` fails, no file is created.
-    /// Returns the result of `write`; `None` if the reader of stdout has closed it.
+    /// Returns the result of `write`; `None` if the output is a pipe that its reader has closed.
     pub(crate) fn write_by<T>(
         self,
         write: impl FnOnce(&mut dyn Write) -> Written<T>,

@@ -85,8 +85,8 @@ const MOST_WORDS: usize = 64;
 pub(crate) struct ProgramId {
     /// Build ID of the executed file.
     pub(crate) build_id: String,
-    /// Digest of the words that determine an interpreter's work, and of the files that these words
-    /// name; `None` for a program that is no interpreter.
+    /// Digest of the words that determine the work of an interpreter or of a multi-call program,
+    /// and of the files that these words name; `None` for other programs.
     pub(crate) script: Option<String>,
 }
 
@@ -226,8 +226,8 @@ fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Op
     })
 }
 
-/// Returns the digest of an interpreter's script (`None` for other programs), and the number of
-/// words that identify the program.
+/// Returns the digest of the work of an interpreter or a multi-call program (`None` for other
+/// programs), and the number of words that identify the program.
 fn script(name: &OsStr, words: &[OsString], place: &Place) -> (Option<String>, usize) {
     let words = &words[..words.len().min(MOST_WORDS)];
     let called = |at: usize| words.get(at).and_then(|word| Path::new(word).file_name());
@@ -411,7 +411,7 @@ mod tests {
         }
     }
 
-    /// Creates a folder with two different scripts, and a file that is not a script.
+    /// Creates a folder with Python files, scripts for several interpreters, and a file of data.
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, text) in [

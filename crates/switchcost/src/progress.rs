@@ -158,7 +158,7 @@ pub(crate) struct StreamProgress {
 }
 
 impl StreamProgress {
-    /// Shows the progress through a trace with this many instructions.
+    /// Shows the progress through a trace with `instructions` instructions.
     pub(crate) fn over_trace(instructions: u64) -> StreamProgress {
         let mut progress = StreamProgress::new(true, None);
         progress.all_instructions = Some(instructions);

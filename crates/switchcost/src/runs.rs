@@ -294,7 +294,7 @@ pub(crate) fn injections() -> impl Iterator<Item = Source> {
     records(INJECTION)
 }
 
-/// Returns the records in the usual folder whose names have this ending, newest first. Prints a
+/// Returns the records in the usual folder whose names end in `ending`, newest first. Prints a
 /// notice on an unreadable folder, and on the first unreadable record.
 fn records(ending: &'static str) -> impl Iterator<Item = Source> {
     let in_folder = |folder: PathBuf| {
@@ -349,8 +349,8 @@ fn is_record(path: &Path) -> bool {
         .any(|ending| ends_with(path, &format!("-{ending}")))
 }
 
-/// Returns true if a file is not empty, and has the name of a record. Other JSON files must begin
-/// like an observation.
+/// Returns true if a file is not empty, and its extension is `jsonl`, `parquet`, or `json` if the
+/// file begins like an observation.
 pub(crate) fn is_named_as_record(source: &Source) -> bool {
     let path = source.path();
     !is_empty(path)

@@ -24,7 +24,7 @@ pub(crate) fn set_color(color: Color) {
     let _ = COLOR.set(color);
 }
 
-/// Returns true if this output uses colour.
+/// Returns true if text for the output `on` is coloured.
 pub(crate) fn is_coloured(on: &impl IsTerminal) -> bool {
     match COLOR.get().copied().unwrap_or_default() {
         Color::Always => true,
@@ -45,13 +45,14 @@ pub(crate) fn cursorless() -> Option<String> {
     dumb(|name| std::env::var_os(name))
 }
 
-/// Returns true if the terminal shows only ASCII: its encoding is unknown or not UTF-8.
+/// Returns true if only ASCII should be printed on the terminal: its encoding is unknown or not
+/// UTF-8, or its cursor is not movable.
 pub(crate) fn is_ascii() -> bool {
     is_ascii_by(|name| std::env::var_os(name))
 }
 
-/// Replaces characters that this output cannot show. A text for an output that is no terminal stays
-/// unchanged.
+/// Replaces characters that the terminal `on` cannot show. A text for an output that is no terminal
+/// stays unchanged.
 pub(crate) fn shown(text: &str, on: &impl IsTerminal) -> String {
     if !text.is_ascii() && on.is_terminal() && is_ascii() {
         switchcost_report::ascii(text)

@@ -27,7 +27,8 @@ pub(crate) enum PlacementFlag {
     Matrix,
 }
 
-/// Names of the arguments that cannot be combined with a preset.
+/// Names of the arguments that select cases, and cannot be combined with `--full`, `--lmbench` or
+/// `--prices`.
 pub(crate) const SELECTORS: [&str; 16] = [
     "mechanism",
     "runtime",

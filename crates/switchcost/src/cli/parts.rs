@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use clap::Args;
 
-/// A range of a trace in instructions, counted from 0, without its end. `None` as end stands for
-/// the end of the trace.
+/// A range of a trace in instructions, counted from 0. The range excludes its end, `to`; `None`
+/// stands for the end of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) from: u64,
@@ -39,8 +39,8 @@ impl FromStr for Stretch {
 }
 
 impl Stretch {
-    /// Returns the range in a trace with this many instructions; `None` if the range lies outside
-    /// of the trace.
+    /// Returns the range in a trace of `instructions` instructions; `None` if the range is empty or
+    /// ends after the trace.
     pub(crate) fn within(&self, instructions: u64) -> Option<Range<u64>> {
         let to = self.to.unwrap_or(instructions);
         (self.from < to && to <= instructions).then_some(self.from..to)

@@ -149,16 +149,16 @@ Examples:
   switchcost simulate live --design zen4-epyc-9004 --with 'sort big' -- grep -c x big
   switchcost simulate two.sct --range 100000000..200000000        part of a trace";
 
-/// Length of a time slice, as given on the command line.
+/// Length of a time slice, or of the wait for a page, as given on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantum {
     /// A number of instructions.
     Instructions(u64),
-    /// A time, which is converted to as many instructions as the designs have cycles in this time.
+    /// A time, converted at one instruction per cycle of the designs.
     Time(Nanos),
 }
 
-/// Least quantum in instructions. The kernel takes more for a switch.
+/// Least quantum in instructions. The kernel alone executes more of them in a switch.
 const FEWEST_INSTRUCTIONS: u64 = 1000;
 
 impl FromStr for Quantum {

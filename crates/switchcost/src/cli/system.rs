@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Args};
 use switchcost_units::{Bytes, Nanos};
 
-/// Highest rate of a guest's instructions, in millions per second. The allowed rates range from a
-/// processor of 1990 to a current one.
+/// Highest rate of a guest's instructions, in millions per second. The lowest is 1/1024 of it.
 const MOST_MIPS: u32 = 1000;
 
 /// A whole guest, or several, for programs of the user's.
@@ -123,7 +122,7 @@ pub(crate) fn show_workload_default(mips: Arg) -> Arg {
     ))
 }
 
-/// Rate of a guest's instructions as a shift: 1000 million per second, halved this many times.
+/// Rate of a guest's instructions: 1000 million per second, divided by 2 to the power of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IcountShift(pub(crate) u32);
 

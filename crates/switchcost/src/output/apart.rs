@@ -36,8 +36,8 @@ struct File {
 }
 
 impl File {
-    /// Resolves the path of an output file. Returns `None` if the path is no file, or cannot be
-    /// reached, which is reported later when the file is opened.
+    /// Resolves the path of an output file or folder. Returns `None` for a stream, or if the path
+    /// cannot be reached, which is reported later when the file is opened.
     fn resolve(name: &Path) -> Option<File> {
         // A folder can be an output, too.
         let folder = || name.canonicalize().ok().filter(|path| path.is_dir());

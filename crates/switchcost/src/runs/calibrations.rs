@@ -1,6 +1,6 @@
 //! Stores costs of a switch on this machine, next to the folder of records. Each complete
-//! measurement adds its cost, or the fact that it found no cost, even if its record is in another
-//! folder.
+//! measurement of the required cases adds its cost, or the fact that it found no cost, even if its
+//! record is in another folder.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ pub(crate) const RETRY: Duration = Duration::minutes(10);
 
 const SCHEMA: &str = "switchcost-calibrations/1";
 
-/// Maximum number of stored outcomes. Only the newest are kept, which may have different settings
-/// of the machine.
+/// Maximum number of stored outcomes. The newest outcomes are kept, which may differ in the
+/// settings of the machine.
 const MOST: usize = 8;
 
 /// Maximum size of the file with the outcomes, in bytes.
@@ -52,8 +52,9 @@ pub(crate) struct Outcome {
     pub(crate) calibration: Option<Calibration>,
 }
 
-/// Stores the calibration from a measurement, or the fact that it has none. Returns the
-/// calibration; `None` if there is none, or if the measurement lacks a required case.
+/// Stores the calibration from a complete measurement, or the fact that it has none. Returns the
+/// calibration; `None` if there is none, if the measurement lacks a required case, or if its rounds
+/// are not the usual ones.
 pub(crate) fn keep(
     record: &MeasureRecord,
     findings: &Findings,

@@ -187,7 +187,8 @@ mod tests {
         }
     }
 
-    /// Returns what runs, by seed and least share, show of the core of this machine.
+    /// Returns the facts about the core of the machine `here` after `runs` on the machine
+    /// `hostname`. Each run has a seed and its least sharing ratio, in thousandths.
     fn recalled(hostname: &str, runs: &[(u64, u32)], known: Option<u32>) -> CoreClock {
         let mut history = History::default();
         runs.iter().for_each(|of| history.add(run(hostname, *of)));

@@ -38,8 +38,8 @@ use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 use progress::Watcher;
 
-/// Length of the alternating time slices of the two copies. Changes of the core's speed take much
-/// longer.
+/// Least length of the alternating time slices of the two copies. Changes of the core's speed take
+/// much longer.
 const TURN: Nanos = Nanos::millis(8);
 
 /// Default period of the preemptions of a command.
@@ -154,7 +154,7 @@ fn missing_groups(why: &io::Error) -> Failure {
 }
 
 /// Returns the CPU named by the user, or the quietest CPU that no other measurement uses. If only
-/// one CPU is allowed, the user must name it.
+/// one CPU is allowed, `--only-cpu` is required.
 fn cpu(
     arguments: &InjectArguments,
     host: &HostManifest,

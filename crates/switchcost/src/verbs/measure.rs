@@ -118,8 +118,9 @@ fn record(
     Ok(place.path)
 }
 
-/// Returns the longest time of a run on a busy CPU, which may exceed the budget until each case has
-/// an interval; `None` without a limit. The limit lets a new user see first results soon.
+/// Returns the longest time of a run on a busy CPU; `None` without a limit. A run may exceed its
+/// budget until each case has an interval, but not this limit, so that a new user sees first
+/// results soon.
 fn longest(preset: Preset) -> Option<Nanos> {
     match preset {
         Preset::Quick => Some(Nanos::seconds(36)),

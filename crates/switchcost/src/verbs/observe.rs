@@ -332,7 +332,7 @@ fn show_unrecorded(
     stacks.write(&loaded)
 }
 
-/// Returns the numbers in their order, without duplicates.
+/// Returns the numbers without duplicates, in the order of their first occurrence.
 fn deduplicate(named: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut seen = std::collections::BTreeSet::new();
     named.filter(|process| seen.insert(*process)).collect()

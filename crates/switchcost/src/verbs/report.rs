@@ -64,8 +64,7 @@ fn html_of(loaded: &[Loaded]) -> html::Html {
     html::render(&loaded.iter().map(Loaded::part).collect::<Vec<_>>())
 }
 
-/// Reads and analyses a record, and writes its report. Every report from a file is written by this
-/// function.
+/// Reads and analyses a record, and writes its report.
 pub(crate) fn show(
     path: &Path,
     form: &OutputArguments,

@@ -32,7 +32,7 @@ use ended::Ended;
 use run::Run;
 use skip::Skip;
 
-/// Word in place of a design that asks for the list of built-in designs.
+/// Word that stands in place of a design, and asks for the list of built-in designs.
 const LIST: &str = "list";
 
 const DEFAULT_INTERVAL: u64 = 10_000;

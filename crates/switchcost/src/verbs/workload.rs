@@ -67,7 +67,7 @@ fn check(program: &Program) -> Result<(), Failure> {
 }
 
 /// Returns the exit code of the workload. The exit codes of its programs are not passed on, because
-/// these programs are part of switchcost.
+/// the user did not choose these programs.
 fn set_exit(exit: Exit) -> Exit {
     if matches!(exit, Exit::Command(_)) {
         Exit::Partial

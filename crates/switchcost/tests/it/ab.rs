@@ -16,7 +16,8 @@ fn kept(place: &Place, [commands, wrapper, undo]: [&str; 3], program: &[&str]) -
     command.stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
-/// Returns the process's report after the program has ended by itself.
+/// Runs a program in a set-up, and returns the report of the process that holds the set-up, after
+/// the program has ended by itself.
 pub(crate) fn reported(place: &Place, setup: [&str; 3], program: &[&str]) -> String {
     let mut keeper = kept(place, setup, program);
     let stdin = keeper.stdin.take();

@@ -29,7 +29,7 @@ fn a_copy_of_a_run_is_no_second_run() {
         .assert_messages(2, &format!("{error}\nhint: leave one out\n"));
 }
 
-/// Observes three times a shell that runs `true` this many times, by the kernel's own counters,
+/// Observes a shell that sleeps `times` times, in three observations by the kernel's own counters,
 /// which need no rights.
 fn observed(place: &Place, folder: &str, times: u32) {
     std::fs::create_dir(place.path(folder)).expect("room");

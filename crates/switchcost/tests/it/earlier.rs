@@ -34,7 +34,7 @@ fn rewritten(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
     written
 }
 
-/// Returns the record as if it began this many hours before 2026.
+/// Returns the record as if it began `hours` hours and 30 minutes before 2026.
 fn begun(record: &Path, hours: u64) -> Vec<u8> {
     let (day, hour) = (31 - hours / 24, 23 - hours % 24);
     rewritten(record, |line| {
@@ -66,7 +66,7 @@ struct History {
     folder: PathBuf,
 }
 
-/// Measures a record.
+/// Measures, and returns the record as if its core had never been shared.
 fn measured() -> Vec<u8> {
     let place = Place::new();
     place.measure(MADE_UP).assert_code(0);
@@ -74,7 +74,7 @@ fn measured() -> Vec<u8> {
 }
 
 impl History {
-    /// Creates an empty history beside the one record of the tests that measure nothing else.
+    /// Creates an empty folder of earlier records, and a record whose content several tests share.
     fn new() -> History {
         static RECORD: OnceLock<Vec<u8>> = OnceLock::new();
         History::beside(RECORD.get_or_init(measured))
@@ -96,7 +96,7 @@ impl History {
         fs::write(self.folder.join(name), bytes).expect("written");
     }
 
-    /// Writes this many records, an hour apart.
+    /// Writes a record for each of `hours`, so that the records began an hour apart.
     fn keep_hours(&self, hours: Range<u64>) {
         hours.for_each(|hours| self.keep(&format!("{hours}.jsonl"), &begun(&self.record, hours)));
     }

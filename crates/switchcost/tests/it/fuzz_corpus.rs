@@ -1,6 +1,6 @@
 //! Tests that the program itself reads the files with which the fuzzers begin. Each format has one
-//! mutant of each kind, and each must exit with a code listed in docs/reference.md, whatever the
-//! file contains.
+//! mutant of each kind. The program must exit with a code listed in docs/reference.md for each
+//! mutant, whatever the file contains.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -135,10 +135,10 @@ fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
     Some(place.run((command, [text(file)])))
 }
 
-/// Mutants with the exit code and words of the message that show that each is what its name claims.
-/// Traces of whole systems have records and marks of their own; the files of drmemtrace cover its
-/// containers and kinds of traces. Damaged simulations have correct checksums, with which the damage
-/// reaches the reader of Parquet.
+/// Mutants, each with an exit code and words of a message that show that the mutant is what its
+/// name claims. Traces of whole systems have additional records and marks; the files of drmemtrace
+/// cover its containers and kinds of traces. Damaged simulations have correct checksums, with which
+/// the damage reaches the reader of Parquet.
 const MUTANTS: &[(&str, &str, i32, &str)] = &[
     ("measure_record", "cut", 3, "cut-line"),
     (
@@ -278,7 +278,7 @@ fn each_file_is_read_or_refused_and_commands_no_terminal() {
     assert_eq!(known, MUTANTS.len(), "every mutant is there");
 }
 
-/// A record without names is simulated without them.
+/// A trace whose symbols cannot be read is simulated without names.
 #[test]
 fn traces_with_damaged_symbols_are_simulated() {
     let place = Place::new();

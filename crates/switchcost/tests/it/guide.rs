@@ -133,7 +133,7 @@ fn missing(documented: &str, real: &str) -> Vec<String> {
     missing
 }
 
-/// Returns the same command with less time to measure.
+/// Returns `command` with less time to measure.
 fn shortened(command: &[String]) -> Vec<String> {
     let mut short = command.to_vec();
     if let Some(budget) = short

@@ -123,8 +123,9 @@ fn assert_refused(ran: &Ran, why: &str) {
     ran.assert_message(why);
 }
 
-/// Shows that a command that leaves its process group and writes files in its folder is refused.
-/// Both copies create the same folder, so they cannot share a working directory.
+/// Checks that a command that leaves its process group and writes files in its folder is measured:
+/// control groups freeze its copies, and each copy has its own working directory. Both copies
+/// create the folder `made`, so they cannot share a working directory.
 #[test]
 fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_each_period() {
     let _alone = alone();
@@ -222,7 +223,8 @@ fn the_only_cpu_is_not_taken_unasked() {
     assert!(!place.path("r.jsonl").exists());
 }
 
-/// A server that does a little work, some words every two milliseconds, and ends with the test.
+/// A server that again and again computes a little, writes 40 bytes, and sleeps for a millisecond.
+/// It ends with the test.
 struct Server(std::process::Child);
 
 impl Server {

@@ -14,19 +14,19 @@ use crate::common::{Place, items, number, text};
 
 /// Number of time slices of each of the two tasks.
 const TURNS: u64 = 400;
-/// Line size of mogul-1a, in whose data cache lines 64 KiB apart map to the same place.
+/// Line size of mogul-1a, in whose data cache addresses 64 KiB apart map to the same line.
 const LINE: u64 = 16;
 /// Cycles of a miss on mogul-1a.
 const MISS: f64 = 15.0;
 const GETPPID: u16 = 39;
 const ARRAY: u64 = 0x1000_0000;
-/// Offset of the kernel's lines, in cache places after the arrays of both tasks.
+/// Offset of the kernel's lines in the data cache, after the arrays of both tasks.
 const BEHIND: u64 = 0x8000;
 const OF_KERNEL: u64 = 0xffff_8880_0000_0000;
 
 /// Content of a time slice. The first task walks an array, and after it as many lines as the kernel
-/// touches. The second task calls the kernel, which touches its lines, and then walks an array in
-/// the same cache places as the first task's array.
+/// touches. The second task calls the kernel, which touches its lines, and then walks an array that
+/// maps to the same cache lines as the first task's array.
 struct Made {
     /// Number of lines of an array.
     array: u64,

@@ -13,7 +13,7 @@ use crate::common::{
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A signal that the program catches, as it does others, and one that it cannot catch.
+/// A signal that the program catches, and a signal that it cannot catch.
 const ENDINGS: [Signal; 2] = [Signal::TERM, Signal::KILL];
 
 /// Returns a command for the program with default signal actions, even if the test runner ignores
@@ -203,7 +203,7 @@ fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
     nothing_is_left(&place, &room);
 }
 
-/// Script that starts processes in its group, in a session of their own, and as orphans.
+/// Script that starts processes in its group, in a new session, and as orphans.
 const TREE: &str = "setsid sh -c 'sleep 73.25; true' & (sleep 73.25 &); sleep 73.25; true";
 
 fn trees() -> usize {

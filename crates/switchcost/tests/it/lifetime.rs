@@ -77,8 +77,8 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
     }
 }
 
-/// Whether a record says that its run was interrupted. On a busy machine the program may have no
-/// time to write this.
+/// Returns true if a record says that its run was interrupted, or if stderr says that the program
+/// had no time to write this. On a busy machine there may be no time.
 fn is_told(record: &str, ran: &Ran) -> bool {
     let last = record.lines().last().unwrap_or_default();
     last.contains("\"reason\":\"interrupted\"") || is_unfinished(ran)

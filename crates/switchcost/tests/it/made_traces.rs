@@ -332,7 +332,7 @@ fn what_one_text_cannot_show_is_said() {
     assert_eq!(place.read("walks.din"), "as it was");
 }
 
-/// Makes a trace of two tasks that walk 64 KiB each for this many time slices.
+/// Makes a trace of two tasks, each of which walks 64 KiB in `turns` time slices.
 fn walks(place: &Place, turns: &str) {
     let words = format!("trace walks --size 64KiB --access read --turns {turns} -o walks.sct");
     place.run(words).assert_code(0);

@@ -143,7 +143,8 @@ completions tcsh
 man nothing
 schema nothing"#;
 
-/// Creates files of each kind of record, and some of no kind.
+/// Creates records of `measure` and `simulate`, damaged records, a trace, and files that are no
+/// records.
 fn prepare(place: &Place) {
     let record = fs::read_to_string(repository(MEASUREMENT)).expect("a sample");
     let other = record.replace("measure/2", "measure/99");
@@ -171,7 +172,7 @@ fn prepare(place: &Place) {
         .assert_code(0);
 }
 
-/// Replaces text that depends on this machine or folder by a placeholder.
+/// Replaces text that depends on this machine by a placeholder.
 fn masked(line: &str) -> String {
     let allowed = status_field(std::process::id(), "Cpus_allowed_list:");
     let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
@@ -204,7 +205,7 @@ const NAMES: [&str; 11] = [
     "text.txt",
 ];
 
-/// Appends names that contain the separator between an error and its hint.
+/// Inserts a semicolon, which separates an error from its hint, into each of [`NAMES`] in a text.
 fn with_semicolons(text: &str) -> String {
     NAMES.iter().fold(text.to_owned(), |text, name| {
         text.replace(name, &format!("a; {name}"))

@@ -29,7 +29,7 @@ fn observe(place: &Place, arguments: impl Arguments) -> Ran {
     observe_by_bpf(place, ("--no-bpf", arguments))
 }
 
-/// Whether an observation is from this source; prints why it is from another one.
+/// Returns true if an observation is from `source`; otherwise prints why it is not.
 fn is_from(json: &Value, source: &str) -> bool {
     let is = json["source"] == source;
     if !is {
@@ -646,8 +646,7 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
     }
 }
 
-/// Starts a command of a shell on a terminal of its own, whose keyboard is the child's standard
-/// input.
+/// Starts a command of a shell on a new terminal, whose keyboard is the child's standard input.
 fn start_on_terminal(place: &Place, command: &str) -> Child {
     let mut script = Command::new("script");
     let command = format!("stty cols 100 rows 40; {command}");
@@ -670,7 +669,8 @@ fn drawn(place: &Place, command: &str) -> String {
 /// Codes that begin the program's own screen, and that end it.
 const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
 
-/// Returns what `observe -a --live` draws on its own screen, and on the one before.
+/// Returns what `observe -a --live` draws on its own screen, and what it prints on the normal
+/// screen afterwards.
 fn drawn_live(place: &Place, words: &str) -> [String; 2] {
     let words = format!("observe -a --live --no-calibration {words}");
     let all = drawn(place, &format!("{PROGRAM} {words}"));

@@ -69,7 +69,7 @@ fn records_in_the_usual_place_are_for_their_owner_alone() {
     );
 }
 
-/// Returns every command that writes a result to a named path, complete except for that path.
+/// Returns commands that write a result to a named path, complete except for that path.
 fn writers(place: &Place) -> [&'static str; 9] {
     place.copy(MEASUREMENT, "record.jsonl");
     place.copy(

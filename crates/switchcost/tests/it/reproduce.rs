@@ -40,7 +40,7 @@ fn steps_and_claims_are_printed_without_running_anything() {
     assert!(!place.path("switchcost/reproduce").exists());
 }
 
-/// Runs with small sizes and one seed, then once more.
+/// Reproduces the Michigan poster with small sizes, then once more from the stored records.
 #[test]
 fn a_paper_is_redone_quickly() {
     check_quickly(&["michigan"], "The Michigan poster");

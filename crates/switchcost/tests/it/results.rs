@@ -43,9 +43,9 @@ fn pictures(folder: &Path) -> Vec<String> {
     names.filter(|name| name.ends_with(".svg")).collect()
 }
 
-/// Each result and its page with figures are what the program makes of the stored numbers by the
-/// current table of claims, and of another stored result. Each figure is linked from its page, and
-/// its legend has whole names.
+/// Checks that the program makes each stored result, its page and its figures again from the stored
+/// numbers, the current table of claims, and another stored result. Each figure is linked from its
+/// page, and its legend has whole names.
 #[test]
 fn stored_results_and_pages_are_made_of_the_stored_numbers() {
     let place = Place::new();

@@ -99,8 +99,8 @@ fn left() -> BTreeSet<PathBuf> {
     left
 }
 
-/// Returns a shell script that reports what a ring with hand-offs of this duration would, and a row
-/// of TOML for it, as a reader would add one.
+/// Returns the path of a TOML row for a made-up runtime, as a reader would add one. The runtime is
+/// a shell script that reports what a ring with hand-offs of `handoff_ns` would.
 fn made_up(folder: &Path, name: &str, handoff_ns: u32) -> String {
     let script = format!(
         "read plan; echo '{{\"ready\":\"made-up\"}}'; while read line; do
@@ -147,7 +147,7 @@ fn a_made_up_runtime_has_the_cost_that_it_was_made_with() {
     panic!("found {last:?} times what they were made with");
 }
 
-/// Returns the content of a page's code block of this language.
+/// Returns the content of a page's code block in `language`.
 fn printed<'a>(page: &'a str, language: &str) -> &'a str {
     let (_, behind) = page
         .split_once(&format!("```{language}\n"))

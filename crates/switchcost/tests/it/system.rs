@@ -1,6 +1,6 @@
-//! Tests `trace --system` without a working guest: its messages, and that nothing is left. Scripts
-//! play QEMU. Real guests are run by the tests of `capture`, and here to compare their programs
-//! with those that Valgrind runs.
+//! Tests `trace --system`. Tests without a working guest check its messages, and that nothing is
+//! left; scripts take the place of QEMU. Tests with a real guest check its traces, and compare a
+//! program with the same program under Valgrind.
 
 use std::collections::HashMap;
 use std::fs;
@@ -88,8 +88,8 @@ fn a_program_or_file_that_no_guest_can_have_is_refused_before_it_boots() {
     assert!(!ran.stderr.contains("booted"), "{}", ran.stderr);
 }
 
-/// Assembly program that uses no library, because a library chooses functions by processor. It has
-/// 60 KB of code, loads and stores all over 3 MiB, and a system call now and then.
+/// C program that uses no library, because a library chooses functions by processor. It has 60 KB
+/// of code, loads and stores all over 3 MiB, and a system call now and then.
 const WALKS: &str = r#"
 static unsigned char memory[3 << 20];
 static long call(long number)
@@ -174,8 +174,8 @@ fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
 /// its own time, during which it executes instructions; a low rate makes these few.
 const SHORT_BOOT: &str = "62.5";
 
-/// Levels with physical addresses use the guest's own page frames, if the trace records them, and
-/// no assigned ones.
+/// Levels with physical addresses use the guest's page frames from the trace, and no frames
+/// assigned by the simulation.
 #[test]
 #[ignore = "takes long: make test ARGS=--all"]
 fn where_pages_lie_is_recorded_and_simulated() {
@@ -262,8 +262,8 @@ fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
 
 /// One program runs under two frontends that share only the stream format. The number of
 /// instructions must be identical, and cache misses of the programs' references must agree within 2
-/// % at each level. The runs differ in the start of the stack, the order of page frames, and the
-/// guest's first process, whose some hundred lines of code the other trace lacks.
+/// % at each level. The runs differ in the start of the stack, the order of page frames, and some
+/// hundred lines of code of the guest's first process.
 #[test]
 fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
     let place = Place::new();
@@ -375,8 +375,8 @@ fn take_their_turns(options: &str, switches: RangeInclusive<u64>) {
     }
 }
 
-/// Each additional command line is a trial: it has a trace named after it, a record of its own, and
-/// a fact in which the two records differ.
+/// Each additional command line is a trial, which has a trace named after it, its own record, and a
+/// fact in which the two records differ.
 #[test]
 #[ignore = "takes long: make test ARGS=--all"]
 fn several_command_lines_are_as_many_traces_that_can_be_compared() {

@@ -350,7 +350,7 @@ fn the_pair_of_the_paper_switches_by_will() {
     );
 }
 
-/// Whether any process has this text among its arguments.
+/// Returns true if any process has `argument` among its arguments.
 fn is_running(argument: &str) -> bool {
     !processes_with("cmdline", &[argument]).is_empty()
 }

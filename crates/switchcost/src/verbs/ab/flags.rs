@@ -10,8 +10,8 @@ use crate::exit::Failure;
 use crate::messages;
 use clap::Parser;
 
-/// Time of a run beside its budget: starting, inspecting the machine, testing clocks, writing and
-/// reading the record.
+/// Time that a run takes in addition to its budget: to start, inspect the machine, test clocks, and
+/// write and read the record.
 const OVERHEAD: Nanos = Nanos::millis(400);
 
 /// Usual number of runs of each side. More runs are better than longer ones, because a single run

@@ -1,4 +1,4 @@
-//! Writes the verdicts of a comparison as JUnit XML and Markdown files, beside the report.
+//! Writes the verdicts of a comparison as JUnit XML and Markdown files, in addition to the report.
 
 use std::path::PathBuf;
 

@@ -50,8 +50,8 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
     Ok(Called::Function { file, offset })
 }
 
-/// Returns the mapped file with this path or name, or a versioned file of this library name; `None`
-/// if there is none.
+/// Returns the mapped file whose path or name is `wanted`, or else a file of the library `wanted`
+/// with a longer version; `None` if there is none.
 fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
     let paths = maps
         .lines()

@@ -193,7 +193,8 @@ mod tests {
 
     use crate::cli::Cli;
 
-    /// A test of the Python package compares all flags with those that it was generated from.
+    /// A test of the Python package compares all flags with the flags from which the package was
+    /// generated.
     #[test]
     fn a_flag_is_reported_with_what_its_value_is() {
         let mut command = Cli::command();

@@ -33,7 +33,7 @@ const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
 /// sizes are interpolated. The first grid has a footprint for each level of a cache, because costs
 /// rise steeply where a footprint outgrows a level.
 const STEPS: [(usize, usize); 3] = [(4, 2), (2, 2), (1, 1)];
-/// Number of arrays at different addresses: as many as a 90 % interval needs.
+/// Number of arrays at different addresses, enough for a 90 % interval.
 const ARRAYS: usize = 8;
 /// Default budget: one half for arrays, the rest for the switch path, whose cost is a small
 /// difference of long runs.

@@ -9,8 +9,9 @@ use crate::claims::Claims;
 use crate::cli::measure::{MeasureArguments, PlacementFlag, VectorStateFlag};
 use crate::exit::Failure;
 
-/// Returns the CPUs of the tasks: the CPUs named by the user, or the quietest CPUs that no other
-/// measurement uses.
+/// Returns the placement of the tasks on the CPUs named by the user. By default, the tasks are on
+/// the quietest CPU that no other measurement uses, on a pair that includes this CPU, or on all
+/// allowed CPUs in turn (`--placement matrix`).
 pub(super) fn placement(
     arguments: &MeasureArguments,
     host: &HostManifest,

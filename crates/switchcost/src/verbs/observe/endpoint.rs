@@ -1,5 +1,5 @@
 //! HTTP endpoint for Prometheus and other monitoring: `GET /metrics` and `GET /healthz`, served by
-//! a thread of its own. Clients cannot delay the observation, which hands over a snapshot on demand
+//! a separate thread. Clients cannot delay the observation, which hands over a snapshot on demand
 //! and never waits.
 
 mod answer;

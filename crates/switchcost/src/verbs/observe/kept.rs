@@ -13,7 +13,7 @@ use switchcost_record::observation::Observation;
 use crate::exit::Failure;
 use crate::runs::Place;
 
-/// Time from one snapshot to the next.
+/// Least time from one snapshot to the next.
 const EACH: Duration = Duration::from_secs(5);
 /// Least time between two snapshots, as a multiple of the time that a snapshot takes.
 const SELDOM: u32 = 100;

@@ -211,7 +211,7 @@ impl Loaded {
 }
 
 /// Returns true if too many results are missing: any case that the user selected, or more than a
-/// third of a preset's cases, which have one case of each kind.
+/// third of the cases of a preset.
 fn is_much_missing(plan: &Plan, findings: &Findings) -> bool {
     let is_missing = |result: &&CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
     let missing = findings.results.iter().filter(is_missing).count();

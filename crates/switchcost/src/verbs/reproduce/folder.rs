@@ -103,8 +103,8 @@ impl Folder {
         self.records().join(format!("{}.command", step.name))
     }
 
-    /// Returns true if a step's record exists and was written by the command `made_by`. A newer
-    /// version of the program may have another command for a step with the same name.
+    /// Returns true if a step's record exists, and its noted command is `made_by` or missing. A
+    /// newer version of the program may have another command for a step with the same name.
     pub(super) fn has(&self, step: &Step, made_by: &str) -> bool {
         let noted = open_listed(&self.command(step)).and_then(std::io::read_to_string);
         self.record(step).exists() && noted.map_or(true, |noted| noted.trim_end() == made_by)

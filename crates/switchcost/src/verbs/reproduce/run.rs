@@ -1,4 +1,4 @@
-//! Runs each step as a process of its own, with exactly the command that the report shows.
+//! Runs each step in a separate process, with exactly the command that the report shows.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -177,8 +177,8 @@ impl<'a> Runner<'a> {
         bounded::run(program, printed.into(), errors, &bounds)
     }
 
-    /// Returns a word of a step's command. A word that names a file becomes the file's path, or that
-    /// of its draft if the step writes it. Other words remain as they are.
+    /// Returns a word of a step's command. A word that names a file becomes the file's path, or the
+    /// draft's path for the file that the step writes. Other words remain as they are.
     fn placed(&self, step: &Step, word: &str) -> OsString {
         if word == step.output() {
             self.folder.draft(step).into()

@@ -1,5 +1,5 @@
-//! Simulates a trace in other orders than its own: with each schedule and each quantum, one after
-//! the other.
+//! Simulates a trace in orders that differ from the recorded one: with each schedule and each
+//! quantum, one after the other.
 
 use std::path::Path;
 use std::sync::Arc;

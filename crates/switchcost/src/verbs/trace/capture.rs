@@ -324,7 +324,8 @@ impl Session {
 
     /// Begins a trace file, and starts the thread that writes the file. The thread inherits this
     /// thread's CPUs. In the kernel's own order of tasks, the thread must not use the traced CPU.
-    /// In a scheduled order, both CPUs are equally busy.
+    /// In a scheduled order on two CPUs, the thread uses the traced CPU, so that both CPUs are
+    /// equally busy.
     fn recorder(&self, into: File, is_redacted: bool) -> Result<Recorder<File>, WriteTraceError> {
         let _guard = match (
             self.is_as_run(),

@@ -35,7 +35,7 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
     Ok(ended.exit())
 }
 
-/// Makes the reuse profile of a complete trace. The part of a trace has no profile.
+/// Makes the reuse profile of a complete trace. An incomplete trace is an error.
 pub(super) fn profile_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
     let failed = Failure::read_trace(&arguments.file);
     let output = Output::claim(arguments.output.as_deref())?;

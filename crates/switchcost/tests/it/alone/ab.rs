@@ -33,7 +33,7 @@ fn what_differs_by_its_set_up_is_found_judged_and_kept() {
     eprintln!("skipped: four times other tasks disturbed all runs of a side");
 }
 
-/// Alone, because another `ab` that began before would put the setting back, too.
+/// This test runs alone, because another `ab` that began before would put the setting back, too.
 #[test]
 fn settings_of_the_scheduler_are_put_back() {
     let file = "/proc/sys/kernel/sched_deadline_period_max_us";

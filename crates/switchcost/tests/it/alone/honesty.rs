@@ -84,9 +84,9 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
     );
 }
 
-/// Whether most of up to eight runs recover the synthetic costs to within these shares. Load on a
-/// virtual machine's host may shift some runs unnoticed; an error of switchcost would shift or
-/// scatter all runs. A run that reports a disturbance does not count.
+/// Checks that most of up to eight runs recover the synthetic costs to within the shares in
+/// `made_up`. Load on a virtual machine's host may shift some runs unnoticed; an error of
+/// switchcost would shift or scatter all runs. A run that reports a disturbance does not count.
 fn is_recovered(flags: &str, made_up: &[(&str, f64, f64)]) -> Result<(), String> {
     let (mut recovered, mut missed) = (0, Vec::new());
     for _ in 0..8 {

@@ -61,8 +61,7 @@ fn a_pipe_is_measured_and_has_every_field() {
     assert!((per_handoff - 1.0).abs() < 0.01, "{per_handoff}");
 }
 
-/// Returns the size of the largest private cache of a core, or the largest common size if it is
-/// unknown.
+/// Returns the size of the second-level cache of CPU 0 in bytes, or 2 MiB if it is unknown.
 fn private_cache() -> u64 {
     let read = |name: &str| {
         let path = format!("/sys/devices/system/cpu/cpu0/cache/index2/{name}");

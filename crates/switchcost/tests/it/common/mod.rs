@@ -1,4 +1,4 @@
-//! Runs the program as a user does, with a state folder of its own.
+//! Runs the program as a user does, with a separate state folder.
 
 #[path = "../../../../report/tests/it/conformity.rs"]
 pub(crate) mod conformity;
@@ -35,7 +35,7 @@ enum Turn {
     },
 }
 
-/// A folder for records and results, which holds the machine while it exists.
+/// A folder for records and results, which holds the lock on the machine while it exists.
 pub(crate) struct Place {
     _turn: Turn,
     folder: tempfile::TempDir,
@@ -44,7 +44,6 @@ pub(crate) struct Place {
 /// Arguments of a command: a line that is divided into words as a shell divides it, a list of words,
 /// or a pair of such arguments, one after the other.
 pub(crate) trait Arguments {
-    /// Returns the words.
     fn words(&self) -> Vec<String>;
 }
 
@@ -112,8 +111,8 @@ impl Ran {
         self.assert_any_code(&[code])
     }
 
-    /// Asserts that the program ended as if its result was measured, or not measured for the load of
-    /// this machine.
+    /// Asserts that the exit code is 0, or 3 for a result that could not be measured under the load
+    /// of this machine.
     #[track_caller]
     pub(crate) fn assert_result(&self) -> &Ran {
         self.assert_any_code(&[0, 3])
@@ -198,7 +197,7 @@ pub(crate) fn items(value: &Value) -> &Vec<Value> {
         .unwrap_or_else(|| panic!("found {value}, need a list"))
 }
 
-/// Returns a number of a result that counts something.
+/// Returns a count in a JSON value.
 pub(crate) fn count(value: &Value) -> u64 {
     value
         .as_u64()
@@ -267,7 +266,7 @@ impl Place {
         command
     }
 
-    /// Returns the program's command started by another program.
+    /// Returns a command in which another program, `starter`, starts the program under test.
     pub(crate) fn command_behind(
         &self,
         starter: impl Arguments,
@@ -279,8 +278,8 @@ impl Place {
         self.settled(command, arguments)
     }
 
-    /// Returns the program's command started by `env` of coreutils, which sets the ignored signals:
-    /// a shell's background jobs ignore some.
+    /// Returns a command in which `env` of coreutils sets signal actions, and starts the program
+    /// under test.
     pub(crate) fn command_with_signals(
         &self,
         settled: impl Arguments,
@@ -297,8 +296,7 @@ impl Place {
         }
     }
 
-    /// Measures quickly, with as few repetitions as an interval needs and no counters; the record
-    /// is `run.jsonl`.
+    /// Measures quickly, with six repetitions and without counters. The record is `run.jsonl`.
     pub(crate) fn measure(&self, arguments: impl Arguments) -> Ran {
         let usual = "measure --max-repetitions 6 --no-counters --record run.jsonl";
         self.run((usual, arguments))

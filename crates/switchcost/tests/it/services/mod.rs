@@ -126,7 +126,7 @@ fn check_counts(reported: &str, json: &Value) {
     }
 }
 
-/// Returns the switches for this reason and from this kernel entry.
+/// Returns the number of switches for the reason `why` and from the kernel entry `entry`.
 fn switches(json: &Value, why: &str, entry: &str) -> u64 {
     let causes = items(&json["causes"]).iter();
     let is_it = |cause: &&Value| {

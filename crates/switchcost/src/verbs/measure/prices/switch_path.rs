@@ -1,5 +1,5 @@
-//! Measures the additional time of the kernel's cold switch path by footprint of another task, by
-//! preemptions of a loop that uses no data.
+//! Measures the additional time of the kernel's cold switch path after other tasks of several
+//! footprints. These tasks preempt a loop that uses no data.
 
 use std::path::Path;
 

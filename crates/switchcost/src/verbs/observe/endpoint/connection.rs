@@ -55,7 +55,8 @@ impl Connection {
         self.deadline
     }
 
-    /// Returns the time since when the client is expected to act; `None` while the server must act.
+    /// Returns the time since which the connection has waited for data from the client; `None`
+    /// while an answer is prepared or sent.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = matches!(self.phase, Phase::Reading(_) | Phase::Lingering(_));
         is_idle.then_some(self.phase_began_at)

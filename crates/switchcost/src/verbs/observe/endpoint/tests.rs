@@ -1,4 +1,4 @@
-//! Tests clients of every kind, at an endpoint with an observation in progress.
+//! Tests the endpoint with several kinds of clients, while an observation is in progress.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
 
-/// A simulated observation that works every 5 ms until it is dropped, and the longest time that a
-/// step took.
+/// A simulated observation that works every 5 ms until [`Observed::end`]. Its thread returns the
+/// longest time that a step took.
 struct Observed {
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
@@ -128,8 +128,8 @@ fn packed_metrics_are_the_same() {
     observed.end();
 }
 
-/// Tests only that such requests are refused at once. The parser's tests cover which values of
-/// Content-Length are refused.
+/// Tests only that requests with a body or an endless head are refused at once. The parser's tests
+/// cover which values of Content-Length are refused.
 #[test]
 fn bodies_that_never_come_and_endless_heads_are_refused_at_once() {
     let observed = observed();
