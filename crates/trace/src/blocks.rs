@@ -179,7 +179,7 @@ impl<'a> BlockRun<'a> {
     ///
     /// # Panics
     ///
-    /// If the range is too long.
+    /// If the range exceeds the run.
     #[inline]
     pub fn slice(self, places: Range<usize>) -> BlockRun<'a> {
         BlockRun {
@@ -192,7 +192,7 @@ impl<'a> BlockRun<'a> {
     ///
     /// # Panics
     ///
-    /// If there are fewer blocks.
+    /// If the index exceeds the number of blocks.
     #[inline]
     pub fn split_at(self, place: usize) -> (BlockRun<'a>, BlockRun<'a>) {
         let (before, after) = self.numbers.split_at(place);

@@ -17,7 +17,8 @@ pub struct ChainCounts {
     pub dependent: u64,
     /// Number of loads in blocks with unknown dependences.
     pub unknown: u64,
-    /// Number of windows of [`CHAIN_WINDOW`] instructions that have at least one load.
+    /// Number of windows of [`CHAIN_WINDOW`] instructions that have a load in a block with known
+    /// dependences.
     pub windows: u64,
     /// Sum over all windows of the length of the longest chain, in loads.
     pub longest: u64,
@@ -26,8 +27,8 @@ pub struct ChainCounts {
 /// Counter of the chains of dependent loads in a trace, which is followed from its start.
 #[derive(Debug, Default)]
 pub struct Chains {
-    /// Chain that leads to each value: the number of the window in the upper bits, the number of
-    /// loads in the longest chain below.
+    /// Chain that leads to each value: the number of the window in the upper bits, and the number
+    /// of loads in the longest chain in the lower bits.
     flow: DataFlow<u64>,
     instructions: u64,
     longest: u64,
@@ -119,7 +120,8 @@ mod tests {
         flags: crate::BlockFlags::USER,
     };
 
-    /// Runs a loop of four instructions with one load a number of times.
+    /// Counts the chains of a loop that runs `times` times and has four instructions, one of them a
+    /// load.
     fn counts(rules: Option<BlockDependences>, times: usize) -> ChainCounts {
         let mut dependences = Dependences::default();
         dependences.learn(&LOOP, b"code", || rules);

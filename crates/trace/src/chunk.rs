@@ -55,7 +55,7 @@ impl Chunk {
     ///
     /// # Panics
     ///
-    /// If there are fewer blocks.
+    /// If the chunk has fewer than `block` blocks.
     pub fn split_off(&mut self, block: usize) -> Chunk {
         let references: usize = self
             .blocks

@@ -15,7 +15,8 @@ struct Stored<T> {
     value: T,
 }
 
-/// Tracker of values through the code of the running task. At a switch all values are reset.
+/// Tracker of values through the code of the running task. At a switch or an exec, all values are
+/// reset.
 #[derive(Debug)]
 pub struct DataFlow<T> {
     values: Values<T>,
@@ -73,7 +74,7 @@ impl<T: Copy + Default + Ord> DataFlow<T> {
         });
     }
 
-    /// Follows a mark. A switch resets all values.
+    /// Follows a mark. A switch or an exec resets all values.
     pub fn mark(&mut self, mark: &Mark) {
         if matches!(mark, Mark::Switch { .. } | Mark::Exec { .. }) {
             self.values = Values::default();

@@ -40,7 +40,7 @@ impl Sources {
     }
 
     /// Returns the set of load `number` of the block alone, counted from 0; `None` if the number is
-    /// beyond [`LOADS`].
+    /// not below [`LOADS`].
     #[inline]
     pub fn load(number: u8) -> Option<Sources> {
         (number < LOADS).then(|| Sources(1 << (REGISTERS + number)))
@@ -396,7 +396,9 @@ mod tests {
         }
     }
 
-    /// A load by register 3, a load by register 5 and that one, and a store of both to register 3; registers 0 and 3 change places.
+    /// Returns the dependences of a block: a load from the address in register 3, a load from
+    /// register 5 plus the first load, and a store of both loads to the address in register 3.
+    /// Registers 0 and 3 are exchanged, and register 7 becomes a constant.
     fn example() -> BlockDependences {
         BlockDependences {
             references: vec![

@@ -84,8 +84,8 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or is packed in another way, or `word_bytes` is no power of two
-    /// up to 128.
+    /// If the file cannot be read or is packed in an unsupported way, or (in a format without
+    /// sizes) if `word_bytes` is no power of two up to 128.
     pub fn new(
         format: ImportFormat,
         from: impl BufRead + 'a,

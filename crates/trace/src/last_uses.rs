@@ -124,7 +124,7 @@ impl LastUses {
         });
     }
 
-    /// Records for the chunk which process runs from which block on.
+    /// Records the process that runs from each mark of the chunk on.
     fn follow(&mut self, chunk: &Chunk) {
         self.stretches.clear();
         self.stretches.push(Stretch {
@@ -243,7 +243,7 @@ impl LastUses {
     }
 }
 
-/// Whether a mark changes the contents of caches or the running task.
+/// Whether a reduced chunk keeps a mark: all but those of system calls and page faults.
 fn matters(mark: &Mark) -> bool {
     !matches!(
         mark,

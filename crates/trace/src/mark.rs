@@ -106,12 +106,13 @@ pub enum Mark {
         /// Number of the task.
         task: TaskId,
     },
-    /// Another task runs from this mark on, or the same task again after a time in which every task
-    /// slept. [`Mark::is_switch`] tells the two apart.
+    /// Another task runs from this mark on, the same task runs again after a time in which every
+    /// task slept, or no task runs.
     Switch {
-        /// The task that ran until this mark; [`TaskId::NONE`] at the start of a trace.
+        /// The task that ran until this mark; [`TaskId::NONE`] if no task ran, as at the start of a
+        /// trace.
         from: TaskId,
-        /// The task that runs from this mark on.
+        /// The task that runs from this mark on; [`TaskId::NONE`] if every task sleeps.
         to: TaskId,
         /// Whether `from` gave up the CPU voluntarily.
         is_voluntary: bool,
@@ -165,8 +166,8 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Whether the mark is a switch from one task to another. The start of the first task is not a
-    /// switch, because no task leaves the CPU.
+    /// Whether a task leaves the CPU at this mark. The start of the first task, or of a task after
+    /// a time without one, does not count as a switch.
     pub fn is_switch(&self) -> bool {
         matches!(self, Mark::Switch { from, .. } if *from != TaskId::NONE)
     }

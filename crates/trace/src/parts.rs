@@ -29,7 +29,7 @@ pub struct Parts<'f> {
     file: TraceFile<'f>,
     last_uses: LastUses,
     chunk: Chunk,
-    /// Parts, as ranges of instructions in ascending order that do not touch.
+    /// Parts, as ranges of instructions in ascending order that do not overlap.
     parts: Vec<Range<u64>>,
     warm_up: u64,
     /// Rest of the last chunk that was read, and the number of the rest's first instruction.

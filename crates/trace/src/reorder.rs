@@ -1,9 +1,9 @@
 //! Reorders the tasks of a trace, to simulate another scheduler or another quantum.
 //!
-//! The input is a trace with its index, and a [`Schedule`]; the output is the [`Chunk`]s of a trace
-//! in which each task executes exactly what it did, in its own order, while other tasks run at
-//! other times. No file is written, and memory does not grow with the trace, except for some 60
-//! bytes per switch: chunks are decoded as tasks reach them.
+//! The input is a trace with its index, and a [`Schedule`]. The output is the [`Chunk`]s of a
+//! reordered trace: each task executes the same blocks in the same order, but tasks alternate at
+//! other times. No file is written. Memory does not grow with the trace, except for some 60 bytes
+//! per switch, because chunks are decoded as tasks reach them.
 //!
 //! *Which task may run.* A preempted task may run again at any time. A task that left the CPU
 //! voluntarily waited for something, and the trace does not say for what. Only a system call (or

@@ -50,7 +50,7 @@ pub struct TraceSummary {
 pub struct ProcessSummary {
     /// Name of the first task. Untrusted: escape it before display.
     pub name: Vec<u8>,
-    /// Task that started the first task.
+    /// Task that started the first task; if an exec made the address space, the task of the exec.
     pub parent: TaskId,
     /// Number of tasks that were born in the address space or entered it by an exec.
     pub tasks: u64,

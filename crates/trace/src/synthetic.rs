@@ -4,8 +4,9 @@
 //!
 //! The input is a description of the processes ([`PingPong`], [`Mixed`], [`Walks`]). The output is
 //! [`Chunk`]s of any length, one at a time. First come the births of all tasks, named `synthetic
-//! 1`, `synthetic 2` and so on, each in its own process. Each time slice begins with a switch. All
-//! processes use the same virtual addresses, as copies of a program do.
+//! 1`, `synthetic 2` and so on, each in its own process. Each time slice begins with a switch,
+//! except later ones of a single process. All processes use the same virtual addresses, as copies
+//! of a program do.
 
 mod mixed;
 mod ping_pong;

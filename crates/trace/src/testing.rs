@@ -16,7 +16,7 @@ use crate::Chunk;
 pub use fixtures::{birth, block, find_problems, switch, written};
 pub use stream::Stream;
 
-/// A step of a random stream. Numbers of a task, a piece of code or a file choose among the existing ones.
+/// A step of a random stream. The number of a task selects one of the living tasks.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// The running task executes a piece of code `times` times; the code's data move by `stride`
@@ -44,7 +44,7 @@ pub enum Step {
     Thread,
     /// The running task executes another program.
     Exec,
-    /// The running task ends, and another one runs.
+    /// The running task ends, and another task, or no task, runs.
     Exit,
     /// Another task runs, or no task.
     Switch {

@@ -7,7 +7,6 @@ use super::sequence::SUCCESSORS;
 use crate::Block;
 use crate::shape::ShapeReference;
 
-/// Numbers of blocks, references and instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) instructions: u64,

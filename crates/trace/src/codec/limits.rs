@@ -24,7 +24,8 @@ pub(crate) const BODY_BYTES: usize = 128 << 20;
 /// Number of references in the open chunk at which a writer begins a new chunk.
 pub(crate) const CUT_REFERENCES: usize = 4 << 20;
 
-/// Number of bytes of residuals from which a writer of single blocks begins a new chunk.
+/// Number of bytes of residuals in the open chunk at which a [`Recorder`](crate::Recorder) begins a
+/// new chunk.
 pub(crate) const CUT_RESIDUAL_BYTES: usize = 4 << 20;
 
 /// Number of marks at which a writer begins a new chunk.

@@ -21,7 +21,7 @@ const PADDING: usize = 16;
 /// intermediate data then stay in the nearest caches.
 pub(super) const RUNS: usize = 2048;
 pub(super) const EXPLICIT: usize = 1 << 13;
-/// Size of the buffer for one round's references, including all references of the last shape. A
+/// Size of the buffer for one round's explicit references, including those of the last shape. A
 /// power of two, so that a masked index needs no bounds check.
 pub(super) const ROOM: usize = 1 << 17;
 

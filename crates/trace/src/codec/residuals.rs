@@ -15,8 +15,9 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) const MOST: usize = 1024;
-    /// Size of the buffer: room for [`Waiting::MOST`] distances, those of the largest block, and
-    /// one more step. A power of two, so that a masked index needs no bounds check.
+    /// Size of the buffer: room for [`Waiting::MOST`] distances, and for those that predicted
+    /// shapes add before the next check. A power of two, so that a masked index needs no bounds
+    /// check.
     pub(super) const ROOM: usize = 2048;
 
     pub(super) fn new() -> Waiting {
@@ -163,7 +164,8 @@ mod pack_at_once {
     #[repr(align(16))]
     struct Moves([[u8; 16]; 16]);
 
-    /// For each pair of width codes, the destination of each of the 16 bytes of two residuals.
+    /// For each pair of width codes, the index of the source byte for each of the 16 bytes that are
+    /// written for two residuals; 0x80 for a byte of 0.
     static MOVES: Moves = {
         let mut moves = [[0x80; 16]; 16];
         let mut codes = 0;

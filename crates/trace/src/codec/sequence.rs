@@ -224,8 +224,8 @@ fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
     }
 }
 
-/// Writes the consecutive numbers that [`fill`] leaves out, for the few shapes with more blocks
-/// than one step writes.
+/// Writes the consecutive numbers that [`fill`] leaves out, for the few shapes with more blocks or
+/// explicit references than one step writes.
 #[cold]
 #[inline(never)]
 fn fill_on(numbers: &mut [u32], first: u32, wanted: usize) {

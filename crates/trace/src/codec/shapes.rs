@@ -77,7 +77,7 @@ impl ShapeColumns<'_> {
     }
 }
 
-/// Sign-extends a 48-bit difference of addresses.
+/// Returns the zigzag number of a 48-bit difference of addresses, which is sign-extended.
 fn signed(difference: u64) -> u64 {
     zigzag((difference << 16) as i64 >> 16)
 }

@@ -296,8 +296,8 @@ fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     addresses
 }
 
-/// Returns a number of shapes, none larger than `largest`, that certainly fit into the chunk; 0 if
-/// the chunk should end.
+/// Returns how many shapes, none larger than `largest`, may be added before the next check, at
+/// least 1; 0 if the chunk should end.
 #[cold]
 #[inline(never)]
 fn room_for(largest: Totals, counts: &mut Counts) -> usize {

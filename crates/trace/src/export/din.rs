@@ -3,10 +3,11 @@
 //! large as the lines of the cache that the text is for.
 //!
 //! A block does not have the lengths of its single instructions, and a reference may be longer than
-//! a word, so each line of text stands for a piece. A cache of code, or of data, whose lines are at
-//! least as large as a piece sees the same lines in the same order as in the trace, with
-//! repetitions. If its lines are exactly as large as a piece, it sees them without repetitions, and
-//! so does a unified cache. Switches, sizes and instruction counts are lost.
+//! a word. Each line of text therefore stands for a piece. A cache of code, or of data, sees the
+//! lines of the trace in their order, with repetitions, if its own lines are at least as large as a
+//! piece. If the cache's lines are exactly as large as a piece, there are no such repetitions, and
+//! a unified cache also sees the lines in the order of the trace. Switches, sizes and instruction
+//! counts are lost.
 
 use std::io::{self, Write};
 
@@ -18,7 +19,7 @@ use super::{Exported, Exporter};
 /// Size in bytes of a word in Dinero.
 const WORD: u64 = 4;
 
-/// Why a piece size is invalid: the size in bytes.
+/// Error for an invalid piece size. Field 0 is the size in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("blocks of {0} bytes are not possible; give --pieces a power of two from 4 to 4096")]
 pub struct UnfitPiece(pub u64);
@@ -165,7 +166,7 @@ mod tests {
         chunk
     }
 
-    /// Returns the text of these chunks and the account of the exporter.
+    /// Returns the text of these chunks and the exporter's totals.
     fn exported(chunks: &[Chunk], only: Option<u32>, piece_bytes: u64) -> (String, Exported) {
         let mut text = Vec::new();
         let pieces = PieceSize::try_from(piece_bytes).expect("a size");
@@ -222,8 +223,8 @@ mod tests {
         }
     }
 
-    /// Returns the touched lines of 64 bytes by the stream's definition, without immediate
-    /// repetitions of one kind.
+    /// Returns the lines of 64 bytes that blocks and references touch, in order, each with its
+    /// label of `din` text. Each line of a block's code occurs once.
     fn lines(chunks: &[Chunk]) -> Vec<(u8, u64)> {
         let mut lines = Vec::new();
         for event in chunks.iter().flat_map(Chunk::events) {
@@ -246,7 +247,7 @@ mod tests {
         lines
     }
 
-    /// Returns the lines that a cache of code, or of data, sees, without repetitions.
+    /// Returns the lines that a cache of code, or of data, sees, without immediate repetitions.
     fn of(is_code: bool, lines: &[(u8, u64)]) -> Vec<(u8, u64)> {
         let mut own: Vec<_> = lines
             .iter()

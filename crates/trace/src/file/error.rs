@@ -42,7 +42,7 @@ pub enum WriteTraceError {
         /// Number of items that the chunk must have.
         need: u64,
     },
-    /// A mark precedes the mark before it, or follows the last block.
+    /// The position of a mark is before that of the preceding mark, or beyond the end of the chunk.
     #[error(
         "mark {mark} stands before block {found}, not between {least} and {most}; check the source of the trace"
     )]
@@ -157,7 +157,7 @@ pub enum ReadTraceError {
         /// Number of instructions in the trace.
         instructions: u64,
     },
-    /// The file cannot be read at all.
+    /// The operating system could not read the file from a position on.
     #[error(
         "it cannot be read at byte {offset} ({source}), so {before} can be used; {}",
         read_remedy(.source, "one that can")

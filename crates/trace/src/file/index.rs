@@ -126,7 +126,8 @@ impl TraceIndex {
         }
     }
 
-    /// Returns the index of the chunk that contains an instruction.
+    /// Returns the index of the chunk that contains an instruction; `None` if the trace has fewer
+    /// instructions.
     pub fn chunk_of(&self, instruction: u64) -> Option<usize> {
         if instruction >= self.instructions {
             return None;

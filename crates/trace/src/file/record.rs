@@ -25,10 +25,9 @@ pub(super) mod kind {
     pub(in crate::file) const DEPENDENCES: u16 = 6;
 }
 
-/// Flag of a record that readers which do not know its kind may skip.
+/// Flag of a record that may be skipped by readers that do not know its kind.
 pub(super) const MAY_BE_SKIPPED: u16 = 1;
 
-/// The head of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) kind: u16,

@@ -55,7 +55,7 @@ impl Assembler {
         assembler
     }
 
-    /// Appends a mark to the chunk.
+    /// Ends the open block, and appends a mark to the chunk.
     pub(super) fn mark(&mut self, mark: Mark) {
         self.end();
         self.chunk.mark(mark);
@@ -131,7 +131,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Sets the flags of the following code.
+    /// Sets the flags of the following code. If they change, the open block ends.
     pub(super) fn set_flags(&mut self, flags: BlockFlags) {
         if flags != self.flags {
             self.end();
@@ -139,7 +139,8 @@ impl Assembler {
         }
     }
 
-    /// Returns the address of the next instruction, unless the last one jumps.
+    /// Returns the address after the open block's last instruction, at which the next instruction
+    /// lies unless the last one jumps; `None` without an open block.
     pub(super) fn next_address(&self) -> Option<u64> {
         self.open
             .as_ref()?

@@ -127,7 +127,7 @@ impl Instruction {
         })
     }
 
-    /// Adds the instruction, its loads, and then its stores, as for an instruction with both.
+    /// Adds the instruction, then its loads, then its stores.
     fn put(
         &self,
         place: Location,

@@ -8,7 +8,7 @@ use super::lines::{Parsed, hexadecimal};
 
 pub(super) const NEEDED: &str = "a label from 0 to 4 and a hexadecimal address";
 
-/// Returns the parser of a line, for words of this many bytes: a power of two up to 128.
+/// Returns the parser of a line, for words of `word_bytes` bytes: a power of two up to 128.
 pub(super) fn parser(word_bytes: u64) -> Result<impl Fn(&[u8]) -> Parsed, ImportError> {
     if !word_bytes.is_power_of_two() || word_bytes > 128 {
         return Err(ImportError::Word(word_bytes));

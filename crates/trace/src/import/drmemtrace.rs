@@ -1,10 +1,10 @@
 //! Imports traces of DynamoRIO's drmemtrace after its post-processing: the records of one core, of
 //! one thread, or of all threads in separate files. The importer was written without DynamoRIO's
 //! code, from its public documentation ("Trace Format", "DrCacheSim Offline Trace Debugging") and
-//! the numbering in its public header `trace_entry.h`, versions 1 to 7. Since traces are stored in
-//! files, numbers were only added at its end. The first record of a file, a header of type 25,
-//! proves the numbering up to 25: earlier headers, from before there were files, were numbered
-//! differently.
+//! the numbering in its public header `trace_entry.h`, versions 1 to 7. Numbers have only been
+//! added at the end of that header since drmemtrace stores traces in files. If the first record of
+//! a file is a header of type 25, the file has this numbering up to 25: in earlier versions the
+//! header had another type.
 
 mod file;
 mod file_type;
@@ -125,7 +125,8 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    /// Adds an executed instruction.
+    /// Adds the instruction, the instructions (of a bundle) or the data reference of a record.
+    /// Prefetches and flushes are ignored and counted.
     fn executed(
         &mut self,
         record: &Record,

@@ -59,7 +59,7 @@ pub enum ImportError {
         place: Location,
         /// Process of the first message.
         first: u64,
-        /// The other process.
+        /// Process of the message at `place`.
         number: u64,
     },
     /// An instruction or reference has an impossible size.
@@ -130,7 +130,8 @@ pub enum ImportError {
         /// File type of the records before `place`.
         before: u64,
     },
-    /// The file has several cores, or one CPU was requested and the file cannot be divided by CPU.
+    /// The file is the trace of one core, but was given together with other files or with a
+    /// requested CPU.
     #[error("{place}: this is the trace of one core, and cores run at once; give {needed}")]
     Core {
         /// Position of the record that shows the error.

@@ -264,7 +264,8 @@ mod tests {
         bytes.push(value as u8);
     }
 
-    /// Creates a message of integer fields, by number, after its length.
+    /// Creates a message of integer fields, each given by number and value. The message's length
+    /// precedes it.
     fn message(fields: &[(u64, u64)]) -> Vec<u8> {
         let mut body = Vec::new();
         for &(number, value) in fields {

@@ -1,7 +1,7 @@
-//! Imports lackey's text: `I  04001000,3`, ` L 1fff000758,8`, ` S ...`, ` M ...` (a load and a
+//! Imports lackey's text: `I 04001000,3`, ` L 1fff000758,8`, ` S ...`, ` M ...` (a load and a
 //! store). Messages of Valgrind begin with `==` or `--`, and output of the program may be
-//! interspersed, also before an event in its line. Teaching copies of such text have different
-//! blanks, which do not count here: a line with the letter and a word of an event is an event, or
+//! interspersed, also before an event in its line. In teaching material such text has different
+//! blanks, which do not matter here: a line with the letter and a word of an event is an event, or
 //! an error.
 
 use super::lines::{Parsed, hexadecimal};

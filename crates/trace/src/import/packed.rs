@@ -124,8 +124,7 @@ impl<R: BufRead> Unpacked<R> {
         })
     }
 
-    /// Returns the first bytes of the content if nothing has been read so far: up to some
-    /// thousands.
+    /// Returns the first bytes of the content, at most [`LOOKED_AT`].
     pub(super) fn start(&self) -> &[u8] {
         self.from.get_ref().0.get_ref()
     }

@@ -114,8 +114,8 @@ impl Paging {
         }
     }
 
-    /// Whether a block must wait for the disk. All pages that the block touches count as read
-    /// afterwards.
+    /// Whether a block must wait for the disk. The pages of its code, and the page at which each
+    /// reference begins, count as read afterwards.
     pub(super) fn faults(
         &mut self,
         process: ProcessId,

@@ -27,8 +27,8 @@ struct Player {
 #[derive(Clone, Debug)]
 struct Waiting {
     task: usize,
-    /// Index of each task that may wake the blocked one, and the number of its calls until it has
-    /// done so.
+    /// Tasks for whose calls the blocked task waits: the index of each task, and the number of
+    /// calls that the task must have made.
     calls: Vec<(usize, u64)>,
     /// Time at which the task wakes without a call, in instructions; `None` if it waits for calls.
     due: Option<u64>,

@@ -64,7 +64,7 @@ pub(crate) fn events(chunks: &[Chunk]) -> Vec<Event> {
     chunks.iter().flat_map(Chunk::events).map(owned).collect()
 }
 
-/// Returns the events of each task, except those that have their own position in every order.
+/// Returns the events of each task, except those that a reordering places anew.
 fn by_task(events: &[Event]) -> BTreeMap<TaskId, Vec<Event>> {
     let (mut all, mut running) = (BTreeMap::<TaskId, Vec<Event>>::new(), TaskId::NONE);
     for event in events {
@@ -143,8 +143,8 @@ impl History {
     }
 }
 
-/// Checks that no task returns before an event that may have woken it. Returns the number of
-/// awaited calls.
+/// Checks that no task returns before a call that may have woken it. Returns the number of awaited
+/// calls.
 fn assert_waits(before: &[Event], after: &[Event]) -> usize {
     let (before, after) = (History::new(before), History::new(after));
     let mut waited = 0;

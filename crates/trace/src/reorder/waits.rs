@@ -34,8 +34,9 @@ impl Streams {
         })
     }
 
-    /// Returns the number of calls that a task had made when it last made one between two time
-    /// slices; `None` if it made none there.
+    /// Returns the number of calls that a task had made after its last call between two time
+    /// slices. [`TO_ITS_END`] if the task ended between the two; `None` if the task made no call
+    /// there.
     fn last_call(&self, task: usize, after: u64, before: u64) -> Option<u64> {
         let stream = &self.tasks[task];
         if stream

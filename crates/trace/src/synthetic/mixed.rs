@@ -25,8 +25,8 @@ pub struct Mixed {
     pub processes: u32,
     /// Number of instructions in a time slice.
     pub turn_instructions: u64,
-    /// Number of time slices of all processes together. Each begins with a switch, unless there is
-    /// only one process.
+    /// Number of time slices of all processes together. Each begins with a switch; with only one
+    /// process, only the first does.
     pub switches: u64,
     /// Seed of the random numbers. Equal seeds give equal streams.
     pub seed: u64,

@@ -25,8 +25,8 @@ pub struct PingPong {
     pub stride_bytes: u64,
     /// Number of instructions in a time slice.
     pub turn_instructions: u64,
-    /// Number of time slices of all processes together. Each begins with a switch, unless there is
-    /// only one process.
+    /// Number of time slices of all processes together. Each begins with a switch; with only one
+    /// process, only the first does.
     pub switches: u64,
 }
 

@@ -6,7 +6,7 @@ use crate::{
 
 use super::{CODE, DATA, Program, Synthetic};
 
-/// Index of the size 8, that of one element, in [`crate::SIZES`].
+/// Index in [`crate::SIZES`] of 8 bytes, the size of one element.
 const EIGHT_BYTES: u8 = 7;
 
 /// Length of every instruction in bytes.
@@ -24,8 +24,8 @@ pub struct Walks {
     /// Number of instructions in the loop for each element: at least one for each load and store,
     /// at most 250. `None` means two for each load or store (the access, and a jump back).
     pub instructions: Option<u32>,
-    /// Number of time slices of all processes together. Each begins with a switch, unless there is
-    /// only one process.
+    /// Number of time slices of all processes together. Each begins with a switch; with only one
+    /// process, only the first does.
     pub switches: u64,
     /// Seed of the random cycles of pointer chases.
     pub seed: u64,
@@ -37,7 +37,7 @@ struct Walk {
     rest: Option<Box<dyn Iterator<Item = Touch> + Send>>,
     /// Number of instructions of each block of the loop. Each block begins with a load or store.
     blocks: Vec<u32>,
-    /// Index of the next element of the walk.
+    /// Index in `blocks` of the next block.
     at: usize,
 }
 
@@ -89,7 +89,8 @@ impl Walks {
     }
 }
 
-/// Returns the block of this many instructions that follows `before` instructions of the loop.
+/// Returns the block of `instructions` instructions that follows the first `before` instructions of
+/// the loop.
 fn block(before: u32, instructions: u32) -> Block {
     Block {
         address: CODE + u64::from(before * INSTRUCTION_BYTES),

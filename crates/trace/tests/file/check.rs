@@ -18,8 +18,8 @@ fn block(flags: u8) -> Block {
     }
 }
 
-/// Returns the problems of a valid chunk with one running task after these marks and a block are
-/// appended.
+/// Appends `marks` and a block with `flags` to a valid chunk with one running task. Returns the
+/// problems of the result.
 fn troubles(marks: Vec<Mark>, flags: u8) -> Vec<String> {
     let mut chunk = Chunk::default();
     chunk.mark(birth(1, 1, 0));

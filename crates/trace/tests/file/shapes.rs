@@ -63,7 +63,7 @@ impl Shape {
             .count()
     }
 
-    /// Computes the references for these explicit addresses in the straightforward way.
+    /// Computes the references for the addresses `explicit`, one by one.
     fn references(&self, explicit: &[u64]) -> Vec<Reference> {
         let mut explicit = explicit.iter();
         let mut addresses: Vec<u64> = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Records `runs` executions of this many shapes, in an order that mostly repeats itself.
+    /// Records `runs` executions of `shapes` random shapes, in an order that mostly repeats itself.
     pub(crate) fn seeded(seed: u64, shapes: usize, runs: usize) -> Recorded {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut recorder = Recorder::create(Vec::new(), &header()).expect("memory takes it");
@@ -166,7 +166,7 @@ fn take(recorder: &mut Recorder<Vec<u8>>, words: &mut Vec<u64>) {
     words.clear();
 }
 
-/// Returns the head of a shape with this many explicit addresses.
+/// Returns the head of an execution of shape `number`, which has `explicit` explicit addresses.
 pub(crate) fn head(number: u32, explicit: usize) -> u64 {
     (explicit as u64) << EXPLICIT_SHIFT | u64::from(number)
 }

@@ -9,7 +9,7 @@ use switchcost_trace::{
 use crate::shapes::head;
 use crate::support::{header, read, records, written};
 
-/// A simulated disk that is full after this many bytes.
+/// A simulated disk that is full after `room` bytes.
 struct Disk {
     bytes: Vec<u8>,
     room: usize,
@@ -30,7 +30,7 @@ impl Write for Disk {
     }
 }
 
-/// Starts a trace on a disk with this room.
+/// Starts a trace on a disk with room for `room` bytes.
 fn writer(room: usize) -> TraceWriter<Disk> {
     TraceWriter::create(disk(room), &header()).expect("the header fits")
 }

@@ -17,7 +17,7 @@ const SYNTHETIC: &str = "the trace's instructions are of DynamoRIO's synthetic s
     program's, and its architecture is unknown";
 const LATER: &str = "the trace has a file type that this version does not know, and ignores";
 
-/// Words of the note on a trace that was filtered up to some point.
+/// Words of the error message for a trace whose first part was filtered.
 pub(super) const FIRST_PART: &str = "for the first part of the time that";
 
 /// Type of a file that can be imported.

@@ -160,10 +160,10 @@ fn threads_become_tasks_and_switches() {
     assert_sound(&chunk);
 }
 
-/// A process continues after its last thread here has ended, because its other threads run on other
-/// cores; if it were recorded as ended, its later threads would find its caches empty. DynamoRIO's
-/// own simulator finds 130 misses of instructions and 258 of data if a core runs four such threads
-/// one after the other; as four processes they had 295 and 318.
+/// A process continues after its last thread in the trace has ended, because its other threads run
+/// on other cores. If the process were recorded as ended, its later threads would find its caches
+/// empty. DynamoRIO's own simulator finds 130 instruction misses and 258 data misses if a core runs
+/// four such threads one after the other. With four processes it finds 295 and 318.
 #[test]
 fn a_process_does_not_end_with_its_last_thread() {
     let run = |thread, process, address| [(22, 4, thread), (24, 4, process), (10, 4, address)];
@@ -370,7 +370,7 @@ fn code_of_the_upper_half_is_the_kernels_with_or_without_markers() {
     );
 }
 
-/// Returns the notes on a trace whose first instruction follows these markers, and the trace's
+/// Returns the notes on a trace whose first instruction follows `markers`, and the trace's
 /// architecture.
 fn said(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>) {
     let file = bytes(&whole(&[markers, &[(10, 4, 0)]].concat()));

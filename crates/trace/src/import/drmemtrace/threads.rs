@@ -33,9 +33,9 @@ pub(super) struct Threads {
 struct Process {
     id: ProcessId,
     living: u32,
-    /// The last task of the process, if that task has ended. The end of the task is recorded when
-    /// the process gets another task, or at the end of the trace, because an address space without
-    /// a task ends.
+    /// The last task of the process, if that task has ended. The task's end is recorded when the
+    /// process gets another task, or at the end of the trace: an address space without tasks would
+    /// end.
     ended: Option<TaskId>,
 }
 
@@ -142,7 +142,7 @@ impl Threads {
         }
     }
 
-    /// Switches to the current thread's task, if another one is running.
+    /// Switches to the current thread's task, if another task is running or the core was idle.
     pub(super) fn run(&mut self, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
         let known = self.tasks.get(&self.thread).copied();
         let task = match known {
