@@ -1,8 +1,8 @@
 //! Captures tasks in the order in which the kernel schedules them on one CPU (as-run captures).
 //!
-//! The input is buffers, each written in one run: the time from when a task gets the CPU until it
-//! loses it. Each has the time stamp of the run's start. The output is the runs in the order of
-//! their stamps, with the switches between them and their causes.
+//! The input is buffers. Each buffer is written in one *run*, the time from when a task gets the
+//! CPU until it loses it, and has the time stamp of the run's start. The output is the runs in the
+//! order of their stamps, with the switches between them and their causes.
 //!
 //! The caller's thread does everything: it starts the commands, decodes, and checks for dead tasks.
 //! Memory is bounded by the buffers: if all are in use, tasks wait. Some causes are known only when
@@ -52,8 +52,8 @@ struct Run {
     left: Option<Left>,
 }
 
-/// Number of switches that the kernel counted, number of switches in the trace (without exits), and
-/// number of runs that come later in the trace than they began.
+/// Numbers of switches that the kernel counted, of switches in the trace (without exits), and of
+/// runs that come later in the trace than they began.
 #[derive(Debug, Default)]
 struct Account {
     counted: u64,
@@ -222,8 +222,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         }
     }
 
-    /// Fails if the caller asks the capture to end, the end of a command ends all commands, or a
-    /// task has reported a fault.
+    /// Fails if the caller, the end of a command or a task's fault ends the capture.
     fn check(&self) -> Result<(), Halt<T::Error>> {
         if self.stop.load(SeqCst) {
             return Err(Halt::Ending(Ending::Interrupted));

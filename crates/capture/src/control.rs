@@ -257,8 +257,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Fails if the caller or the consumer asks the capture to end, the end of a command ends all
-    /// commands, or a task has reported a fault.
+    /// Fails if the caller, the consumer, the end of a command or a task's fault ends the capture.
     fn check(&self) -> Result<(), Halt> {
         if self.stop.load(SeqCst) || self.end_flags.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));

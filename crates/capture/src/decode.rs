@@ -118,7 +118,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.most_switches.is_some_and(|most| self.switches >= most)
     }
 
-    /// Returns the number of switches from one task to another so far.
+    /// Returns the number of switches away from a task so far.
     pub(crate) fn switches(&self) -> u64 {
         self.switches
     }
@@ -128,7 +128,8 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.all_switches
     }
 
-    /// Returns the number of instructions in all blocks decoded so far.
+    /// Returns the number of instructions in the blocks decoded so far. Those of an unfinished
+    /// chunk may be missing before [`Decoder::flush`].
     pub(crate) fn instructions(&self) -> u64 {
         self.take.instructions()
     }

@@ -146,11 +146,11 @@ pub struct Summary {
 /// discarded. When this returns, no process of the commands is left.
 ///
 /// In [`Order::Scheduled`] one task runs at a time. The running task keeps the CPU through its
-/// system calls until it blocks in one, its quantum ends, or it ends. Then the longest-waiting task
-/// runs. After each system call that may wake a task, all others are either asleep in the kernel or
-/// queued before any task continues; tasks queued between two such moments are in order of birth. A
-/// task that wakes by itself (a timer, the network) is queued when it is noticed: only then does
-/// the order depend on time.
+/// system calls until it blocks in one, yields, uses up its quantum, or ends. Then the
+/// longest-waiting task runs. After each system call that may wake a task, all others are either
+/// asleep in the kernel or queued before any task continues; tasks queued between two such moments
+/// are in order of birth. A task that wakes by itself (a timer, the network) is queued when it is
+/// noticed: only then does the order depend on time.
 ///
 /// In [`Order::AsRun`] the kernel schedules the tasks, all on one CPU: the last allowed one if none
 /// is named. No two captures are the same.

@@ -2,9 +2,9 @@
 //! birth. The output is the task to run, and the switch to it. The module uses no clock, no
 //! process, and no shared memory: equal inputs give equal decisions.
 //!
-//! Round robin: a task keeps the CPU through its system calls until it blocks in one, yields, its
-//! quantum ends, or it ends. A yield is involuntary, as the kernel counts it. No task runs before
-//! every other is either asleep in the kernel or queued, so that a task woken by a system call gets
+//! Round robin: a task keeps the CPU through its system calls until it blocks in one, yields, uses
+//! up its quantum, or ends. A yield is involuntary, as the kernel counts it. No task runs before
+//! every other task is asleep in the kernel or queued. A task woken by a system call therefore gets
 //! its place in the queue at that call. Tasks that queue up between two such moments do so in order
 //! of birth.
 
@@ -51,7 +51,7 @@ pub(crate) struct Sighting {
     pub(crate) seen: Seen,
 }
 
-/// A switch to another task.
+/// A switch to another task, or to the same task after all tasks slept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Switch {
     /// Slot of the task that had the CPU; `None` before the first time slice.

@@ -106,7 +106,7 @@ impl System {
 pub struct GuestSummary {
     /// Why the capture ended.
     pub ending: Ending,
-    /// Number of switches in the trace, including switches to and from the idle CPU.
+    /// Number of switches in the trace, including switches to and from the idle task.
     pub switches: u64,
     /// Number of instructions in the trace.
     pub instructions: u64,
@@ -131,8 +131,8 @@ const LONGEST_BOOT: Duration = Duration::from_secs(180);
 /// which all tasks sleep.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// Runs the commands together in a guest until all have ended, and passes everything executed, the
-/// kernel included, to `sink` on the calling thread, as [`crate::run()`] does. When this returns,
+/// Runs the commands together in a guest until all have ended. Passes all executed code, the
+/// kernel's included, to `sink` on the calling thread, as [`crate::run()`] does. When this returns,
 /// QEMU is gone.
 ///
 /// # Errors

@@ -197,7 +197,7 @@ mod tests {
         );
     }
 
-    /// Makes a folder with the tool and its launcher in each of these places.
+    /// Makes a folder with the tool and its launcher in each of `places`.
     fn with_tools(places: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a folder");
         for place in places {

@@ -6,7 +6,7 @@ use switchcost_trace::Preemptions;
 
 /// Divisor of the quantum. The quotient is the largest difference between a time slice and the
 /// quantum. If all time slices were equal, threads that run the same loop could stop at the same
-/// place each time, and one that waits for a lock might never find it free.
+/// place each time. A thread that waits for a lock might then never find the lock free.
 const LARGEST_DIFFERENCE: u64 = 16;
 
 /// Generator of the lengths of time slices.

@@ -43,8 +43,8 @@ fn frames(stacks: &SampledStacks, stack: &UserStack) -> Vec<String> {
     frames.map(|frame| plain(&frame).into_owned()).collect()
 }
 
-/// Returns the name of a frame's function; without a symbol, the file name of the module and the
-/// offset in it (`server+0x30`), or only the name of a module that is not a file.
+/// Returns the name of a frame's function. Without a symbol, returns the module's file name and the
+/// offset in the module (`server+0x30`), or only the name of a module that is not a file.
 fn function(frame: &Frame, module: &Module) -> String {
     let file = module.path.rsplit('/').next().unwrap_or(&module.path);
     match &frame.function {

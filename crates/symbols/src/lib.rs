@@ -40,7 +40,7 @@ struct Opened {
     sections: Vec<(u64, u64, String)>,
     table: Table,
     loader: Loader,
-    /// Separate debugging information for the same build ID, if the system has it.
+    /// Separate debugging information for the file's build ID; `None` if the system has none.
     debug: Option<Debug>,
 }
 

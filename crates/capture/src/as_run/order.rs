@@ -1,5 +1,5 @@
-//! Decides which buffer is next. A task may submit the buffers of a run at any time, so those of a
-//! later run may come first.
+//! Decides which buffer is next. A task may submit the buffers of a run at any time, so the buffers
+//! of a later run may come first.
 //!
 //! A run counts as open from before its time stamp is taken until its last buffer is submitted. A
 //! reader examines the buffers, then the open runs, then the buffers again. The reader then knows

@@ -1,6 +1,7 @@
 //! Derives the dependences of a block's references and registers from its machine code (x86-64).
 //! Constants and the stack pointer depend on nothing, because no program waits for them. Status
-//! flags are followed only within the block, because hardly any code uses those of another block.
+//! flags are followed only within the block, because hardly any code uses flags that another block
+//! has set.
 
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfo, InstructionInfoFactory, OpAccess,

@@ -42,7 +42,8 @@ pub(crate) trait Take {
     /// Passes on the blocks and marks taken so far.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
-    /// Returns the number of instructions in all blocks taken so far.
+    /// Returns the number of instructions in the blocks taken so far. Those of an unfinished chunk
+    /// may be missing before [`Take::flush`].
     fn instructions(&self) -> u64;
 }
 

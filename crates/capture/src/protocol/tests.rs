@@ -60,8 +60,8 @@ fn fields(of: &str) -> (Vec<(String, usize)>, usize) {
     (fields, at)
 }
 
-/// Asserts the size of a struct of the tool, and the offsets of its fields, which are constants with
-/// the same names.
+/// Asserts the size of a struct of the tool and the offsets of its fields. For each field, the
+/// module has a constant with the field's name.
 macro_rules! assert_fields {
     ($struct:literal, $module:ident, $($field:ident)*) => {
         let (fields, size) = fields($struct);
@@ -85,8 +85,8 @@ fn fields_are_where_the_tool_has_them() {
     assert_fields!("sc_info", info, STATE SLOT WORDS ORDER STAMP);
 }
 
-/// Asserts that constants of a module have the values of the tool's constants, whose names are the
-/// same with a prefix.
+/// Asserts that each constant of a module equals the tool's constant with a prefix and the same
+/// name.
 macro_rules! assert_numbers {
     ($prefix:literal, $module:ident: $($number:ident)*) => {
         $(assert_eq!(

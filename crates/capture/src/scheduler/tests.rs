@@ -13,7 +13,7 @@ const READ: Seen = Blocked { syscall: 0 };
 const IDLE: Decision = Decision::Wait { is_idle: true };
 const UNSETTLED: Decision = Decision::Wait { is_idle: false };
 
-/// Makes sightings of tasks in slots 0, 1, 2, ... with these states.
+/// Makes a sighting of each state in `seen`, for tasks in slots 0, 1, 2 and so on.
 fn tasks(seen: &[Seen]) -> Vec<Sighting> {
     (0..)
         .zip(seen)

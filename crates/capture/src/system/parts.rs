@@ -10,7 +10,7 @@ use crate::tool::{check_processor, refusal};
 
 /// File name of the guest's first process, in the folder of the plugins.
 const INIT: &str = "guest-init";
-/// Name of the folder of the plugins, which is next to that of the Valgrind tool.
+/// Name of the plugins' folder, which is next to the folder of the Valgrind tool.
 const FOLDER: &str = "qemu";
 
 /// Paths of the QEMU plugins and of the guest's first process.

@@ -1,7 +1,7 @@
-//! Tests a guest under QEMU: two runs give the same trace, with exactly as many instructions and
-//! switches as QEMU and the guest's own kernel count, and exactly the system calls and switches
-//! that a program is known to make. The guests are few and small, because each takes its time to
-//! boot.
+//! Tests a guest under QEMU. Two runs give the same trace. The trace has as many instructions as
+//! QEMU counts, as many switches as the guest's kernel counts, and exactly the system calls and
+//! switches that a program is known to make. The guests are few and small, because each takes time
+//! to boot.
 
 mod contents;
 mod mappings;

@@ -1,5 +1,5 @@
-//! Tests that the marks report the same mapped files at the addresses of a program as the guest's
-//! own /proc/self/maps.
+//! Tests that the marks report for a program the same mapped files, at the same addresses, as the
+//! guest's own /proc/self/maps.
 
 use std::collections::BTreeMap;
 

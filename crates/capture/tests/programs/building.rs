@@ -35,7 +35,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Makes a root folder with these headers and this core of a Valgrind.
+/// Makes a root folder with the texts `headers` and `core` in place of a Valgrind's headers and
+/// core.
 fn root(headers: &str, core: &str) -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
     for (folder, file, content) in [

@@ -139,7 +139,7 @@ fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
 }
 
 /// Asserts for each order that a traced program computes the same result as without tracing, and
-/// that the trace has as many instructions, loads and stores as Cachegrind counts.
+/// that the trace has Cachegrind's counts of instructions, loads and stores.
 pub(super) fn assert_runs_as_cachegrind_counts<const N: usize>(
     program: &Path,
     rounds: u32,

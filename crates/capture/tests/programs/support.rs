@@ -204,7 +204,7 @@ pub(crate) fn signal(summary: &Summary, command: usize) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&summary.statuses[command]?)
 }
 
-/// Asserts that a capture gave one warning, with these words.
+/// Asserts that a capture gave exactly one warning, which contains `words`.
 #[track_caller]
 pub(crate) fn assert_only_warning(summary: &Summary, words: &str) {
     let [warning] = &summary.warnings[..] else {
@@ -299,8 +299,8 @@ int main(void)
 }
 "#;
 
-/// Program that walks over memory, then again with a handler that makes each page accessible after
-/// a fault, and exits with 0 if both walks gave the same result.
+/// Program that walks over memory, then makes it inaccessible and walks again, while a handler
+/// makes each page accessible after its fault. It exits with 0 if both walks gave the same result.
 pub(crate) const FAULTS: &str = r"
 #include <signal.h>
 #include <string.h>
