@@ -2,8 +2,8 @@
 //! what else differs. Both sides are measurements, or both are simulations, observations or
 //! injections.
 //!
-//! The confidence C holds for all verdicts of a comparison together: with *m* compared pairs, each
-//! interval has the confidence 1 - (1 - C) / m (Bonferroni). A ratio shows a difference if its
+//! The confidence C holds for all verdicts on costs together (Bonferroni). With *m* compared costs
+//! of one kind, each interval has the confidence 1 - (1 - C) / m. A ratio shows a difference if its
 //! interval does not contain 1.
 
 mod across;
@@ -284,8 +284,9 @@ impl Pair {
         self.subject.is_of_a_function()
     }
 
-    /// Whether the pair is a main one that lacks a verdict. A cost of observed tasks that has
-    /// fallen to 0, or is only a range on both sides, needs no verdict.
+    /// Whether the pair is a main one that needs a verdict and has none. No verdict is needed for
+    /// the cycles and the time of a whole trace, or for a cost of observed tasks that has fallen to
+    /// 0 or has no value on either side.
     pub fn is_open(&self) -> bool {
         let is_gone = matches!(self.subject, Subject::Observed(_))
             && match (self.base, self.new) {
@@ -542,8 +543,8 @@ fn compare_at(
 /// A matched case, and one of its quantities.
 type Number<'a, 'b> = (&'b pairs::Matched<'a>, Quantity);
 
-/// Spread between runs, estimated separately for cases on one CPU and for hand-offs across CPUs.
-/// `None` without cases of that kind.
+/// Spread between runs, estimated separately for cases on one CPU and for hand-offs across CPUs. A
+/// spread is `None` if there are no cases of its kind; without any cases, `on_one_cpu` is set.
 #[derive(Clone, Copy, Debug)]
 struct RunSpreads {
     on_one_cpu: Option<RunSpread>,

@@ -39,8 +39,8 @@ struct Counted {
     began: OffsetDateTime,
     started_at: String,
     repetitions: usize,
-    /// Core clock in hertz to which the run's costs are scaled; `None` for synthetic switches,
-    /// whose cost does not depend on the core clock.
+    /// Core clock in hertz to which the run's costs are scaled; `None` if unknown, and for
+    /// synthetic switches, whose cost does not depend on the core clock.
     hertz: Option<f64>,
     costs: Vec<(CostName, Cost)>,
 }
@@ -71,7 +71,7 @@ impl<'a> EarlierRecords<'a> {
 
     /// Returns whether the record with this header can belong to the history of this run: an
     /// earlier run of the same cases on the same machine, under the same conditions. If it cannot,
-    /// the record is counted as left out.
+    /// the record is counted as left out, unless it is the record of this run itself.
     pub fn takes(&mut self, header: &Header) -> bool {
         if (&header.started_at, header.seed) == (&self.this.started_at, self.this.seed) {
             return false;
@@ -137,7 +137,8 @@ impl<'a> EarlierRecords<'a> {
         is_same(own, case) && (!names_its_cpus || own.placement == case.placement)
     }
 
-    /// Whether a run started at least an hour before the runs that already count for the case.
+    /// Whether a run started at least an hour before the runs that already count for the case, or
+    /// before this run if none counts.
     fn is_apart(&self, place: usize, began: OffsetDateTime) -> bool {
         let next = self.cases[place]
             .last()

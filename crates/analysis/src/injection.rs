@@ -155,7 +155,7 @@ pub struct FootprintFinding {
 }
 
 impl FootprintFinding {
-    /// Whether the whole cost of a preemption was measured.
+    /// Whether the whole cost of a preemption, or its part due to cold caches, was measured.
     pub fn is_measured(&self) -> bool {
         self.cost_ns.is_some() || self.reload().is_some()
     }
@@ -165,7 +165,8 @@ impl FootprintFinding {
         self.reload_ns.as_ref()?.as_ref().ok()
     }
 
-    /// Returns the part of the cost due to cold caches, or the whole cost for a footprint of 0.
+    /// Returns the part of the cost due to cold caches, or the whole cost if that part is not
+    /// defined (for a command and a footprint of 0).
     fn lost(&self) -> Option<&Estimate> {
         if self.reload_ns.is_some() {
             self.reload()

@@ -1,4 +1,4 @@
-//! Internal to switchcost: computes findings from records, which are estimates with intervals,
+//! Internal to switchcost: computes findings from records. Findings are estimates with intervals,
 //! knees, bounds and verdicts.
 //!
 //! The input is the record of a measurement, observation, injection or simulation. The output is

@@ -76,7 +76,7 @@ impl FakeCase {
         }
     }
 
-    /// Gives each task of the case a CPU of its own.
+    /// Places the two tasks of the case on different CPUs, without an expected number of switches.
     pub(crate) fn across_cpus(self) -> Self {
         self.change(|case| {
             case.placement = Placement {
@@ -189,12 +189,13 @@ const LEAST: Shape = Shape {
 pub(crate) struct Core {
     /// Time relative to the core at its fastest: 1 or more.
     pub(crate) slowness: f64,
-    /// Whether another hardware thread shares the core, so that all work takes longer.
+    /// Whether another hardware thread shares the core, so that hand-offs and additions take
+    /// longer.
     pub(crate) is_shared: bool,
 }
 
 impl Core {
-    /// A core at its highest speed, shared or not.
+    /// Returns a core at its highest speed, shared or not.
     pub(crate) fn shared(is_shared: bool) -> Core {
         Core {
             slowness: 1.0,
@@ -202,7 +203,7 @@ impl Core {
         }
     }
 
-    /// An unshared core.
+    /// Returns an unshared core whose work takes `slowness` times as long as at its highest speed.
     pub(crate) fn slow(slowness: f64) -> Core {
         Core {
             slowness,
@@ -211,8 +212,9 @@ impl Core {
     }
 }
 
-/// Factor by which everything takes longer on a shared core, and the factor for independent additions.
+/// Factor by which a hand-off takes longer on a shared core.
 pub(crate) const SHARED_COST: f64 = 1.2;
+/// Factor by which the probe's independent additions take longer on a shared core.
 const SHARED_ADDITIONS: f64 = 1.3;
 const CHAIN_TICKS: f64 = 1_200.0;
 const ADDITION_TICKS: f64 = 300.0;

@@ -97,8 +97,8 @@ pub(super) fn joining_condition(base: &[&Case], new: &[&Case]) -> Option<Conditi
 }
 
 /// Joins cases of only the base records with cases of only the new records that differ in nothing
-/// but these conditions. A case with several possible partners is not joined, and its outcome gives
-/// the reason.
+/// but the conditions in `across`. A case with several possible partners is not joined, and its
+/// outcome gives the reason.
 pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<Matched<'a>> {
     if across.is_empty() {
         return all;

@@ -41,7 +41,7 @@ pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Differe
     changed
 }
 
-/// Returns a text for the first fact that differs between the environments of two runs; `None` if
+/// Returns the name of the first fact that differs between the environments of two runs; `None` if
 /// all are equal. The name of the control group is ignored, because it differs between login
 /// sessions.
 pub(crate) fn first_difference(one: &Header, other: &Header) -> Option<String> {
@@ -187,8 +187,8 @@ const CONTROL_GROUP: &str = "control group";
 const NICE: &str = "nice value";
 const AUTOGROUP: &str = "autogroup";
 
-/// Returns the conditions of the process that affect a switch. Empty for records of earlier
-/// versions.
+/// Returns the facts about the process and the kernel that affect a switch. Empty for records of
+/// earlier versions.
 fn switch_path_facts(host: &HostManifest) -> Facts {
     let Some(path) = &host.switch_path else {
         return Facts::new();

@@ -97,7 +97,8 @@ impl Step {
             .any(|outcome| outcome.is_slower_by_more_than(share))
     }
 
-    /// Whether one of the two comparisons lacks a verdict.
+    /// Whether the comparison with the state before, or the one with the first state, lacks a
+    /// verdict.
     pub fn is_open(&self) -> bool {
         self.outcomes().any(|outcome| outcome.interval().is_none())
     }
@@ -294,8 +295,8 @@ mod tests {
         assert_eq!(found.grown, Some(1));
     }
 
-    /// Tests that equal states seldom differ: of 60 comparisons, 10 % are 6, and two standard
-    /// deviations of chance make the limit 10.
+    /// Tests that equal states seldom differ: 6 of 60 histories may show a difference at 90 %
+    /// confidence, and two standard deviations more make the limit 10.
     #[test]
     fn states_that_are_the_same_seldom_differ() {
         let is_alarm = |trial: &u64| {

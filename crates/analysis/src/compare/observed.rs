@@ -1,8 +1,9 @@
 //! Compares observations of running tasks: whether the cost of their switches has changed.
 //!
 //! The number of a program's switches varies from run to run, by an amount that depends on the
-//! program. Therefore a verdict needs several records on each side. Both sides use the same cost of
-//! a switch, so that only counts and causes make a difference.
+//! program. Therefore a verdict needs at least three records on each side, or a given spread. If
+//! all records are of one machine, both sides use the same cost of a switch, so that only counts
+//! and causes make a difference.
 
 mod intervals;
 mod numbers;
@@ -52,7 +53,7 @@ pub fn compare_observations(
 }
 
 /// Computes verdicts on main numbers and on other numbers separately, each with half of the allowed
-/// error, so that many names do not hide a change of the whole.
+/// error if there are both, so that many names do not hide a change of the whole.
 fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let (whole, parts): (Vec<_>, Vec<_>) = candidates
         .into_iter()

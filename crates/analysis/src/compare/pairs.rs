@@ -131,8 +131,7 @@ impl<'a> Found<'a> {
         Some((handoff - reload) * self.factor() + reload)
     }
 
-    /// Whether the finding is suspect, for a reason other than tasks that ran during the
-    /// measurement. Those tasks are no property of the compared machine.
+    /// Whether the finding is suspect, or was measured while other tasks ran.
     fn is_suspect(&self) -> bool {
         let is_beside_others = self
             .finding
@@ -142,7 +141,7 @@ impl<'a> Found<'a> {
         self.finding.verdict == Verdict::Suspect || is_beside_others
     }
 
-    /// Returns the value of another quantity, and the estimate from which it comes.
+    /// Returns the value of the quantity `of`, and the estimate from which the value comes.
     fn number(&self, of: Quantity) -> Option<(f64, &'a Estimate)> {
         let scaled = |estimate: &'a Estimate, parts: f64| {
             Some((estimate.estimate / parts * self.factor(), estimate))

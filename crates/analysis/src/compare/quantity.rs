@@ -114,7 +114,7 @@ impl Quantity {
     }
 
     /// Whether the quantity repeats cycles per instruction in another unit. Then its ratio needs no
-    /// verdict of its own.
+    /// separate verdict.
     pub(super) fn is_cycles_in_all(self) -> bool {
         matches!(self, Quantity::Cycles | Quantity::Time)
     }

@@ -68,7 +68,8 @@ impl LogCost {
     }
 
     /// Returns the logarithm of `value` with a variance from the jackknife. `without_one` has the
-    /// values that result if each batch is left out once; `None` if one is not above 0.
+    /// values that result if each batch is left out once. `None` if there are fewer than two, or
+    /// one is not above 0.
     pub(super) fn from_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
         Some(LogCost {
             mean: value.ln(),
@@ -129,8 +130,9 @@ impl LogRatio {
     }
 
     /// Returns the ratio of one pair of values above 0, with a variance from the jackknife. Each
-    /// side has its value, and the values that result if each batch is left out once; `None` if one
-    /// is not above 0.
+    /// side has its value, and the values that result if each batch is left out once. `None` if one
+    /// of these is not above 0, or if the sides have fewer than two batches or different numbers of
+    /// batches.
     pub(super) fn from_batches([base, new]: [(f64, &[f64]); 2]) -> Option<LogRatio> {
         let (of_base, of_new) = (logarithms(base.1)?, logarithms(new.1)?);
         let logs: Vec<f64> = of_base

@@ -1,10 +1,10 @@
 //! Estimates the spread between runs of one machine beyond the runs' own intervals, and compares
 //! costs with this spread.
 //!
-//! The interval of a record covers only the variation within its run of half a minute. Page
-//! placement, boot, CPU placement and other load add variance from run to run, in proportion to the
-//! cost. This variance is estimated from all cases of repeated records together. Without repeated
-//! records, another source is used ([`Origin`]). The spread is never 0.
+//! The interval of a record covers only the variation within its run. Page placement, boot, CPU
+//! placement and other load add variance from run to run, in proportion to the cost. This variance
+//! is estimated from all cases of repeated records together. Without repeated records, another
+//! source is used ([`Origin`]). The spread is never 0.
 
 use super::ratio::{LogCost, LogRatio, Part};
 use super::{Origin, RunSpread};
@@ -143,7 +143,8 @@ pub(super) fn compared(
     (costs, ratio)
 }
 
-/// Returns the cost of a side whose other side has no number; `None` without runs.
+/// Returns the cost of one side of a case that has no number on the other side; `None` without
+/// runs.
 pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<LogCost> {
     let single = || single_part(&[side.to_vec()], earlier, spread);
     (!side.is_empty()).then(|| LogCost::new(&logs(side), single()))

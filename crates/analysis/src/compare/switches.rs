@@ -8,9 +8,10 @@ use switchcost_record::Case;
 
 use crate::measurement::serialised::{Conditions, conditions};
 
-/// Least relative change of switches per hand-off that is reported. Smaller changes may be chance:
-/// ordinary tasks that are woken while a lock is held may yield the CPU once more or less. If only
-/// few switches are counted (tasks in one thread), other activity of the threads dominates.
+/// Least change of switches per hand-off that is reported, as a share of the base number, or of 1
+/// if that is larger. Smaller changes may be chance: ordinary tasks that are woken while a lock is
+/// held may yield the CPU once more or less. If only few switches are counted (tasks in one
+/// thread), other activity of the threads dominates.
 const LEAST_CHANGE: f64 = 0.05;
 
 /// A case whose number of switches per hand-off differs between the sides.

@@ -122,8 +122,8 @@ fn six_cases() -> Vec<FakeCase> {
     ]
 }
 
-/// Compares pairs of equal record sets, and single records whose spread is as assumed: on one CPU,
-/// and across CPUs, where it is that of the records from which the constant was calibrated.
+/// Shows that equal costs seldom differ: in sets of records, and in single records with a typical
+/// spread between runs, on one CPU and across CPUs.
 #[test]
 fn records_that_are_the_same_seldom_differ() {
     let (usual, across_cpus) = (six_cases(), [pipe().across_cpus()]);
@@ -152,8 +152,8 @@ fn across_and_not() -> [FakeCase; 2] {
     [pipe().across_cpus(), pipe()]
 }
 
-/// Shows that a difference on one CPU is not chance, although two runs of one guest, minutes apart,
-/// differed by 26 % across CPUs.
+/// Shows that a change by 26 % is a difference on one CPU, but not across CPUs: there two runs of
+/// one guest, minutes apart, differed by as much.
 #[test]
 fn what_is_a_difference_on_one_cpu_is_none_across_two() {
     use Change::{NoDifferenceShown, Slower};
@@ -215,7 +215,7 @@ fn each_kind_of_cases_learns_what_its_own_runs_differ_by() {
     );
 }
 
-/// Shows that a system call filter, which slows both arms by 900 ns, changes no cost of a switch
+/// Shows that a system call filter, which slows both arms by 270 ns, changes no cost of a switch
 /// (1,700 ns), but only the calls.
 #[test]
 fn what_makes_system_calls_slower_is_reported_of_them_and_not_of_the_switch() {

@@ -9,7 +9,8 @@ use crate::testing::{FakeCase, fake_record_with_seed, fiber, normal, pipe, seede
 
 const HOUR: i64 = 3_600;
 
-/// Creates a record that starts this many seconds after midnight, of a run that differs from others by the factor `differs`.
+/// Makes the record of a run that starts `seconds` after midnight. All costs are scaled by
+/// exp(`differs`).
 fn record(seconds: i64, cases: &[FakeCase], seed: u64, differs: f64) -> MeasureRecord {
     let scaled = |case: &FakeCase| {
         let mut case = case.clone();
@@ -169,8 +170,7 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
     );
 }
 
-/// Shows that an earlier run does not count if its core was shared throughout, its number is
-/// missing, or its cost is below 0.
+/// Shows that an earlier run counts only for those cases of which it has a number.
 #[test]
 fn what_says_nothing_does_not_count() {
     let this = this(100 * HOUR);
@@ -252,8 +252,8 @@ fn runs_at_other_clocks_of_the_core_do_not_differ() {
     }
 }
 
-/// Tests the whole way from records to the printed interval: of `hosts` hosts, whose runs differ by
-/// `share`, returns the number of intervals that contain the true cost.
+/// Returns the share of `hosts` synthetic hosts for which the interval of a cost, computed from
+/// records, contains the true cost. Each host has `runs` earlier runs, which differ by `share`.
 fn held(hosts: u64, runs: u64, share: f64) -> f64 {
     let mut random = seeded(runs);
     let case = pipe().noise(0.002);
@@ -285,8 +285,8 @@ fn intervals_by_earlier_records_hold_a_hosts_cost() {
     assert!(share >= 0.8, "{share}");
 }
 
-/// Repeats the coverage test on 2,000 hosts within one or two standard deviations; coverage is
-/// higher if runs vary as much within as between.
+/// Repeats the coverage test on 2,000 hosts. The lower limit is 90 % minus two standard deviations.
+/// Coverage is higher if runs vary as much within as between.
 #[test]
 #[ignore = "takes long: make test ARGS=--all"]
 fn intervals_by_earlier_records_hold_a_hosts_cost_of_2000_hosts() {

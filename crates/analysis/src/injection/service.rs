@@ -255,8 +255,8 @@ mod tests {
     const CHAIN_PS: u64 = 600_000;
     const TURNS: u64 = 40;
 
-    /// Makes a phase with 20 ms of CPU time: 10 us per piece of work, and `more` per time slice, on
-    /// a core whose chain takes `chain_ps`.
+    /// Makes a phase with 20 ms of CPU time: 10 us per 100 units of work, and `more` ns per time
+    /// slice, on a core whose chain takes `chain_ps`.
     fn phase(arm: Arm, more: f64, chain_ps: u64) -> Phase {
         let (cpu, speed) = (20e6, chain_ps as f64 / CHAIN_PS as f64);
         let work = (cpu / speed - more * TURNS as f64) / 10e3;
@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Makes a group that touches memory, which costs this much, or only spins.
+    /// Makes a group that compares touching memory, at `cost` ns per time slice, with spinning.
     fn touching(cost: f64) -> Group {
         group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], CHAIN_PS)
     }
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(analyse(&record(Vec::new())).core_hertz, None);
     }
 
-    /// Shows that 90 of 100 intervals contain 0 if nothing is touched in either arm.
+    /// Shows that about 90 of 100 intervals contain 0 if touching memory costs nothing on average.
     #[test]
     fn nothing_is_called_a_cost_as_often_as_is_reported() {
         let mut dice = seeded(5);

@@ -90,7 +90,7 @@ fn unmeasured(finding: Option<&CaseFinding>, how: &str) -> Option<String> {
 }
 
 /// Returns the reason why the slowdown by concurrent use cannot be attributed to caches; `None` if
-/// a control case shows that it can.
+/// a control case shows that it can, or if no cache is known.
 fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Option<String> {
     let nearest = data_caches(host).first().map(|cache| cache.size_bytes.0)?;
     let fits = |finding: &&CaseFinding| finding.case.working_set.size_bytes.0 * 2 <= nearest;
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// A tenth of a walk that takes 10 us is 1 us.
+    /// The limit on the slowdown of the control case is 1 us, a tenth of a walk alone.
     #[test]
     fn cpus_that_share_more_than_a_cache_are_not_compared() {
         let shared = |slower| {

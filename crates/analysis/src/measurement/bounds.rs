@@ -89,8 +89,8 @@ mod tests {
     use crate::testing::{FakeCase, fiber, host, pipe};
     use switchcost_units::Bytes;
 
-    /// Load latencies of the fake machine by size, which has L1d 48 KiB, L2 1 MiB, L3 32 MiB, lines
-    /// of 64 B, and pages of 4 KiB.
+    /// Load latencies of the test machine by memory size. The machine has 48 KiB of L1d, 1 MiB of
+    /// L2, 32 MiB of L3, lines of 64 B, and pages of 4 KiB.
     const LATENCIES: [(u64, f64); 3] = [(32 << 10, 1.0), (512 << 10, 4.0), (64 << 20, 100.0)];
 
     fn bound(fake: FakeCase) -> Option<f64> {

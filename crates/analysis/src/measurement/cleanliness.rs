@@ -45,8 +45,8 @@ pub(crate) const NO_HANDOFFS: &str = "no-handoffs";
 
 /// Returns the length of the pauses in a window: no task ran or waited for a CPU, and no other
 /// guest had the CPU. Reasons are a signal that stopped the tasks, a frozen control group, or a
-/// suspended machine. The result is 0 if the length is unknown: across CPUs, for language runtimes,
-/// and after a major page fault.
+/// suspended machine. The result is 0 for pauses up to 20 ms, and if the length is unknown: unless
+/// all tasks are on one CPU, for language runtimes, and after a major page fault.
 pub(crate) fn pause(case: &Case, evidence: &Evidence) -> Nanos {
     let Some(run_delay) = evidence.run_delay_ns.filter(|_| {
         case.placement.cpus.len() == 1 && case.runtime.is_none() && evidence.major_faults == 0
@@ -63,7 +63,8 @@ pub(crate) fn pause(case: &Case, evidence: &Evidence) -> Nanos {
 }
 
 /// Returns the largest time that may have been stolen in a window. The kernel counts stolen time in
-/// steps, and may count a step only in the next window.
+/// steps, and may count a step only in the next window. The result is 0 if stolen time was not
+/// counted.
 fn stolen(evidence: &Evidence) -> Nanos {
     evidence
         .steal_ns
@@ -71,8 +72,8 @@ fn stolen(evidence: &Evidence) -> Nanos {
 }
 
 /// Returns the time of a window in which other tasks ran. If all tasks are on one CPU, this is the
-/// time that the measured tasks did not use. If each task has its own CPU, this is the time for
-/// which the tasks waited for a CPU. `None` in other cases.
+/// time that the measured tasks did not use, without pauses. If each task has its own CPU, this is
+/// the time for which the tasks waited for a CPU. `None` in other cases.
 pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> {
     match (case.placement.cpus.len(), case.tasks) {
         (1, _) => {

@@ -19,7 +19,8 @@ pub struct CoreSharing {
     /// independent additions divided by the time of its dependent multiplications; a busy hardware
     /// thread on the same core increases the ratio.
     pub least_per_mille: u32,
-    /// Cost of core sharing for each case. Empty if the core was never shared, or always.
+    /// Cost of core sharing for each case on one CPU without a working set. Empty if the core was
+    /// never shared, or always.
     pub shared_costs: Vec<SharedCost>,
 }
 
@@ -102,8 +103,8 @@ mod tests {
         assert_eq!(sharing(&record(1.0)).shared_costs, []);
     }
 
-    /// The interval extends down by as much as sharing cost in earlier runs, and no further if
-    /// there are enough such costs.
+    /// Shows that the interval extends down by the cost of sharing in earlier runs if many such
+    /// costs are known, and further if few are.
     #[test]
     fn earlier_runs_show_a_core_that_is_shared_throughout() {
         let earlier = sharing(&record(0.6));

@@ -17,8 +17,8 @@ const OTHERS_SHARE: u64 = 10;
 /// Returns the mean number of events per hand-off for each counter, in the switching loop and in
 /// the baseline. If the case has a working set, both loops include the walks.
 ///
-/// A counter that failed its known-answer test is left out. A batch during which other tasks ran is
-/// also left out, because the counter of a CPU includes their events.
+/// A counter that has not passed its known-answer test is left out. A batch during which other
+/// tasks ran is also left out, because the counter of a CPU includes their events.
 pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<CounterFinding> {
     let (baseline, switching) = match judged.case.working_set.is_empty() {
         true => (Arm::BaselineDirect, Arm::SwitchDirect),
@@ -99,8 +99,8 @@ fn readings(sample: &Sample) -> impl Iterator<Item = (&Sample, &str, f64)> {
         .map(move |(name, events)| (sample, name.as_str(), *events as f64))
 }
 
-/// Whether the counter `name` passed its known-answer test. A counter of user mode (`:u`) passes
-/// with the whole counter.
+/// Whether the counter `name` passed its known-answer test. A counter of user mode alone (`:u`)
+/// passes if the counter of both modes does.
 fn is_admitted(self_tests: &[SelfTest], name: &str) -> bool {
     let event = name.strip_suffix(":u").unwrap_or(name);
     self_tests

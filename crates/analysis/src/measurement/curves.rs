@@ -153,8 +153,8 @@ fn has_several_placements(results: &[CaseFinding]) -> bool {
         .any(|pair| pair[0].case.placement != pair[1].case.placement)
 }
 
-/// Returns a text with the conditions that all points of a curve share. Conditions with their
-/// default value are left out.
+/// Returns a text with the conditions that all points of a curve share. Mechanism, tasks, pattern
+/// and access are always included, other conditions only if they are not the usual ones.
 fn title(case: &Case, names_placement: bool) -> String {
     let set = &case.working_set;
     let mut parts = vec![

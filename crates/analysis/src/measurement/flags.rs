@@ -18,8 +18,8 @@ const SUSPICIOUS: [FlagName; 4] = [
     FlagName::AboveReloadBound,
 ];
 
-/// Largest usual share of involuntary switches under the default policy, where only the timer
-/// causes them.
+/// Largest usual share of involuntary switches without real-time priority. The timer alone causes
+/// fewer.
 const INVOLUNTARY_USUAL: f64 = 0.05;
 
 /// Largest difference between the means with and without trimming, as a share, without a flag.
@@ -111,8 +111,8 @@ pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     })
 }
 
-/// Returns the costs of a case by name. The cost of a hand-off is `None` if it equals that of a
-/// switch.
+/// Returns the costs of a case by name. The cost of a hand-off is `None` if that of a switch is
+/// known.
 fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
     let handoff = found
         .handoff_ns
@@ -242,8 +242,8 @@ fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// Returns the flag that the mean without trimming is much larger than the cost, because programs
-/// also pay for this tail. `None` if other tasks ran, whose time slices are the tail.
+/// Returns the flag that the mean of all rounds differs much from the cost, which is a trimmed
+/// mean; `None` if the difference is small or within the cost's interval.
 fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
     let (mean, cost) = (found.cycles?.mean_ns, found.deciding()?);
     let apart = (mean - cost.estimate).abs();
@@ -283,8 +283,8 @@ fn missing_calls_flag(case: &Case) -> Option<Flag> {
 }
 
 /// Returns the flag that many switches were involuntary. Under the default policy, a woken task may
-/// preempt the task that woke it. `None` for a mechanism that never blocks, whose switches are all
-/// involuntary.
+/// preempt the task that woke it. `None` under a real-time policy, and for a mechanism that never
+/// blocks, whose switches are all involuntary.
 fn involuntary(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     let remedy = if judged.remedies.allows_real_time {
         "; real-time priority prevents it"

@@ -119,12 +119,13 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// Returns the CPU quota if it limited the tasks of this case.
+    /// Returns the CPU quota if it applies to the tasks of this case, which is so without real-time
+    /// priority.
     pub(crate) fn binding_quota(&self) -> Option<&'a CpuQuota> {
         self.quota.filter(|_| !self.case.policy.is_real_time())
     }
 
-    /// Whether the case has no clean window.
+    /// Whether the case has no window, clean or disturbed.
     pub(crate) fn is_empty(&self) -> bool {
         self.all_windows.is_empty()
     }

@@ -9,8 +9,8 @@ use crate::statistics::order_statistics::median;
 /// Number of bootstrap resamples for the confidence of a knee. The standard error of the confidence
 /// is then at most 3.5 %.
 const RESAMPLES: usize = 200;
-/// Least step of the cost that counts as a knee, as a share. Within a region, page placement makes
-/// real curves uneven.
+/// Standard error of the cost at each size, as a share, in addition to that of the measurement.
+/// Within a region, page placement makes real curves uneven.
 const ROUGHNESS: f64 = 0.05;
 
 /// One size of a curve, with the measured costs.

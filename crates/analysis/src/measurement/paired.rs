@@ -151,8 +151,8 @@ fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     (squares > 0.0).then(|| products / squares)
 }
 
-/// Returns the rounds of the chosen kind in which no other task ran, one list for each repetition
-/// with enough such rounds.
+/// Returns the rounds of the kind `choice`, one list for each repetition with enough such rounds.
+/// With `turns`, rounds with time slices of other tasks are left out.
 fn cycles_by_repetition(
     case: &Case,
     windows: &[&Cycles],
@@ -370,8 +370,8 @@ mod tests {
         );
     }
 
-    /// In a third of the windows the core is between 1 and 1.4 times as slow as at its fastest,
-    /// else 1.2 times. A program that switches pays what the switch costs at these speeds.
+    /// In a third of the windows a core cycle takes 1 to 1.4 times as long as at the fastest clock,
+    /// in the others 1.2 times. Costs are expected at the most frequent clock.
     #[test]
     fn costs_are_reported_at_the_speed_that_the_core_mostly_had() {
         let mut random = seeded(3);
@@ -477,7 +477,8 @@ mod tests {
         assert_near(&shared.cost_ns, 1_700.0 * SHARED_COST, 0.01);
     }
 
-    /// Earlier runs show that the core was shared in all of these equal cycles.
+    /// Equal rounds do not show that the core was shared in all of them; the least sharing ratio of
+    /// earlier runs does.
     #[test]
     fn a_core_that_was_shared_throughout_is_judged_by_what_is_known_of_it() {
         let share = |record: &MeasureRecord| only(record).shared.map(|shared| shared.share);

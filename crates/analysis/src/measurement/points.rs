@@ -65,7 +65,8 @@ mod tests {
     use crate::analyse;
     use crate::testing::{assert_is_near, fake_record, fiber, pipe};
 
-    /// The counts by reason in the findings equal those of the single windows.
+    /// Shows that each window that is left out of the findings has two points with reasons, one per
+    /// arm.
     #[test]
     fn single_windows_add_up_to_what_is_excluded() {
         let mut record = fake_record(vec![pipe(), fiber()], 6);

@@ -12,8 +12,8 @@ use crate::statistics::order_statistics::trimmed_mean;
 /// Number of walks at the end of a round (visit) that count as settled.
 const SETTLED: usize = 3;
 
-/// Least share of the reload in the last walk before the settled ones which shows that the reload
-/// continues beyond it.
+/// Least share of the reload in the last walk before the settled walks, from which on the reload is
+/// taken to continue in the settled walks.
 const NOT_SETTLED: f64 = 0.05;
 
 /// Times of one round of a case that measures the reload (a visit): a switch away and back, and the

@@ -10,10 +10,11 @@ use crate::measurement::reload::Reloads;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quantities {
     /// Cost of a switch without working set: c1 = t1 - t2 of Li, Ding and Shen 2007, section 2.2,
-    /// per hand-off, divided by the counted switches. Empty if the tasks run on several CPUs.
+    /// per hand-off, divided by the counted switches. Empty if the cost of a switch cannot be
+    /// determined (`prices_switches`).
     pub(crate) direct: Vec<f64>,
     /// Cost of a switch with working set: c2 = s1 - s2 of Li, Ding and Shen 2007, section 2.3. If
-    /// the tasks run on several CPUs, the cost of a hand-off.
+    /// the cost of a switch cannot be determined, the cost of a hand-off.
     pub(crate) total: Vec<f64>,
     /// Indirect cost: c2 - c1 within the same repetition.
     pub(crate) indirect: Vec<f64>,

@@ -1,5 +1,5 @@
-//! Widens an interval so that it covers other runs on the machine, not only the variation within a
-//! run of half a minute.
+//! Widens an interval so that it covers other runs on the machine, not only the variation within
+//! one run.
 
 use switchcost_record::{Case, CostName, EarlierCase, Header};
 
@@ -223,7 +223,7 @@ mod tests {
         values.iter().sum::<f64>() / values.len() as f64
     }
 
-    /// Returns the mean of a number of each run.
+    /// Returns the mean of `value` over the runs.
     fn mean_of(runs: &[Estimate], value: impl Fn(&Estimate) -> f64) -> f64 {
         mean(&runs.iter().map(value).collect::<Vec<_>>())
     }
@@ -266,7 +266,8 @@ mod tests {
         }
     }
 
-    /// The runs differ by the assumed spread, for any number of repetitions.
+    /// Shows that intervals cover the true cost if runs differ by at most the assumed spread, for
+    /// few and for many repetitions.
     #[test]
     fn intervals_cover_what_other_runs_find() {
         let mut random = seeded(9);
@@ -292,9 +293,9 @@ mod tests {
         }
     }
 
-    /// The runs are hand-offs across CPUs as in the calibration, with a spread of 0.13 and
-    /// intervals of a few percent within a run. The spread assumed for one CPU would cover only a
-    /// third of them.
+    /// Shows that intervals of hand-offs across CPUs cover the true cost, if runs have a spread of
+    /// 0.13 as in the calibration. With the spread that is assumed for one CPU, less than half of
+    /// the intervals would.
     #[test]
     fn intervals_of_hand_offs_across_cpus_cover_what_other_runs_find() {
         let mut random = seeded(11);
@@ -405,7 +406,8 @@ mod tests {
         assert!(mean(&within) >= 0.87, "within a run: {}", mean(&within));
     }
 
-    /// Makes a run of which only the interval and the variation within the run are known.
+    /// Makes the estimate of a run with the cost `cost` and the standard error `within`, as a share
+    /// of the cost.
     fn run(cost: f64, within: f64) -> Estimate {
         let half = normal(0.9) * within * cost;
         let (low, high) = (cost - half, cost + half);
@@ -440,7 +442,7 @@ mod tests {
     fn intervals_by_own_runs_hold_as_often_as_the_integral_says() {
         const HOSTS: u32 = 20_000;
         // For each set: earlier runs, the spread between hosts' runs, the spreads within an earlier
-        // run and within this one, and the number.
+        // run and within this one, and the coverage.
         for (runs, between, within, own, right) in [
             (3, 0.02, 0.005, 0.005, 0.953_1),
             (5, 0.04, 0.005, 0.005, 0.820_0),
@@ -508,8 +510,8 @@ mod tests {
         );
     }
 
-    /// Each run of each condition serves once as the new run, with a number of the others as
-    /// earlier runs, and is compared with the median of all. The coverage must be as high as
+    /// Takes each recorded run as the new run, with other runs of the same conditions as earlier
+    /// runs, and compares the interval with the median of all runs. The coverage must be as high as
     /// without earlier runs.
     #[test]
     fn runs_held_back_are_covered_by_what_the_others_show() {
@@ -595,9 +597,8 @@ mod tests {
     /// case.
     const CASES_OF_A_RUN: &str = include_str!("../../tests/samples/cases-of-a-run.csv");
 
-    /// The ratio of two cases with as many tasks in one run is compared with the ratio of the
-    /// medians of all runs, by the ends of both intervals. For each pair of cases at least four in
-    /// five runs must agree.
+    /// For two cases with equal numbers of tasks, the interval of their ratio within a run must
+    /// contain the median ratio of all runs. This must hold in at least four of five runs.
     #[test]
     fn ratios_of_cases_of_one_run_cover_on_recorded_noise() {
         let mut runs: BTreeMap<&str, BTreeMap<&str, Interval>> = BTreeMap::new();

@@ -7,8 +7,8 @@ use switchcost_units::{TickRate, Ticks};
 
 use crate::statistics::order_statistics::{nearest_rank, trimmed_mean};
 
-/// Quantile of the probes' times that counts as the fastest. Up to one in fifty probes may be too
-/// short by chance.
+/// Quantile of the moments' times and ratios that counts as the least. Up to one in fifty may be
+/// too small by chance.
 const FASTEST: f64 = 0.02;
 
 /// Largest relative difference between the probes before and after a batch, at which the core clock
@@ -25,8 +25,8 @@ const MOMENT: usize = 32;
 /// Number of moments from which the least ratio of a core is known: a few seconds of measurement.
 const MOMENTS_TO_KNOW: usize = 200;
 
-/// Relative difference between two ratios within which two runs count as shared with the same kind
-/// of load.
+/// Relative difference between two sharing ratios within which two runs count as shared with the
+/// same kind of load.
 const ALIKE_WITHIN: f64 = 0.1;
 
 /// Least number of known costs on a shared core from which the cost of sharing is computed.
@@ -46,8 +46,8 @@ pub(crate) struct Speed {
     /// Median time of the multiplication chain over the run, in ticks. All costs are scaled to the
     /// core clock of this median, the reference clock.
     reference_chain: f64,
-    /// Least sharing ratio at any moment of the run: the time of the probe's additions divided by
-    /// the time of its multiplications.
+    /// Least sharing ratio of the run (the quantile [`FASTEST`] over its moments): the time of the
+    /// probe's additions divided by the time of its multiplications.
     least_ratio: f64,
     usual_ratio: f64,
     /// Number of moments (means over consecutive probes) from which the ratios were computed.

@@ -148,8 +148,9 @@ mod tests {
         })
     }
 
-    /// If earlier runs differ by 0.2 %, the printed interval can reach 1 %, and the case waits for
-    /// it; if they differ by 0.6 %, it cannot.
+    /// If 20 earlier runs differ by 0.5 %, the printed interval can reach 1 %, and the case
+    /// continues until it does. If they differ by 0.6 %, the interval cannot. Six earlier runs are
+    /// too few to count.
     #[test]
     fn a_case_is_done_when_the_interval_is_narrow_that_is_printed_if_that_can_be() {
         let mut record = fake_record(vec![pipe().noise(0.005)], 60);

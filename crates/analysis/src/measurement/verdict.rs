@@ -10,7 +10,8 @@ use crate::statistics::estimate::TooFew;
 /// Share of windows that are disturbed even on an idle machine, because of timer ticks.
 pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
 
-/// Share of additional switches that is tolerated in a count.
+/// Difference between the counted and the planned number of switches per hand-off that is
+/// tolerated.
 const COUNT_TOLERANCE: f64 = 0.01;
 
 /// Reason and remedy for a case without costs, as one sentence, with the flag.
@@ -19,8 +20,8 @@ pub(crate) struct NoNumber {
     pub(crate) flag: Option<Flag>,
 }
 
-/// Returns the reason why a case has no costs; `None` if its deciding cost has an estimate.
-/// `decisive` is the result of that estimate.
+/// Returns the reason why a case has no costs; `None` if the deciding cost has an estimate and the
+/// case was not disturbed too much. `decisive` is the result of that estimate.
 pub(crate) fn missing_number(
     judged: &Judged<'_>,
     refusals: &[&Refusal],

@@ -281,8 +281,8 @@ impl Counted<'_> {
         }
     }
 
-    /// Returns the advice to sleep less often; `None` if the program's own threads do not make most
-    /// of the switches at sleeps. Threads of a language runtime, such as Go's monitor, are not
+    /// Returns the advice to sleep less often; `None` if sleeps of the program's own threads are
+    /// less than half of all switches. Threads of a language runtime, such as Go's monitor, are not
     /// counted, because a change of the program does not change their sleeps.
     fn about_sleeps(&self, call: &str, is_it: impl Fn(&Cause) -> bool) -> Option<Candidate> {
         let is_of_the_program = |tasks: &&Tasks| runtimes::kind(tasks).is_none();

@@ -12,7 +12,7 @@ use crate::{CaseFinding, Estimate, Findings};
 /// The cost of these preemptions is then subtracted. The reload is the indirect cost between
 /// processes that read and write whole arrays.
 ///
-/// `measure` reports costs on an unshared core at its fastest steady clock. Programs run on the
+/// `measure` reports costs on an unshared core at the median clock of the run. Programs run on the
 /// core as it is. So the lower end is the reported cost. The upper end is the cost on a core that
 /// is always shared. The estimate is the cost on the core as it was during the measurement, shared
 /// for a part of the time.
@@ -159,7 +159,7 @@ fn is_of_two_processes(case: &Case) -> bool {
     case.between == Between::Process && case.tasks == 2 && case.placement.is_one_cpu()
 }
 
-/// Slowdown of a core in use, compared with an unshared core at its fastest steady clock.
+/// Slowdown of a shared core, compared with an unshared core.
 struct Core {
     /// Largest ratio of a cost on a shared core to that on an unshared core, in this run and
     /// earlier ones.
@@ -200,7 +200,7 @@ impl Core {
 
 /// Returns two numbers for a case: the share of time in which the core was shared, and the cost on
 /// the shared core over the reported cost. `None` if the reported cost includes rounds on a shared
-/// core.
+/// core, or if the cost on the shared core is not higher.
 fn shared_fraction(result: &CaseFinding) -> Option<(f64, f64)> {
     let shared = result.shared.as_ref().filter(|shared| shared.is_left_out)?;
     let (beside, alone) = (shared.cost_ns.as_ref()?, result.deciding()?);

@@ -134,7 +134,7 @@ pub(super) fn direct(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
 }
 
 /// Returns the part of the direct cost that is due to interrupts that preempted the tasks, in
-/// nanoseconds; `None` if causes are unknown.
+/// nanoseconds; `None` if the causes or the cost of a switch are unknown.
 pub(super) fn interrupts(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     if tasks.causes.is_empty() && tasks.involuntary > 0 {
         return None;
@@ -179,10 +179,10 @@ struct Interrupt(Range);
 
 impl Interrupt {
     /// Computes the cost of the interrupt. `measure` reports half of a whole preemption, which is
-    /// two switches and the interrupt. The likely cost assumes that both switches cost the same.
-    /// The upper end assumes the least cost for the switch of a waiting task. If `inject` has
-    /// measured the program, that result is used instead. Without a measured preemption there is no
-    /// upper end.
+    /// two switches and the interrupt. The likely cost assumes that each of the two switches, one
+    /// of them with the interrupt, takes half. The upper end assumes the least cost for the switch
+    /// without the interrupt. If `inject` has measured the program, that result is used instead.
+    /// Without a measured preemption there is no upper end.
     fn new(costs: Costs<'_>) -> Option<Interrupt> {
         let calibration = costs.calibration;
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);

@@ -112,8 +112,9 @@ fn is_cut_before_its_number(name: &str) -> bool {
     name.len() >= KEPT && name.ends_with(['-', '_', '#', ':', '/', ' '])
 }
 
-/// Removes the CPU number after a slash from the name of a kernel thread, and the worker's number
-/// after that: `kworker/3:1H`. A number that is part of a word, as in `kworker/u8:1`, is kept.
+/// Replaces the CPU number after a slash in the name of a kernel thread by `*`, and the worker's
+/// number after that: `kworker/3:1H` becomes `kworker/*:*H`. A number that is part of a word, as in
+/// `kworker/u8:1`, is kept.
 fn remove_cpu_numbers(name: &str) -> String {
     let Some(slash) = name.find('/') else {
         return name.to_owned();

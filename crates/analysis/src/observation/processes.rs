@@ -290,8 +290,8 @@ pub(super) fn threads_by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
     found
 }
 
-/// Returns one finding for each control group. Processes that ended before their group was read
-/// have a finding of their own.
+/// Returns one finding for each control group. Kernel threads have one finding together, and so
+/// have processes that ended before their group was read.
 pub(super) fn findings_by_group(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, group_of(tasks).to_owned());
     together(priced, key, |_, tasks| {
@@ -307,9 +307,9 @@ fn group_of(tasks: &Tasks) -> &str {
     }
 }
 
-/// Label in place of a control group for kernel threads; the next constant is the label for
-/// processes that ended before their group was read.
+/// Label in place of a control group for kernel threads.
 const OF_THE_KERNEL: &str = "(threads of the kernel)";
+/// Label in place of a control group for processes that ended before their group was read.
 const NOT_KNOWN: &str = "(not known: ended)";
 
 type Key = (Option<u32>, String);

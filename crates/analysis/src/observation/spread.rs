@@ -6,8 +6,8 @@ use crate::lists::saturating_sum;
 /// Distribution of times off the CPU and of waits, in bins of powers of two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
-    /// Start and end of each bin in nanoseconds. Each bin is twice as long as the one before. The
-    /// first may begin at 0, and the last has no end if longer times occurred.
+    /// Start and end of each bin in nanoseconds. Each bin is twice as long as the one before,
+    /// except after a bin that begins at 0. The last bin has no end if longer times occurred.
     pub bins: Vec<(f64, Option<f64>)>,
     /// Number of times off the CPU in each bin; null if not counted.
     pub off: Option<Vec<Bin>>,
@@ -53,10 +53,11 @@ fn start(at: usize) -> f64 {
 }
 
 /// Numbers of times off the CPU, or of waits, by power of two of their length. The two buckets of
-/// each power have unequal lengths, so their counts would alternate in a plot.
+/// each power have unequal widths on a logarithmic axis, so their counts would alternate in a plot.
 struct Counts {
     by_power: [u64; POWERS],
-    /// Index of the histogram's last bucket, which has no end; `None` if that bucket is empty.
+    /// Index of the bin with the histogram's last bucket, which has no end; `None` if that bucket
+    /// is empty.
     open: Option<usize>,
 }
 

@@ -10,8 +10,8 @@ pub struct Waiting<'a> {
     /// Names of the observed programs, longest waits first; untrusted text that must be escaped
     /// before it is shown.
     pub observed: Vec<&'a str>,
-    /// Programs that had the CPU during the waits, longest waits first. The last entry, `None`,
-    /// stands for all programs that are not listed.
+    /// Programs that had the CPU during the waits, longest waits first. If some programs are not
+    /// listed, a last entry `None` stands for them.
     pub behind: Vec<Option<&'a Behind>>,
     /// Waiting times in nanoseconds: one row per observed program, one column per entry of
     /// `behind`.

@@ -20,7 +20,7 @@ pub struct Analyser<'a> {
     head: &'a Simulation,
     options: Options,
     names: ProgramNames,
-    /// Number of segments in the record so far.
+    /// Number of segments in the whole record.
     segments: u64,
     designs: Vec<DesignSums>,
     /// Index of the first design whose segments can be distinguished, which gives segment lengths

@@ -14,8 +14,8 @@ pub(crate) const SUMS_ONLY: &str = "no interval, because only totals were record
 pub(crate) const NOT_COMPARED: &str =
     "not in the record: simulated together with many other designs; simulate again, with --in-full";
 
-/// Largest number of instructions by which a time slice may end after its quantum. A superblock of
-/// the capture tool has at most about 60 instructions.
+/// Number of instructions by which any time slice may end after its quantum; 1 % of the quantum, if
+/// that is more. A superblock of the capture tool has at most about 60 instructions.
 const LATEST: u64 = 64;
 
 /// Returns the cut-off from segment lengths in ascending order: the length that the share `share`

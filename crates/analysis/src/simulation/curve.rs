@@ -33,9 +33,9 @@ pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     points
 }
 
-/// Returns the number of instructions that a segment runs within the first `within` instructions of
-/// an interval. For segments that end within the interval, it is unknown how many more they would
-/// have run.
+/// Returns the mean number of instructions that a segment runs within the first `within`
+/// instructions of an interval. For segments that end within the interval, it is unknown how many
+/// more they would have run.
 fn run_through(sum: &Sum, within: u64) -> f64 {
     (sum.instructions as f64 / sum.segments.max(1) as f64).min(within as f64)
 }

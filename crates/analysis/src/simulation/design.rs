@@ -120,8 +120,8 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
     }
 }
 
-/// Returns the groups of segments for a design whose costs are unknown. Each cost has the reason
-/// instead.
+/// Returns the groups of segments of a design. If the cost of a switch is unknown, each cost has
+/// the reason instead.
 fn groups_with_reason(
     context: &Context<'_>,
     result: &DesignResult,

@@ -212,7 +212,7 @@ impl Group {
         }
     }
 
-    /// Returns the name of the class, cause or kind of tasks.
+    /// Returns the name of the class, cause or kind of tasks; `all` for all segments.
     pub fn name(&self) -> &str {
         match self {
             Group::All => "all",
@@ -487,15 +487,14 @@ pub struct LevelFinding {
 /// long the trace is.
 pub const FULL_FROM: f64 = 0.75;
 
-/// Returns the largest number of lines held as a share of the capacity. The share may exceed 1,
-/// because `most_held` may be an upper bound.
+/// Returns the largest number of lines held as a share of the capacity, at most 1: `most_held` may
+/// be an upper bound that exceeds the capacity.
 pub(crate) fn filled(most_held: u64, lines: u64) -> f64 {
     (most_held as f64 / lines as f64).min(1.0)
 }
 
 impl LevelFinding {
-    /// Returns the share of the level that the trace filled. The share may exceed 1, because
-    /// `most_held` may be an upper bound.
+    /// Returns the share of the level that the trace filled, from 0 to 1.
     pub fn filled(&self) -> f64 {
         filled(self.most_held, self.lines)
     }
@@ -835,8 +834,8 @@ impl DesignFinding {
 
     /// Returns the mean cost over all time slices in cycles per switch, if this mean differs
     /// clearly from the average cost. The two differ if short time slices differ from long ones
-    /// (see [`DesignFinding::long_turns`]). `None` otherwise, or if the costs include first
-    /// touches.
+    /// (see [`DesignFinding::long_turns`]). `None` otherwise, if the costs include first touches,
+    /// or if the cost of long time slices is unknown.
     pub fn average_of_all_turns(&self) -> Option<f64> {
         let cost = &self.average_cost_cycles;
         let estimate = cost.estimate?;
@@ -848,8 +847,8 @@ impl DesignFinding {
             .filter(|mean| !near.contains(mean) && !(low..=high).contains(mean))
     }
 
-    /// Returns the cost to report first: that of long time slices if the average cost, which is
-    /// that of no time slice, differs clearly from the mean over all.
+    /// Returns the cost to report first: that of long time slices if the average cost differs
+    /// clearly from the mean over all time slices, else the average cost.
     pub fn reported_cost(&self) -> &Cost {
         match self.average_of_all_turns() {
             Some(_) => &self.long_turns,

@@ -58,8 +58,7 @@ mod tests {
     use super::*;
     use crate::testing::assert_within;
 
-    /// Shows that the interval of a mean is that of batch means, for twenty batches of five numbers
-    /// each.
+    /// Shows that the interval of a mean is that of batch means, for twenty batches.
     #[test]
     fn of_a_mean_it_is_the_method_of_batch_means() {
         let batches: Vec<f64> = (0..20).map(|i| f64::from((i * 7 + 3) % 11)).collect();

@@ -96,8 +96,8 @@ fn distribution(group: Group, sorted: &[u64], step: u64) -> Option<LengthDistrib
     })
 }
 
-/// Returns the lengths at which a distribution is given, in instructions: at most 100 multiples of
-/// `step`, and `max`.
+/// Returns the lengths at which a distribution is given, in instructions: multiples of `step`, and
+/// `max`. If there would be more than 100, the step is longer.
 fn places(max: u64, step: u64) -> impl Iterator<Item = u64> {
     let step = step.max(max.div_ceil(POINTS as u64)).max(1);
     let inner = (1..=POINTS as u64)

@@ -82,8 +82,7 @@ pub(crate) fn levels(
         .collect()
 }
 
-/// Returns the number of lookups that other processes save repeatedly, which excludes first
-/// touches.
+/// Returns the number of lookups that hit because of other processes, without first touches.
 fn gained(lookups: &MissDifference) -> u64 {
     lookups.gained.saturating_sub(lookups.first_touches)
 }

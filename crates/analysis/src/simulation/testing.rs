@@ -208,8 +208,8 @@ impl Run {
         hierarchies.flushed.cycles += cycles.flushed;
     }
 
-    /// Makes a run of one interval of each of these processes, with one excess cycle per
-    /// instruction.
+    /// Makes a run with one segment for each entry of `processes`. Each segment has one interval,
+    /// with one excess cycle per instruction.
     pub(crate) fn turns(processes: &[u32]) -> Self {
         let mut run = Run::new();
         for process in processes {

@@ -116,7 +116,8 @@ fn lost_less_gained_is_the_cost() {
     assert_eq!(design.average_cost_cycles.estimate, Some(100_000.0));
 }
 
-/// Intervals divided by an exec, and those after the curve, are added up like other cycles.
+/// Shows that the lost cycles of both parts of an interval are added up, if an exec divides the
+/// interval.
 #[test]
 fn divided_intervals_lose_together() {
     let mut run = Run::new();
@@ -202,7 +203,7 @@ fn a_curve_ends_where_segments_end() {
 }
 
 /// Short and long time slices of two processes each cost 100 cycles at their beginning: a switch
-/// costs 100 cycles, whatever the interval length.
+/// costs 100 cycles, whatever the length of a time slice.
 #[test]
 fn turns_of_all_lengths_cost_what_each_of_them_does() {
     let mut run = Run::new();
@@ -992,7 +993,8 @@ fn what_runs_after_an_exec_is_put_down_to_the_program_that_it_starts() {
     );
 }
 
-/// No switch ever begins this program: it runs only what an exec leaves of each time slice of "sh".
+/// No switch ever begins the program `short`: it runs only the rest of each time slice of `long`
+/// after an exec.
 #[test]
 fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval() {
     let mut run = Run::new();
@@ -1024,7 +1026,8 @@ fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval()
     );
 }
 
-/// The paper's switches are between processes only; a guest also switches to threads of its kernel.
+/// In Mogul and Borg 1990 switches are between processes only; a guest also switches to threads of
+/// its kernel.
 #[test]
 fn switches_to_kernel_threads_stand_apart_in_a_guest() {
     let mut run = Run::new();

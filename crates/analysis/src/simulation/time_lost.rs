@@ -184,8 +184,9 @@ mod tests {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
 
-    /// Makes prices of a machine with caches of 32 KiB, 1 MiB and 16 MiB. A line of a 512 KiB array
-    /// costs 8 ns after 4 MiB if it is part of a pointer chase, and 0.5 ns if it is prefetched.
+    /// Makes prices of a machine with caches of 32 KiB, 1 MiB and 16 MiB. After 4 MiB, a line of an
+    /// array of 181 KiB to 1 MiB costs 8 ns if its load depends on another load, and 0.5 ns if the
+    /// access is sequential.
     fn prices() -> Prices {
         let cache = |level, kind, size| Cache {
             level,

@@ -17,7 +17,7 @@ pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
     Some(values[values.len() / 2 - 1] / 2.0 + upper / 2.0)
 }
 
-/// Returns the smallest value that is not exceeded by at least the share `share` of all values
+/// Returns the smallest value v such that at least the share `share` of all values is at most v
 /// (nearest rank: type 1 of Hyndman and Fan 1996, "Sample quantiles in statistical packages");
 /// `None` without values. `values` must be in ascending order.
 pub(crate) fn nearest_rank<T: Copy>(values: &[T], share: f64) -> Option<T> {

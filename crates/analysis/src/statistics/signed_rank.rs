@@ -88,7 +88,7 @@ fn probabilities(n: usize) -> Vec<f64> {
 }
 
 /// Returns the rank by the normal approximation. The mean of V is `n(n+1)/4`, and its variance is
-/// `n(n+1)(2n+1)/24`. One half is added for continuity (Hollander and Wolfe, "Nonparametric
+/// `n(n+1)(2n+1)/24`. The continuity correction is one half (Hollander and Wolfe, "Nonparametric
 /// statistical methods", chapter 3).
 fn approximate(n: usize, tail: f64) -> CriticalRank {
     let n = n as f64;
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::testing::assert_within;
 
-    /// Enumerates V for each of the 2^n assignments of signs to the ranks.
+    /// Returns P(V = v) for each v, by enumeration of all 2^n assignments of signs to the ranks.
     fn enumerated(n: usize) -> Vec<f64> {
         let mut counts = vec![0_u32; n * (n + 1) / 2 + 1];
         for signs in 0..1_u32 << n {

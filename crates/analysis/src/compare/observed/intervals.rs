@@ -114,7 +114,8 @@ fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
 }
 
 /// Returns the variance that the logarithm of a record's number has because its events occur at
-/// random times (a Poisson process): 1 / number of events, as the mean over the records.
+/// random times (a Poisson process): 1 / number of events, as the mean over the records, and at
+/// least the square of [`LEAST`].
 fn chance_variance(side: &Side) -> f64 {
     let numbers = side.iter().flatten();
     let of_events: f64 = numbers

@@ -30,12 +30,13 @@ const OF_NAME: [Quantity; 5] = [
     Quantity::WaitP99,
 ];
 
-/// Largest number of task names, and of other programs, that are compared. More names would widen
-/// all intervals.
+/// Largest number of task names that are compared. More names would widen all intervals.
 const MOST_NAMES: usize = 10;
+/// Largest number of preempting programs that are compared.
 const MOST_NEIGHBOURS: usize = 5;
 
-/// Least share of all switches that the tasks of a compared name must have.
+/// Least share of all switches that a compared name must have, summed over both sides. Also the
+/// share of lost events above which numbers are suspect.
 const LEAST_SHARE: f64 = 0.01;
 
 /// Key of a compared number of an observation: the tasks, and the quantity.
@@ -56,8 +57,8 @@ impl Key {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
-    /// Number of counted events from which the number was computed; `None` if the number is not a
-    /// count.
+    /// Number of counted events from which the number was computed; `None` if the number does not
+    /// come from a count.
     pub(super) events: Option<u64>,
     /// Factors within which the number is known, downwards and upwards; 1 if the number has no
     /// uncertainty within a record.
@@ -125,7 +126,8 @@ impl Record {
         }
     }
 
-    /// Whether the number is above 0, or is a cost of cold caches of which only a range is known.
+    /// Whether the number is above 0, or is a cost that includes cold caches and has at least a
+    /// range.
     fn is_known(&self, key: &Key) -> bool {
         let range = self.tasks(&key.who).and_then(|found| match key.quantity {
             Quantity::CostShare => found.share,

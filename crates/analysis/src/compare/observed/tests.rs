@@ -12,7 +12,7 @@ use crate::observation::Range;
 use crate::observation::tests::{cost, known, pair as preempted_by};
 use crate::testing::{self, assert_is_near, assert_within, normal, seeded};
 
-/// Parameters of a synthetic record; its times follow from the number of switches.
+/// Counts and times of the tasks of one name in a synthetic record.
 #[derive(Clone, Copy)]
 struct Made {
     voluntary: f64,
@@ -256,8 +256,8 @@ fn a_few_events_differ_by_chance_however_alike_the_runs_are() {
     assert_eq!(change(2_000.0, 4_000.0), Change::Slower);
 }
 
-/// Shows that waits may be equal if all runs have the same bucket, because the position within the
-/// bucket is unknown.
+/// Shows that waits in neighbouring buckets may be equal, because the position within a bucket is
+/// unknown, and that waits two buckets apart differ.
 #[test]
 fn waits_in_neighbouring_buckets_may_be_the_same() {
     let of = |bucket| vec![observation(vec![named("server", Made { bucket, ..USUAL })]); 4];
@@ -404,7 +404,8 @@ fn what_was_counted_in_different_ways_is_not_compared() {
     }
 }
 
-/// Gives a record the cost of cold caches by `inject`: 1.2 us per switch, or at least 0.
+/// Gives a record a result of `inject`: cold caches cost 1.2 us after a preemption that touches 1
+/// MiB.
 fn price(record: &mut Observation) {
     let cost = cost(1_200.0, 200.0);
     record.calibration.as_mut().expect("priced").reloads = vec![Reload {
@@ -423,7 +424,7 @@ fn price(record: &mut Observation) {
     record.known = vec![known];
 }
 
-/// Shows that costs of cold caches are not compared if one side was priced with a newer result of
+/// Shows that costs of cold caches are not compared if one record was priced with another result of
 /// `inject`.
 #[test]
 fn caches_that_are_priced_in_different_ways_are_not_compared() {

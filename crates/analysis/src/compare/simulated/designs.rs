@@ -201,7 +201,8 @@ pub(super) fn is_same(a: &Design, b: &Design) -> bool {
     fields(a, "") == fields(b, "")
 }
 
-/// Returns all fields of a design by path, with the names of levels and TLBs in the paths.
+/// Returns the fields of a design by path, except schema, name, title and source. The paths contain
+/// the names of levels and TLBs.
 fn fields(design: &Design, title: &str) -> Facts {
     let mut fields = Vec::new();
     if let Ok(Value::Object(all)) = serde_json::to_value(design) {

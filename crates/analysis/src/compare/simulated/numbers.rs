@@ -17,7 +17,7 @@ use itertools::Itertools;
 const NO_MISSES_BY_SWITCH: &str =
     "counted exactly over one trace; for a verdict give records of several traces on each side";
 
-/// Reason why costs have no interval in a record with sums over segments only.
+/// Reason why cycles per instruction have no interval in a record with sums over segments only.
 const NO_CYCLES_BY_SWITCH: &str = "counted exactly over one trace; for a verdict simulate fewer designs together, or use --in-full";
 
 /// Reason why total cycles, or their time, are not compared between different traces.
@@ -79,7 +79,7 @@ pub(super) fn candidates(
 }
 
 /// Returns the indices of the records in which the number is suspect. If only a part of a trace was
-/// simulated, misses and cycles are valid for that part, but costs per switch are suspect.
+/// simulated, misses, cycles and time are valid for that part, but other numbers are suspect.
 fn suspects(matched: &Matched<'_>, quantity: Quantity) -> [Vec<usize>; 2] {
     let is_one =
         |record: &&Record<'_>| record.has_notes || is_suspect(record) && !is_counted(quantity);

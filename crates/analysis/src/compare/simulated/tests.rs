@@ -14,8 +14,8 @@ fn simulated(seed: u64, factor: f64) -> Found {
     simulated_with_luck(seed, factor, 0.02)
 }
 
-/// Simulates a synthetic trace: each switch has an excess drawn from the seed and scaled by `luck`,
-/// and the design scales it by `factor`.
+/// Simulates a synthetic trace. Each switch has a random excess, scaled by `factor` and by a random
+/// factor of the whole trace, with the spread `luck`.
 fn simulated_with_luck(seed: u64, factor: f64, luck: f64) -> Found {
     let mut random = seeded(seed);
     let mut run = Run::new();
@@ -141,8 +141,8 @@ fn whether_first_touches_are_in_the_cost_is_reported_as_a_difference() {
 /// Low and high end of the expected paired interval.
 const PAIRED: [f64; 2] = [1.0478104115017834, 1.175895430420749];
 
-/// If traces differ only by the random excess of their switches, a single trace shows the
-/// variation.
+/// Shows that equal designs seldom differ: with one trace per side, if only the excess of switches
+/// is random, and with several traces that also differ as a whole.
 #[test]
 fn traces_that_are_the_same_in_truth_seldom_differ() {
     for (records, luck) in [(1, 0.0), (3, 0.02), (5, 0.02)] {
@@ -383,8 +383,8 @@ fn a_copy_is_found() {
     );
 }
 
-/// Adds functions of a kernel and their instructions per switch to the records, a thousandth more
-/// from trace to trace.
+/// Adds kernel functions with their instructions per switch to the records; each further record has
+/// 0.1 % more instructions.
 fn with_functions(mut side: Vec<Found>, functions: &[(&str, f64)]) -> Vec<Found> {
     for (place, (_, findings)) in (0..).zip(&mut side) {
         let function = |(name, instructions): &(&str, f64)| FunctionFinding {
@@ -408,8 +408,8 @@ fn with_functions(mut side: Vec<Found>, functions: &[(&str, f64)]) -> Vec<Found>
     side
 }
 
-/// `schedule` executes a fifth more instructions, the compiler split off a part of another
-/// function, two functions have another name, and one is too small to be reported.
+/// On the new side, `schedule` executes a fifth more instructions, `update_curr` has a compiler
+/// suffix, another function replaces `pick_next_entity`, and `idle` is too small to be reported.
 #[test]
 fn functions_of_two_kernels_have_verdicts_of_their_own() {
     let of_base = [

@@ -6,8 +6,8 @@ use switchcost_units::CpuId;
 use super::*;
 use crate::testing::{FakeCase, fake_record, fiber, pipe};
 
-/// Returns the reasons of one window of `case` after a change; the window has 25 ms, 15 batches,
-/// and 80 or 60 hand-offs.
+/// Returns the reasons to leave out one window of `case` after `change`. The window has a length of
+/// 25 ms and 1,000 counted hand-offs.
 fn reasons_of(case: &FakeCase, change: impl FnOnce(&mut Cycles)) -> Vec<&'static str> {
     let mut window = fake_record(vec![case.clone()], 1).cycles.remove(0);
     window.switching_handoffs = 1_000;
@@ -16,7 +16,8 @@ fn reasons_of(case: &FakeCase, change: impl FnOnce(&mut Cycles)) -> Vec<&'static
     reasons_of_window(&window, &case.case())
 }
 
-/// Returns the reasons of a window of 1,000 hand-offs between two processes, 25 ms long.
+/// Returns the reasons to leave out a window of 1,000 hand-offs between two processes, 25 ms long,
+/// after `change`.
 fn reasons(change: impl FnOnce(&mut Cycles)) -> Vec<&'static str> {
     reasons_of(&pipe(), change)
 }

@@ -109,7 +109,8 @@ fn how_the_run_ended_is_reported() {
     );
 }
 
-/// Costs after emptied caches are neither compared nor used as prices without a note.
+/// Shows that costs after emptied caches have a flag that warns against comparisons, and give no
+/// calibration.
 #[test]
 fn unusual_rounds_are_said_and_are_no_prices() {
     let mut record = fake_record(vec![pipe()], 5);

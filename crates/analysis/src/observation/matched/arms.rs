@@ -39,7 +39,8 @@ impl Anchors {
         }
     }
 
-    /// Returns the calls that waited, and as controls those that could have waited but did not.
+    /// Returns the calls that waited, and as controls those that could have waited but did not, at
+    /// least [`WARM`] calls after the thread's last switch.
     pub(super) fn waits(calls: &Calls<'_>) -> Anchors {
         let arm = |at: usize| match calls.get(at).in_call {
             Away::Waited(_) => Some((at, true)),

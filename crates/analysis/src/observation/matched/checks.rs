@@ -16,9 +16,10 @@ use crate::statistics::Interval;
 /// than half of the cost of all waits.
 const INTERCEPT_NS: f64 = 2_000.0;
 const INTERCEPT_PART: f64 = 0.5;
-/// Number of random labellings, and how many of their intervals may exclude 0. Of 20 intervals at
-/// 90 %, more than this number exclude 0 with a probability of 1 in 90.
+/// Number of checks with random labels.
 const DRAWS: u64 = 20;
+/// Largest number of checks with random labels whose intervals may exclude 0. Of 20 intervals at 90
+/// %, more than 5 exclude 0 with a probability of 1 in 90.
 const MOST_OUTSIDE: usize = 5;
 /// Expected number of calls in each check with random labels.
 const LABELLED: f64 = 20_000.0;
@@ -90,8 +91,8 @@ pub(super) fn run_checks(calls: &Calls<'_>, arms: &Anchors, sum: Interval) -> Ve
 }
 
 /// Returns whether an effect that should be 0 is small compared with the estimated cost `sum`. An
-/// interval that is wider than this cost can be shows nothing: in 17 runs of 8 s the widest was 0.4
-/// times as wide, and 1.3 times in one in which more work followed a wait.
+/// interval that is wider than the upper end of the cost shows nothing. In 17 runs of 8 s the
+/// widest was 0.4 times as wide as the cost; in a run with more work after waits, 1.3 times.
 fn judge(found: Interval, sum: Interval) -> Outcome {
     let is_small = found.estimate.abs() <= PART * sum.estimate.abs();
     if !is_small && !found.contains(0.0) {

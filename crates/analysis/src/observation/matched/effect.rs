@@ -76,8 +76,8 @@ impl<'a> Positions<'a> {
 
     /// Adds the next position (the n-th call after each compared call). `observed` are the calls at
     /// the position, of which `followed` come after a call with a switch. Returns how many of the
-    /// latter have controls on the same path. `has_trend` says whether the effects may change
-    /// linearly over the run.
+    /// latter have controls on the same path. With `has_trend`, controls are scaled to their mean
+    /// in near blocks of time, because the speed of the core may change.
     pub(super) fn add(&mut self, observed: &[Observed], followed: usize, has_trend: bool) -> usize {
         let keys = Keys::of(observed);
         let share = followed as f64 / self.anchors as f64;
