@@ -285,8 +285,8 @@ impl Pair {
     }
 
     /// Whether the pair is a main one that needs a verdict and has none. No verdict is needed for
-    /// the cycles and the time of a whole trace, or for a cost of observed tasks that has fallen to
-    /// 0 or has no value on either side.
+    /// the cycles and the time of a whole trace. Nor is it needed for a cost of observed tasks that
+    /// has fallen to 0, or has no value on either side.
     pub fn is_open(&self) -> bool {
         let is_gone = matches!(self.subject, Subject::Observed(_))
             && match (self.base, self.new) {
@@ -473,8 +473,8 @@ impl Comparison {
             && !intervals.any(|ratio| ratio.high <= 1.0 + limit)
     }
 
-    /// Returns a condition that alone distinguishes some case of only the base records from some
-    /// case of only the new records.
+    /// Returns a condition in which alone a case that only the base records have differs from a
+    /// case that only the new records have; `None` if there is none.
     pub fn joining_condition(&self) -> Option<Condition> {
         let alone = |has: fn(&Pair) -> bool| {
             let pairs = self.pairs.iter().filter(move |pair| has(pair));

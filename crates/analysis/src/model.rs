@@ -1,5 +1,5 @@
-//! Predicts the cost of a switch for a program by the reload model. In the model, each line that
-//! was lost and is used again before the next switch has a cost that depends on the machine and the
+//! Predicts the cost of a switch for a program by the reload model. In the model, a line has a cost
+//! if it was lost and is used again before the next switch. The cost depends on the machine and the
 //! kind of access (docs/method/model.md).
 
 mod arrays;

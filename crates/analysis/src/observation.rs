@@ -2,9 +2,9 @@
 //! this machine, by process and by cause.
 //!
 //! The direct cost comes from `measure`, which measures a switch that blocks and a sched_yield. A
-//! preemption costs at least as much as a yield, and less than a switch that blocks plus a timer
-//! interrupt. The indirect cost is known if calls of the program were traced (`matched.rs`), or if
-//! `inject` has measured it.
+//! preemption costs at least as much as a yield, and at most as much as a switch that blocks and a
+//! timer interrupt together. The indirect cost is known if calls of the program were traced
+//! (`matched.rs`), or if `inject` has measured it.
 
 mod advice;
 mod calibration;

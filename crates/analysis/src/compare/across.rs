@@ -29,7 +29,8 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Returns the condition's value in a case, as text without spaces.
+    /// Returns the condition's value in a case, as text. Empty for stride and access without a
+    /// working set.
     fn value(self, case: &Case) -> String {
         let set = &case.working_set;
         match self {
@@ -67,7 +68,7 @@ impl Condition {
     }
 }
 
-/// Returns the conditions in which two cases differ: the name of each, with both values as text.
+/// Returns both values, as text, of each condition in which the cases `base` and `new` differ.
 pub fn differing(base: &Case, new: &Case) -> Vec<(String, String)> {
     let values = |condition: Condition| (condition.value(base), condition.value(new));
     Condition::iter()
@@ -84,8 +85,8 @@ fn is_same_across(a: &Case, b: &Case, across: &[Condition]) -> bool {
     is_same(&equated, b)
 }
 
-/// Returns the first condition that alone distinguishes some case of `base` from some case of
-/// `new`.
+/// Returns the first condition in which alone a case of `base` differs from a case of `new`; `None`
+/// if there is none.
 pub(super) fn joining_condition(base: &[&Case], new: &[&Case]) -> Option<Condition> {
     Condition::iter().find(|condition| {
         let joins = |base: &Case| {

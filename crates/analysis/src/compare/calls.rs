@@ -1,7 +1,6 @@
-//! Compares the times of a hand-off's system calls. Both arms make these calls, so a change that
-//! makes calls slower (a seccomp filter, auditing, a mitigation at kernel entry) does not change
-//! the cost of a switch. Therefore the calls, and the hand-off including its calls, are compared
-//! separately.
+//! Compares the times of a hand-off's system calls. Both arms make these calls. So a change that
+//! makes calls slower (a seccomp filter, auditing, a mitigation) does not change the cost of a
+//! switch. Therefore the calls, and the hand-off including its calls, are compared separately.
 
 use switchcost_record::{Case, Family};
 

@@ -107,7 +107,8 @@ fn candidate(key: Key, sides: &[Vec<Findings>; 2], request: Request<'_>) -> Cand
     }
 }
 
-/// Returns the cost on one side for a combination; the error says why there is none.
+/// Returns the cost on one side for a period, a footprint and a quantity; the error says why there
+/// is none.
 fn cost(key: Key, name: &str, side: &[Findings], request: Request<'_>) -> Result<LogCost, String> {
     let of = |findings: &Findings| -> Option<Estimate> {
         let footprints = match key.period {

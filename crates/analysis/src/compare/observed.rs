@@ -52,8 +52,8 @@ pub fn compare_observations(
     }
 }
 
-/// Computes verdicts on main numbers and on other numbers separately, each with half of the allowed
-/// error if there are both, so that many names do not hide a change of the whole.
+/// Computes verdicts on main numbers and on other numbers separately. If there are both, each has
+/// half of the allowed error, so that many names do not hide a change of the whole.
 fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let (whole, parts): (Vec<_>, Vec<_>) = candidates
         .into_iter()
@@ -74,9 +74,9 @@ fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pai
     (pairs, of_whole + of_parts)
 }
 
-/// Returns a reason if the records were counted by different methods. Each method makes a switch
-/// longer by a different time, up to a third of a short switch, and so changes how often and how
-/// long tasks run.
+/// Returns the reason why records cannot be compared, if their switches were counted by different
+/// methods. Each method makes a switch longer by a different time, up to a third of a short switch.
+/// This changes how often and how long tasks run.
 fn counted_differently(all: &[&Observation]) -> Option<String> {
     let ways = list_ways(all.iter().map(|record| record.source.to_string()))?;
     Some(format!(
@@ -84,8 +84,8 @@ fn counted_differently(all: &[&Observation]) -> Option<String> {
     ))
 }
 
-/// Returns a reason if the costs of cold caches come from different methods, which give different
-/// costs for the same program.
+/// Returns the reason why costs of cold caches cannot be compared, if they come from different
+/// methods, which give different costs for the same program.
 fn caches_priced_differently<'a>(all: impl Iterator<Item = &'a Record>) -> Option<String> {
     let ways = list_ways(all.filter_map(|record| record.caches_by.clone()))?;
     Some(format!(

@@ -26,7 +26,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Returns the logarithm of `value`; `None` if the value is not above 0.
+    /// Returns the logarithm of `value`; `None` if the value is not above 0, or if the variance
+    /// within the run is unknown.
     pub(super) fn new(value: f64, estimate: &Estimate) -> Option<Run> {
         let within = estimate.log_variance_within_run()?;
         (value > 0.0).then(|| Run {

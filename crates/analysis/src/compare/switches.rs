@@ -1,6 +1,6 @@
 //! Compares the numbers of switches per hand-off on both sides. The numbers are exact counts
-//! without an interval. If a kernel makes two switches where it made one, the case has changed,
-//! even if each switch takes as long as before.
+//! without an interval. If a kernel makes two switches instead of one, the case has changed, even
+//! if each switch takes as long as before.
 
 use schemars::JsonSchema;
 use serde::Serialize;

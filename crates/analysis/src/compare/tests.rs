@@ -42,7 +42,7 @@ pub(super) fn is_alarm(pairs: &[Pair]) -> bool {
     pairs.iter().any(is_change)
 }
 
-/// Trials of a false-alarm test.
+/// Number of trials in a test for false alarms.
 pub(super) const TRIALS: u64 = 100;
 /// The nominal 10 % of [`TRIALS`] plus two standard deviations of chance. A binomial count exceeds
 /// this number in 2 of 100 cases; with a rate of 20 % instead, in 81.
@@ -50,7 +50,8 @@ pub(super) const MOST_ALARMS: usize = 16;
 /// The nominal 1 % of [`TRIALS`] plus two standard deviations of chance.
 const MOST_ALARMS_OF_CALLS: usize = 3;
 
-/// Makes records whose costs differ from run to run by a share, scaled by `factor`.
+/// Makes `count` records whose switch costs are scaled by `factor` and differ from run to run by
+/// the share `spread`.
 pub(super) fn runs(
     count: u64,
     seed: u64,
@@ -188,8 +189,8 @@ fn what_is_a_difference_on_one_cpu_is_none_across_two() {
     );
 }
 
-/// The spread of hand-offs across CPUs widens no interval of a case on one CPU, nor does the spread
-/// on one CPU narrow an interval across CPUs.
+/// Shows that the spread of hand-offs across CPUs is estimated separately from that of cases on one
+/// CPU.
 #[test]
 fn each_kind_of_cases_learns_what_its_own_runs_differ_by() {
     let side = |seed, apart_ns| {

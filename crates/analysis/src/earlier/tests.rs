@@ -88,7 +88,7 @@ fn records_minutes_apart_are_one_occasion() {
     assert_eq!((case.repetitions, case.spreads.len()), (8, 4), "{case:?}");
 }
 
-/// A change to another record's header.
+/// Function that changes the header of a record.
 type Change<'a> = &'a dyn Fn(&mut Header);
 
 #[test]

@@ -41,8 +41,8 @@ pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
 }
 
 /// Returns the half-width of the interval of a service's cost of cold caches in nanoseconds, from
-/// the groups so far, for the footprint that reports show first. `None` if there is no interval
-/// yet.
+/// the groups so far. The cost is that of the footprint that reports show first. `None` if there is
+/// no interval yet.
 pub fn half_width_ns(header: &Header, groups: &[Group]) -> Option<f64> {
     let findings = findings(header, &[], groups);
     let reload = findings.first()?.reload()?;

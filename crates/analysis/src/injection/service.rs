@@ -1,9 +1,9 @@
 //! Estimates the cost of cold caches for a service that is preempted on its own CPU.
 //!
-//! Each group of four phases gives one value. The core cycles per unit of work are compared between
-//! phases in which the preempting task touches memory and phases in which it only spins for the
-//! same time. The difference for the work done is divided by the number of time slices in which the
-//! thread ran.
+//! Each group of four phases gives one value. In two phases the preempting task touches memory, and
+//! in two it only spins for the same time. The core cycles per unit of work are compared between
+//! the two kinds. The difference for the work done is divided by the number of time slices in which
+//! the thread ran.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -199,10 +199,10 @@ fn has_work(group: &Group) -> bool {
     })
 }
 
-/// Returns the cost per time slice of the touching arm compared with the same work in the spinning
-/// arm, in nanoseconds at the core clock with which a chain takes `chain_ns`. For a group with idle
-/// phases, compares the spinning arm with the idle arm. `None` if the thread did not run or did too
-/// little work.
+/// Returns the cost per time slice of the touching arm, compared with the same work in the spinning
+/// arm. The unit is nanoseconds at the core clock with which a chain takes `chain_ns`. For a group
+/// with idle phases, compares the spinning arm with the idle arm. `None` if the thread did not run
+/// or did too little work.
 fn cost(group: &Group, chain_ns: f64) -> Option<f64> {
     let (base, arm) = if group.is_against_idle() {
         (Arm::Idle, Arm::Spinning)

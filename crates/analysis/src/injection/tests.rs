@@ -58,8 +58,8 @@ fn twin(cpu_ns: f64, chain_ps: u64, preemptions: u64) -> TwinRun {
     }
 }
 
-/// Makes a run of 100 ms of CPU time with 310 preemptions at this cost each; `second` is how much
-/// longer the second copy takes, whichever is preempted.
+/// Makes a run of 100 ms of CPU time with 310 preemptions of `cost` ns each. The second copy takes
+/// `second` ns longer, whichever copy is preempted.
 pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
     let preempted = (block % 2) as u8;
     let cpu = |place: u8| {
@@ -174,8 +174,8 @@ fn a_slower_core_is_no_cost() {
     assert_near(&found.footprints[0].cost_ns, 9_000.0 * 1.05, 0.01);
 }
 
-/// Shows that intervals with 90 % confidence contain the true costs in about 90 of 100 trials,
-/// although the second copy takes longer and the machine drifts from block to block.
+/// Shows that intervals with 90 % confidence contain the true costs in about 90 of 100 trials. The
+/// second copy always takes longer, and the machine drifts from block to block.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     let (trials, mut held, mut held_by_reload) = (400, 0, 0);

@@ -126,7 +126,7 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
 }
 
 /// Returns the flag that a guest knows only from its hypervisor which CPUs share a cache; `None` on
-/// a physical machine, or if `found` is empty.
+/// a physical machine, if the hypervisor is unknown, or if `found` is empty.
 pub(crate) fn guest_flag(found: &[SharedCache], host: &HostManifest) -> Option<Flag> {
     let name = host
         .hypervisor

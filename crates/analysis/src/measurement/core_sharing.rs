@@ -8,7 +8,7 @@ use crate::measurement::paired;
 use crate::measurement::run::group_by_case;
 use crate::measurement::speed::Speed;
 
-/// Least share of rounds on a shared core, and of rounds on an unshared core, in a run from which
+/// Least share of a case's rounds on a shared core, and least share on an unshared core, from which
 /// the cost of sharing is computed.
 const LEAST_SHARE: f64 = 0.05;
 

@@ -336,7 +336,7 @@ impl CaseFinding {
     }
 
     /// Returns the deciding cost: the total with a working set; otherwise the cost of a switch, or
-    /// across CPUs of a hand-off.
+    /// of a hand-off if the cost of a switch cannot be determined.
     pub fn deciding(&self) -> Option<&Estimate> {
         self.cost(deciding(&self.case))
     }
@@ -373,8 +373,8 @@ impl CaseFinding {
         Some(self.deciding()?.scaled(switches.unwrap_or(1.0)))
     }
 
-    /// Returns the larger part of the indirect cost; `None` if the intervals of the two parts do
-    /// not decide.
+    /// Returns the larger part of the indirect cost; `None` if a part is unknown, or if the
+    /// intervals of the two parts overlap.
     pub fn larger_part(&self) -> Option<Part> {
         let (kernel, reload) = (
             self.indirect_kernel_ns.as_ref()?,

@@ -236,9 +236,9 @@ fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
 }
 
 /// Returns the number of kernel switches per hand-off, from the tasks' own counts if all windows
-/// have them. Otherwise, switches due to commands are subtracted if all tasks are on one CPU, where
-/// each command causes its planned switches. Across CPUs, a task may get a command without having
-/// slept.
+/// have them. Otherwise, switches due to commands are subtracted if all tasks are on one CPU,
+/// because there each command causes its planned switches. Across CPUs, a task may get a command
+/// without having slept.
 fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if let Some(counted) = counted(windows) {
         return Some(counted.switches.total() as f64 / counted.handoffs as f64);

@@ -63,8 +63,8 @@ struct Level {
     /// Time of a hand-off in the switching arm, in nanoseconds at the reference clock.
     switching: f64,
     baseline: f64,
-    /// Time of a walk in the switching arm minus that in the baseline, not scaled to the reference
-    /// clock, because memory does not follow the core's clock.
+    /// Time of a walk in the switching arm minus that in the baseline. The time is not scaled to
+    /// the reference clock, because memory does not follow the core's clock.
     reload: f64,
     /// Time of a walk in the baseline, not scaled to the reference clock.
     walk: f64,

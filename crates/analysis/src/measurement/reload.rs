@@ -12,8 +12,8 @@ use crate::statistics::order_statistics::trimmed_mean;
 /// Number of walks at the end of a round (visit) that count as settled.
 const SETTLED: usize = 3;
 
-/// Least share of the reload in the last walk before the settled walks, from which on the reload is
-/// taken to continue in the settled walks.
+/// Share of the reload in the last walk before the settled walks, above which the reload is
+/// reported as not settled.
 const NOT_SETTLED: f64 = 0.05;
 
 /// Times of one round of a case that measures the reload (a visit): a switch away and back, and the
@@ -26,8 +26,8 @@ pub(crate) struct Visit {
     /// Time of a hand-off of the task to itself after the reload, in nanoseconds at the reference
     /// core clock.
     pub(crate) settled_handoff: f64,
-    /// Time of each walk minus the time of a settled walk, in nanoseconds, not scaled to the
-    /// reference clock, because memory does not follow the core's clock.
+    /// Time of each walk minus the time of a settled walk, in nanoseconds. The times are not scaled
+    /// to the reference clock, because memory does not follow the core's clock.
     walks: Vec<f64>,
     settled_walk: f64,
 }

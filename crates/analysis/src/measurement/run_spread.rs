@@ -39,9 +39,9 @@ pub(crate) const FREEDOM: f64 = 6.0;
 const INDEPENDENT: f64 = 8.0;
 
 impl Estimate {
-    /// Returns this estimate with an interval that is valid for ratios to other cases of the same
-    /// run with the same mechanism and number of tasks. Differences between runs cancel in such
-    /// ratios (`docs/method/statistics.md`).
+    /// Returns this estimate with an interval for ratios to other cases of the same run, with the
+    /// same mechanism and number of tasks. Differences between runs cancel in such ratios
+    /// (`docs/method/statistics.md`).
     pub fn estimate_within_run(&self) -> Interval {
         let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
         let (low, high) = self.within_run;
@@ -248,8 +248,8 @@ mod tests {
         ([first, second], values.collect())
     }
 
-    /// The quantiles are checked far in the tail, where one of many comparisons is judged, against
-    /// the incomplete beta function to 30 digits (mpmath).
+    /// Checks quantiles far in the tail, which the verdict on one of many comparisons needs. The
+    /// reference is the incomplete beta function to 30 digits (mpmath).
     #[test]
     fn quantiles_are_right_far_out() {
         for (freedom, confidence, quantile) in [
@@ -435,9 +435,9 @@ mod tests {
         }
     }
 
-    /// How often the interval of a run contains the host's cost, with a given number of earlier
-    /// runs. The reference is the integral over the chi-square distribution of their spread, by
-    /// SciPy 1.17 (`quad` over `chi2.pdf`, with `t.ppf` and `norm.cdf`).
+    /// Tests how often the interval of a run contains the host's cost, with a given number of
+    /// earlier runs. The reference is the integral over the chi-square distribution of the earlier
+    /// runs' spread, by SciPy 1.17 (`quad` over `chi2.pdf`, with `t.ppf` and `norm.cdf`).
     #[test]
     fn intervals_by_own_runs_hold_as_often_as_the_integral_says() {
         const HOSTS: u32 = 20_000;
@@ -510,8 +510,8 @@ mod tests {
         );
     }
 
-    /// Takes each recorded run as the new run, with other runs of the same conditions as earlier
-    /// runs, and compares the interval with the median of all runs. The coverage must be as high as
+    /// Takes each recorded run as the new run, and other runs of the same conditions as earlier
+    /// runs. The interval is compared with the median of all runs. The coverage must be as high as
     /// without earlier runs.
     #[test]
     fn runs_held_back_are_covered_by_what_the_others_show() {
@@ -550,8 +550,8 @@ mod tests {
         }
     }
 
-    /// Returns the share of runs of one condition whose interval, with this number of independent
-    /// repetitions, covers the median of all.
+    /// Returns the share of runs of one condition whose interval covers the median of all runs, if
+    /// only `independent` repetitions count as independent.
     fn covered(runs: &[Vec<f64>], independent: f64) -> f64 {
         let found = found_in(runs);
         let truth = middle(&found);

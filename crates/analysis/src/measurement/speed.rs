@@ -22,7 +22,8 @@ const STEADY_WITHIN: f64 = 0.04;
 /// millisecond.
 const MOMENT: usize = 32;
 
-/// Number of moments from which the least ratio of a core is known: a few seconds of measurement.
+/// Least number of moments from which the least sharing ratio of a core is reliable: a few seconds
+/// of measurement.
 const MOMENTS_TO_KNOW: usize = 200;
 
 /// Relative difference between two sharing ratios within which two runs count as shared with the

@@ -10,8 +10,8 @@ use crate::measurement::speed::Speed;
 use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 
-/// Least number of repetitions of a case. With fewer, an interval would depend on the two extreme
-/// values alone.
+/// Least number of repetitions of a case. With fewer, an interval would depend on a few extreme
+/// values.
 pub const MIN_REPETITIONS: usize = 8;
 
 /// Whether the interval of a case's deciding cost is as narrow as the plan requires. The spread
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// Returns earlier runs that differ by this share of the direct cost.
+    /// Returns earlier runs that differ by `between_ppm` millionths of the direct cost.
     fn earlier(between_ppm: u64, runs: u32) -> Option<EarlierRuns> {
         let spread = Spread {
             cost: CostName::Direct,

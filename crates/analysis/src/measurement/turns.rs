@@ -1,4 +1,4 @@
-//! Detects time slices of other tasks between two steps of ordinary tasks. A batch with such a time
+//! Detects time slices of other tasks during batches of ordinary tasks. A batch with such a time
 //! slice takes longer, although hand-offs do not.
 
 use switchcost_record::{Arm, Batch, Case, Cycles};

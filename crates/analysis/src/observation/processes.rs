@@ -86,8 +86,8 @@ const NEGLIGIBLE_CPUS: f64 = 0.01;
 pub const NO_BOUND: f64 = 0.995;
 
 impl ProcessFinding {
-    /// Returns the cost of cold caches as a share of the CPU time, without an upper end if only the
-    /// CPU time limits the sum of both costs; `None` if unknown.
+    /// Returns the cost of cold caches as a share of the CPU time; `None` if unknown. There is no
+    /// upper end if only the CPU time limits the sum of direct and indirect cost.
     pub fn cold_share(&self) -> Option<Range> {
         self.indirect_share
     }

@@ -9,8 +9,8 @@ use super::design_sums::DesignSums;
 use super::findings::{CLASSES, Group, GroupFinding, Growth, SurvivorBias};
 use super::sums::{Sum, add_all};
 
-/// Least relative difference between the curves of all and of surviving segments that counts as a
-/// bias.
+/// Least relative difference between the early private CPIs of all and of surviving segments that
+/// counts as a bias.
 const BITES_FROM: f64 = 0.05;
 
 /// Divisor of a curve's length; the result is the length of the curve's beginning, its first tenth.

@@ -38,7 +38,7 @@ pub(crate) struct Context<'a> {
     pub(crate) program_turns: &'a [u64],
 }
 
-/// Name of the kernel where owners of lines are listed.
+/// Name of the kernel in lists of owners of lines.
 pub(crate) const THE_KERNEL: &str = "the kernel";
 
 /// Names of programs. All processes of one name are one program.

@@ -82,8 +82,8 @@ fn functions(
     }
 }
 
-/// Returns the ratio of the sums of `part` and of `events` over all batches, with an interval from
-/// the ratios that result if each batch is left out once (jackknife).
+/// Returns the sum of `part` over all batches divided by the sum of `events`. The interval comes
+/// from the ratios that result if each batch is left out once (jackknife).
 fn ratio(
     batches: &[KernelBatch],
     part: &dyn Fn(&KernelBatch) -> u64,

@@ -1,4 +1,4 @@
-//! Checks whether the keys of a cache partition are names of programs in the trace.
+//! Checks whether the keys of a cache partition match processes of the trace.
 
 use switchcost_design::result::ProcessFacts;
 use switchcost_design::{Design, Partition};

@@ -4,7 +4,7 @@ use super::findings::DesignFinding;
 use crate::lists::find_or_add;
 use itertools::Itertools;
 
-/// All designs of one base design, with the axes along which they vary.
+/// Designs that vary the same fields of one base design, with these fields as axes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sweep {
     /// Name of the base design.

@@ -282,8 +282,8 @@ fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
     assert_eq!(run.design().cut.instructions, 404_100);
 }
 
-/// The intervals end with the quantum, and time slices a little later: the cost is that of whole
-/// time slices.
+/// The recorded intervals end with the quantum, and time slices a little later. Then the cut-off is
+/// the quantum, and counts as reached.
 #[test]
 fn a_quantum_of_a_round_number_of_intervals_is_not_cut_early() {
     let quantum = LENGTH * u64::from(INTERVALS);

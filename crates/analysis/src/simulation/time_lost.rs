@@ -185,8 +185,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// Makes prices of a machine with caches of 32 KiB, 1 MiB and 16 MiB. After 4 MiB, a line of an
-    /// array of 181 KiB to 1 MiB costs 8 ns if its load depends on another load, and 0.5 ns if the
-    /// access is sequential.
+    /// array of 181 KiB to 1 MiB costs 8 ns for a dependent load, and 0.5 ns for sequential access.
     fn prices() -> Prices {
         let cache = |level, kind, size| Cache {
             level,

@@ -69,8 +69,8 @@ fn exact(n: usize, tail: f64) -> CriticalRank {
     }
 }
 
-/// Returns P(V = v) for each v from 0 to n (n + 1) / 2, where V is Wilcoxon's signed-rank statistic
-/// of `n` values that are symmetric about 0.
+/// Returns P(V = v) for each v from 0 to n (n + 1) / 2. V is Wilcoxon's signed-rank statistic of
+/// `n` values that are symmetric about 0.
 fn probabilities(n: usize) -> Vec<f64> {
     let mut probabilities = vec![0.0; n * (n + 1) / 2 + 1];
     probabilities[0] = 1.0;

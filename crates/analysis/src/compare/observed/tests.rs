@@ -74,7 +74,8 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
     }
 }
 
-/// Makes records whose numbers differ from run to run by a share, each independently.
+/// Makes `count` records whose counts and times differ from run to run by the share `spread`, each
+/// independently.
 fn runs(
     random: &mut ChaCha8Rng,
     count: usize,

@@ -122,8 +122,8 @@ fn several_traces_are_paired_as_scipy_pairs_them() {
     }
 }
 
-/// Shows that a record of many designs, whose cost includes first touches, is reported as one with
-/// another kind of cost.
+/// Shows that a difference is reported if only the cost of the new side includes first touches, as
+/// in records of many designs.
 #[test]
 fn whether_first_touches_are_in_the_cost_is_reported_as_a_difference() {
     let (base, mut new) = (simulated(1, 1.0), simulated(2, 1.0));
@@ -409,7 +409,8 @@ fn with_functions(mut side: Vec<Found>, functions: &[(&str, f64)]) -> Vec<Found>
 }
 
 /// On the new side, `schedule` executes a fifth more instructions, `update_curr` has a compiler
-/// suffix, another function replaces `pick_next_entity`, and `idle` is too small to be reported.
+/// suffix, and another function replaces `pick_next_entity`. The function `idle` is too small to be
+/// reported.
 #[test]
 fn functions_of_two_kernels_have_verdicts_of_their_own() {
     let of_base = [

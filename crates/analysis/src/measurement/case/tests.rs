@@ -14,14 +14,15 @@ fn found(case: FakeCase) -> CaseFinding {
     only(&fake_record(vec![case], 8))
 }
 
-/// Returns the finding if `change` was applied to every window.
+/// Returns the finding for `case` if `change` was applied to every window.
 fn found_after(case: FakeCase, change: impl Fn(&mut Cycles)) -> CaseFinding {
     let mut record = fake_record(vec![case], 8);
     record.cycles.iter_mut().for_each(change);
     only(&record)
 }
 
-/// Returns the finding if `change` was applied to the first `windows` of each repetition.
+/// Returns the finding for a pipe if `change` was applied to the first `windows` windows of each
+/// repetition.
 fn found_after_first(windows: usize, change: impl Fn(&mut Cycles)) -> CaseFinding {
     let mut record = fake_record(vec![pipe()], 8);
     record

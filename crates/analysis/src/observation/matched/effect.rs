@@ -37,7 +37,7 @@ pub struct Effect {
     pub blocks: usize,
 }
 
-/// One system call of either arm. The position is the number of calls since the start of the
+/// System call of either arm at one position, which is the number of calls since the start of the
 /// comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
