@@ -1,5 +1,5 @@
-//! The columns of the Parquet file. A column holds a number of each interval, or a name to which an
-//! index of the interval refers.
+//! The columns of the Parquet file. A column has one value for each interval: a number, a text that
+//! the interval refers to by index, or whether a switch was voluntary.
 
 use std::sync::Arc;
 
@@ -133,8 +133,8 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
     }
 }
 
-/// Sets one of the numbers of cycles that other processes caused. A file has the columns of all
-/// these numbers, or of none.
+/// Sets one of the numbers of cycles that other processes caused, if `value` is not `None`. A
+/// written interval has all of these numbers or none.
 fn set_of_others(
     interval: &mut Interval,
     value: Option<u64>,

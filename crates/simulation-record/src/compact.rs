@@ -43,8 +43,8 @@ pub(crate) enum Kind {
     Unused,
 }
 
-/// Types of the fields of a structure, starting with field 1. The Parquet reader skips fields with
-/// higher numbers by their stated type.
+/// Types of the fields of a structure, starting with field 1. The Parquet reader skips fields that
+/// are not in the list by their stated type.
 pub(crate) type Shape = &'static [Kind];
 
 impl Kind {
@@ -67,8 +67,8 @@ impl Kind {
 /// integer, outermost first.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[i16], i64);
 
-/// Least average number of the footer's bytes per structure in a list. The limit is necessary
-/// because the Parquet reader allocates some hundred bytes for each structure before reading any.
+/// Number of input bytes for each structure that lists may contain. The limit is necessary because
+/// the Parquet reader allocates some hundred bytes for each structure before reading any.
 const STRUCTURE_BYTES: u64 = 16;
 
 /// Checks one structure, calls `visit` for each integer, and returns the length of the structure in
@@ -252,7 +252,7 @@ impl Walker<'_> {
 mod tests {
     use super::*;
 
-    /// An integer, with the fields on the way to it.
+    /// Field numbers on the path to an integer, and the integer.
     type Found = (Vec<i16>, i64);
 
     fn walked(bytes: &[u8]) -> Result<(usize, Vec<Found>), Fault> {

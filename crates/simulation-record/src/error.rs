@@ -24,7 +24,7 @@ pub enum WriteSimulationError {
         /// Error of the operating system from creating the file.
         source: io::Error,
     },
-    /// The intervals cannot be written. No file is left behind.
+    /// The file cannot be written. No file is left behind.
     #[error(
         "{path} cannot be written, so the record was not kept: {source}; {} (writing it takes twice its size)",
         write_remedy(.source, ANOTHER_PLACE)
@@ -32,7 +32,7 @@ pub enum WriteSimulationError {
     Write {
         /// Path of the record that cannot be written.
         path: PathBuf,
-        /// Error of the operating system from writing the file.
+        /// Error of the operating system or of the Parquet writer.
         source: io::Error,
     },
     /// An interval has an index that is out of range for the head. No file is left behind.
@@ -45,7 +45,7 @@ pub enum WriteSimulationError {
         what: &'static str,
         /// Index that is out of range.
         index: u64,
-        /// Number of objects of that kind in the head.
+        /// Number of objects of the kind `what` in the head.
         count: usize,
     },
     /// The head is longer than a reader accepts. No file is left behind.
@@ -72,7 +72,7 @@ pub enum ReadSimulationError {
         /// Error of the operating system from reading the file.
         source: io::Error,
     },
-    /// The file has another format, or is truncated.
+    /// The file is not a simulation record, or is truncated.
     #[error(
         "{path} is not a record of a simulation ({why}); name a file written by switchcost simulate"
     )]
@@ -100,9 +100,10 @@ pub enum ReadSimulationError {
     Damaged {
         /// Path of the damaged record.
         path: PathBuf,
-        /// Damaged part of the record: the bytes, the footer, the head, or a column and a row.
+        /// Damaged part of the record: some byte, the footer, the head, a row group, a column, or a
+        /// row.
         place: String,
-        /// Description of the damage in that part.
+        /// Description of the damage.
         why: String,
     },
 }

@@ -19,7 +19,7 @@ use crate::source::Source;
 use crate::write::ROW_GROUP_ROWS;
 use crate::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
-/// Number of intervals in a batch that a reader returns.
+/// Largest number of intervals in a batch that a reader returns.
 const BATCH_ROWS: usize = 1 << 16;
 
 /// An interval with all fields zero, which a reader fills column by column.

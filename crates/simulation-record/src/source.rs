@@ -1,5 +1,5 @@
 //! Passes the bytes of a record's file to the Parquet reader. The pages are checked here, so that
-//! the reader gets no bytes outside the file and no page larger than written ones.
+//! the reader gets no bytes outside the file and no page that is too large.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};

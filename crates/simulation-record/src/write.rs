@@ -22,10 +22,10 @@ use crate::footer::{FOOTER_LIMIT_BYTES, HEAD_KEY, footer_of};
 use crate::spool::{Spool, SpoolReader};
 use crate::unnamed::Draft;
 
-/// Number of rows in a row group, which are in memory at the same time.
+/// Largest number of rows in a row group. All rows of a row group are in memory at the same time.
 pub(crate) const ROW_GROUP_ROWS: u64 = 1 << 20;
 
-/// Number of intervals in a batch of [`Returned`].
+/// Largest number of intervals in a batch of [`Returned`].
 const RETURNED_AT_ONCE: u64 = 1 << 16;
 
 /// Number of bytes of the footer that are reserved for the description of row groups. The head gets

@@ -210,8 +210,7 @@ pub(crate) fn head() -> Simulation {
 /// Name of a design with spaces and a comma, as a user's file may contain.
 pub(crate) const HOSTILE_DESIGN: &str = "two words, a comma";
 
-/// Returns this many intervals, in which every field has small and large values, and all names
-/// occur.
+/// Returns `count` intervals with varied values, some of them close to the maximum of their type.
 pub(crate) fn intervals(count: u32) -> Vec<Interval> {
     let interval = |i: u32| Interval {
         design: (i % 2) as u16,

@@ -1,5 +1,4 @@
-//! Tests malicious files with a correct checksum, which must cause an error and never end the
-//! program.
+//! Tests that malicious files with a correct checksum cannot end the program.
 
 use std::sync::LazyLock;
 
@@ -166,7 +165,8 @@ fn damaged_footer(why: &str) -> String {
 /// A group with one child, as an element of a schema: repetition, name, number of children.
 const GROUP: &[u8] = b"\x35\0\x18\x0ain another\x15\x02\0";
 
-/// Returns a schema with this many groups, each inside the one before, and a column in the last.
+/// Returns a file whose schema has `depth` groups, each inside the previous one, and a column in
+/// the last.
 fn nested(depth: u16) -> Vec<u8> {
     let count = depth + 1;
     let count = [
