@@ -29,8 +29,9 @@ pub struct Arrival {
     pub instruction: u64,
     /// Kind of access of the instruction to the line.
     pub access: Access,
-    /// Number of lines that were used since the last use of the accessed line; `None` for a line
-    /// that was never used. Ages that differ by less than a factor of two mean the same level.
+    /// Number of lines that were used since the last use of the accessed line, including that line;
+    /// `None` for a line that was never used. Ages that differ by less than a factor of two mean
+    /// the same level.
     pub age: Option<u32>,
     /// Chain of lines that the address depends on; `None` if the address's dependences are unknown.
     pub chain: Option<Chain>,
@@ -41,8 +42,8 @@ pub struct Arrival {
 const UNDER_WAY: u64 = 64;
 /// Number of instructions whose last requested line is stored; a power of two.
 const INSTRUCTIONS: usize = 1 << 10;
-/// Largest distance in lines that counts as a stride. A longer one leaves the page, and nothing is
-/// prefetched beyond a page.
+/// Largest distance in lines that counts as a stride. Two longer steps leave a page of 4 KiB, and
+/// hardware prefetches nothing beyond a page.
 const LONGEST_STEP: u64 = 32;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,8 +58,8 @@ struct Step {
 pub struct Classifier {
     streams: Streams,
     steps: Vec<Step>,
-    /// Instruction number at which the current group of scattered loads began, and the age of the
-    /// line that it requested.
+    /// Instruction number of the first load of the current group of scattered loads, and the age of
+    /// the line that this load requested.
     group: (u64, u32),
     /// Longest chain of dependent lines in the present window of instructions.
     longest: Chain,
@@ -79,7 +80,7 @@ impl Default for Classifier {
 }
 
 impl Classifier {
-    /// Returns the kind of a request.
+    /// Returns the kind of a request, which also affects the kinds of later requests.
     pub fn kind(&mut self, arrival: &Arrival) -> Kind {
         let age = arrival.age.unwrap_or(u32::MAX);
         if arrival.access == Access::Fetch {
@@ -153,8 +154,8 @@ impl Classifier {
         goes_on.then_some(lines)
     }
 
-    /// Whether code of the same age was requested shortly before. A core fetches ahead along the
-    /// predicted path, at most as far as it executes ahead.
+    /// Whether code of a similar or greater age was requested shortly before. A core fetches ahead
+    /// along the predicted path, at most as far as it executes ahead.
     fn is_fetched_ahead(&mut self, at: u64, age: u32) -> bool {
         let (last, before) = std::mem::replace(&mut self.code, (at, age));
         at - last <= UNDER_WAY && before > 0 && is_as_old(before, age)

@@ -1,7 +1,8 @@
 //! Kinds of requests for lines, by the instruction that makes the request.
 //!
 //! A simulation knows which lines are lost, but neither the requests around them nor on which loads
-//! an address depends. Here a part of the same chunks is followed as for a profile.
+//! an address depends. Therefore this module follows some of the chunks in the same way as a
+//! profile does.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +15,11 @@ use crate::streams::HOT;
 
 /// Number of chunks at the start of a trace that are all followed.
 const ALL: u64 = 3;
-/// Of the chunks after those, one in this number is followed: following a chunk takes four times as
-/// long as simulating it.
+/// After the first [`ALL`] chunks, one chunk in 256 is followed, because following a chunk takes
+/// four times as long as simulating it.
 const ONE_IN: u64 = 256;
-/// Number of lines that are tracked (1 MiB). The age only distinguishes lines that a first level
-/// holds.
+/// Number of lines that are tracked (1 MiB). This number is small because an age only has to tell
+/// whether a first level holds the line.
 const LINES: usize = 1 << 14;
 
 /// Numbers of requests by instruction and kind.
@@ -73,7 +74,7 @@ impl KindsByInstruction {
     }
 }
 
-/// Counts a request for a line of age `age`.
+/// Counts a request for data, unless its age shows that a first level holds the line.
 pub(crate) fn count(counts: &mut ByInstruction, instruction: u64, kind: Kind, age: Option<u32>) {
     if age.is_none_or(|age| age >= HOT) && !matches!(kind, Kind::Code | Kind::CodeAlone) {
         let kinds = counts.entry(instruction).or_default();

@@ -41,8 +41,8 @@ use recency::Recency;
 /// microsecond.
 pub const CUT: u64 = 1024;
 
-/// Maximum number of lines that are tracked (64 MiB). A line that was unused for longer counts as
-/// new.
+/// Maximum number of lines that are tracked (64 MiB). A line counts as new if at least this number
+/// of other lines were used since its last use.
 pub const MOST_LINES: usize = 1 << 20;
 
 /// Number of address bits within a line: profiles have lines of 64 bytes.
@@ -204,7 +204,7 @@ impl Profiler {
         }
     }
 
-    /// Adds the instructions executed since the last call to the program that executed them.
+    /// Credits the running program with the instructions that were executed since the last call.
     fn credit(&mut self) {
         let now = self.lines.instructions;
         let ran = now - std::mem::replace(&mut self.credited, now);
@@ -252,7 +252,7 @@ impl Profiler {
     }
 }
 
-/// A range of bytes that an instruction uses, and how.
+/// A range of bytes that an instruction accesses, with the kind of access.
 #[derive(Clone, Copy)]
 struct Touched {
     space: u64,
@@ -273,7 +273,7 @@ impl Lines {
     }
 
     /// Counts the use of all lines of a range. `address` is the chain of lines that its address
-    /// depends on, if known. Returns the longest chain that one of the lines ends.
+    /// depends on, if known. Returns the longest chain that ends with one of the lines.
     fn touch(&mut self, touched: Touched, address: Option<Chain>) -> Chain {
         let Touched {
             space,
@@ -319,7 +319,8 @@ impl Lines {
     }
 }
 
-/// Returns the programs, one for each file. Programs with the most instructions come first.
+/// Returns at most [`MOST_PROGRAMS`] programs, one for each name and build ID. Programs with the
+/// most instructions come first.
 fn programs(ran: &BTreeMap<ProcessId, Ran>) -> Vec<Program> {
     let mut by_file: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
     for Ran {

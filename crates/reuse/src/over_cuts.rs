@@ -14,7 +14,7 @@ use crate::recency::{Use, bytes};
 /// milliseconds.
 pub(crate) const TIMES: usize = 18;
 /// Binary logarithm of the upper end of the first class of ages (16 KiB). Each further class ends
-/// at twice the age.
+/// at twice the age of the class before.
 const FIRST_AGE_BITS: u32 = 14;
 const AGES: usize = 13;
 const KINDS: usize = 8;
@@ -112,8 +112,8 @@ impl OverCuts {
         (0..self.times()).map(|time| CUT << time).collect()
     }
 
-    /// Returns the mean over all switch points for each time. The windows of the first interval
-    /// begin with the program.
+    /// Returns the mean number of lines over all switch points, for each time. The start of the
+    /// trace counts as a switch point.
     fn mean(&self, by_gap: &ByGap) -> Vec<f64> {
         let cuts = (self.cuts + 1) as f64;
         (0..self.times())

@@ -1,4 +1,4 @@
-//! Quantiles of values, known to 4 %, in memory that does not depend on the number of values.
+//! Quantiles of values, accurate to 2.2 %, in memory that does not depend on the number of values.
 
 /// Number of classes per doubling of the value.
 const PARTS: f64 = 16.0;

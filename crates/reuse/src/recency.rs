@@ -167,7 +167,7 @@ impl Recency {
         self.late = 0;
     }
 
-    /// Returns the number of positions, to which the memory is proportional.
+    /// Returns the number of positions and lines, to which the memory is proportional.
     #[cfg(test)]
     pub(crate) fn places(&self) -> usize {
         self.tree.places() + self.lines.len()

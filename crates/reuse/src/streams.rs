@@ -1,11 +1,12 @@
 //! Streams: consecutive lines, requested by any instructions, which hardware prefetches.
 
-/// Number of streams that are followed at the same time: about as many as a core's prefetchers
-/// follow (Intel, "Optimization Reference Manual", on the streamer: 32, one per page).
+/// Maximum number of streams in each list: about as many as a core's prefetchers follow (Intel,
+/// "Optimization Reference Manual", on the streamer: 32, one per page).
 const FOLLOWED: usize = 32;
-/// Length of a stream, in lines, from which its next line is prefetched.
+/// Position, counted from 1, of the first line in a stream that is prefetched.
 const TRAINED: u32 = 3;
-/// Age below which a line is in a first level, so that an access makes no request to other levels.
+/// Age in lines below which a line is in a first level, so that an access makes no request to other
+/// levels.
 pub(crate) const HOT: u32 = 256;
 
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +17,14 @@ struct Stream {
     lines: u32,
 }
 
-/// Two lists of streams: streams whose lines are mostly in a first level, and all other streams,
-/// which the first kind would otherwise displace. Each list is ordered by last use.
+/// Two lists of streams: streams whose lines are in a first level, and all other streams, which the
+/// first kind would otherwise displace. Each list is ordered by last use.
 #[derive(Debug, Default)]
 pub(crate) struct Streams([Vec<Stream>; 2]);
 
 impl Streams {
-    /// Continues a stream with a line of age `age`. Returns whether the line is prefetched.
+    /// Continues or starts a stream with a line of age `age`. Returns whether the line is
+    /// prefetched.
     pub(crate) fn go_on(&mut self, line: u64, age: u32) -> bool {
         let streams = &mut self.0[usize::from(age >= HOT)];
         let is_next =
@@ -50,7 +52,8 @@ impl Streams {
     }
 }
 
-/// Whether a line of age `one` comes from the same level as a line of age `other`, or nearly so.
+/// Whether age `one` is at least half of age `other`, so that the line of age `one` comes from
+/// about the same level or a farther one.
 pub(crate) fn is_as_old(one: u32, other: u32) -> bool {
     one >= other / 2
 }

@@ -8,8 +8,8 @@ use switchcost_units::Bytes;
 
 use super::*;
 
-/// The definition of the counts, written out: for each switch point and each time, the lines used
-/// first after the switch point, by the number of other lines used since.
+/// Counts lines by definition: for each switch point and each time, the lines used after the switch
+/// point, by the number of other lines since their previous use.
 struct Oracle {
     /// All uses in order, each with its interval and line.
     uses: Vec<(u64, u64)>,
@@ -41,8 +41,8 @@ impl Oracle {
             .len()
     }
 
-    /// Returns means over all switch points, within this number of intervals: lines by class of
-    /// age, of which the last has new lines.
+    /// Returns the mean numbers of lines used within `time` intervals after a switch point: lines
+    /// of age up to 16 KiB, older lines, and new lines.
     fn mean(&self, time: u64) -> [f64; 3] {
         let mut counts = [0_u64; 3];
         for cut in 0..=self.cuts {
@@ -101,7 +101,7 @@ fn finish(profiler: Profiler) -> Profile {
     profiler.finish(&header, "1")
 }
 
-/// Returns the number of lines in a class of ages, over all kinds.
+/// Returns the number of reused lines of all kinds that are older than 16 KiB (`is_old`), or not.
 fn reused(profile: &Profile, time: usize, is_old: bool) -> f64 {
     let rows = profile
         .reused
@@ -140,15 +140,15 @@ fn walk(lines: u64, steps: u64, place: impl Fn(u64) -> u64) -> Vec<(u64, u16)> {
         .collect()
 }
 
-/// Returns the lines of a kind that are as old as 128 KiB, by time.
+/// Returns the numbers of lines of a kind in the age class from 64 to 128 KiB, by time.
 fn row(profile: &Profile, kind: Kind) -> &[f64] {
     let mut rows = profile.reused.iter();
     let row = rows.find(|row| (row.kind, row.age_bytes) == (kind, Bytes::kib(128)));
     &row.expect("a row").lines
 }
 
-/// Shows that a walk is sequential and as old as its length: 2,048 lines are 128 KiB, and the line
-/// of code adds a little to the age.
+/// Shows that a walk is sequential and as old as its length: 2,047 lines of data and a line of code
+/// are 128 KiB.
 #[test]
 fn a_walk_is_sequential_and_as_old_as_it_is_long() {
     let profile = profile_of(&walk(2047, 100_000, |step| step), MOST_LINES);
@@ -173,7 +173,7 @@ fn steps_of_one_instruction_that_stay_the_same_are_strided() {
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
 }
 
-/// Shows that of four loads from arbitrary places that begin close together one waits; there is one
+/// Shows that of five loads from arbitrary places that begin close together one waits. There is one
 /// load in 16 instructions.
 #[test]
 fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
@@ -264,8 +264,9 @@ const OTHER_DATA: u64 = 0x400_0000;
 /// Number of windows of instructions that begin in the second round.
 const WINDOWS: u64 = 2 * ROUND / 32 - ROUND / 32;
 
-/// Runs a loop of 16 instructions twice through all lines. `references` returns those of one
-/// iteration, from its number and an address without a pattern.
+/// Returns a loop of 16 instructions that goes through all lines twice, and its dependences.
+/// `references` returns the references of one iteration, from its number in the round and an
+/// address. The addresses have no pattern.
 fn looped(
     dependences: BlockDependences,
     references: impl Fn(u64, u64) -> Vec<Reference>,
@@ -290,7 +291,7 @@ fn looped(
     (chunk, known)
 }
 
-/// Returns the number of lines of the second round that are of a kind.
+/// Returns the numbers of chained and of gathered lines among the lines that are used again.
 fn chained(
     dependences: BlockDependences,
     references: impl Fn(u64, u64) -> Vec<Reference>,
@@ -338,8 +339,9 @@ fn every_line_of_a_chase_through_a_saved_pointer_is_chained() {
     assert_eq!(chained(rules, references), [ROUND, 0]);
 }
 
-/// A window has 32 iterations, of which only the first waits. The second round begins within a window: its first index is not yet
-/// prefetched, and the next load waits for that one. Of the lines of indices, 32 are used in two intervals between switch points.
+/// Shows that only the first of the 32 iterations in a window waits. The second round begins within
+/// a window: its first index is not prefetched yet, and the next load waits for that index. 32
+/// lines of indices are used in two intervals between switch points.
 #[test]
 fn an_array_indexed_by_a_prefetched_one_is_gathered() {
     let [_, index] = sources(0);
