@@ -12,8 +12,8 @@ use crate::tables::PING_PONG;
 /// Number of runs of the ping-pong under each set-up.
 const PING_PONGS: usize = 5;
 
-/// Largest allowed difference between the ratio that `ab` reports and the ratio of the independent
-/// ping-pong.
+/// Largest relative difference between the ratio that `ab` reports and the ratio of the independent
+/// ping-pong that counts as near.
 const WITHIN: f64 = 0.03;
 const OF_TEN: usize = 9;
 

@@ -19,8 +19,8 @@ const IN_SETS: usize = 10;
 /// Error rate in percent that `compare` promises at its default confidence.
 const NOMINAL_PERCENT: usize = 10;
 
-/// Number of trials that compare a synthetic switch with one that is longer by [`CHANGE`], with
-/// three records per side.
+/// Number of trials that compare a synthetic switch with one that is longer by the factor
+/// [`CHANGE`], with three records per side.
 const TRIALS: usize = 10;
 const CHANGE: f64 = 1.05;
 
@@ -64,7 +64,8 @@ fn pairs() -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns the command line that compares the runs in `members`, one bit for each, with all others.
+/// Returns the command line that compares the runs in `members`, one bit for each, with the others
+/// of the first [`IN_SETS`] runs.
 fn sets(members: u32) -> String {
     let link = |index: usize| {
         let side = if members >> index & 1 == 1 {
@@ -93,7 +94,7 @@ struct Count {
 }
 
 impl Count {
-    /// Adds the result of one comparison.
+    /// Makes one comparison, and counts its result.
     fn add(mut self, shell: &Shell, comparison: &str) -> Result<Count, String> {
         let json = shell.json(comparison)?;
         if json["compared"].as_u64().unwrap_or(0) == 0 {

@@ -61,8 +61,8 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Compares the cost of a preemption of a loop with hardly any data with the direct cost by
-/// `measure`.
+/// Compares the cost of preempting a loop with hardly any data to the direct cost that `measure`
+/// reports.
 fn direct(shell: &Shell) -> Row {
     let found = || {
         let injected = shell.json(&format!(

@@ -124,7 +124,7 @@ impl Part {
     }
 }
 
-/// A function of this program that runs in a process of its own, which a part starts.
+/// A function of this program that a command of the bench runs in a separate process.
 type Play = fn(&[String]) -> io::Result<()>;
 
 const PLAYS: [(&str, Play); 5] = [

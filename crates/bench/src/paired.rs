@@ -159,8 +159,8 @@ fn missing_reason(result: &Value) -> Option<String> {
         .then(|| fields.map(|field| result[field].to_string()).join(" "))
 }
 
-/// Returns the direct cost without a working set in cycles; `None` if more than 95 % of the core's
-/// cycles were shared.
+/// Returns the direct cost in cycles of a result without a working set. `None` for other results,
+/// or if more than 95 % of the core's cycles were shared.
 fn unshared_cycles(result: &Value) -> Option<f64> {
     let is_unshared = result["shared"]["share"].as_f64()? <= 0.95;
     let cycles = result["direct_cycles"]["estimate"].as_f64()?;

@@ -148,7 +148,7 @@ pub(crate) fn need(json: &Value, path: &str) -> Result<f64, String> {
     number(json, path).ok_or_else(|| format!("no number {path} in what was printed"))
 }
 
-/// Returns three numbers at a path in JSON: `low`, the one named `middle`, and `high`.
+/// Returns three numbers at a path in JSON: `low`, the number that `middle` names, and `high`.
 pub(crate) fn interval(json: &Value, path: &str, middle: &str) -> Result<[f64; 3], String> {
     let end = |name: &str| need(json, &format!("{path}.{name}"));
     Ok([end("low")?, end(middle)?, end("high")?])

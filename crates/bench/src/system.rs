@@ -1,5 +1,5 @@
 //! Checks of `switchcost trace --system`: the speed of tracing a booted guest compared with QEMU
-//! without a plugin, and the time of the boot.
+//! without a plugin, the size of the trace, and the time for a short program including the boot.
 
 use crate::figure::{Bound, Figure, Quantity, Table};
 use crate::row::{Found, Row};
@@ -103,8 +103,8 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Results of all rounds: rates in millions of instructions per second, and sizes in bytes per
-/// instruction.
+/// Results of the rounds: the rates of all rounds in millions of instructions per second, and the
+/// sizes in the last round in bytes per instruction.
 #[derive(Default)]
 struct Rounds {
     rates: Vec<f64>,
@@ -144,9 +144,9 @@ fn rounds(shell: &Shell) -> Result<Rounds, String> {
     Ok(found)
 }
 
-/// Traces the mix of programs and an empty run, and returns the differences: rate in millions of
-/// instructions per second, number of instructions in millions, and trace size in bytes per
-/// instruction.
+/// Traces the mix of programs and the program `true`. Returns the differences in rate (millions of
+/// instructions per second) and in millions of instructions, and the trace size of the mix in bytes
+/// per instruction.
 fn round(shell: &Shell, options: &str) -> Result<(f64, f64, f64), String> {
     let captured = |words: &str| {
         let run = shell.run(&capture(words, options))?;

@@ -23,8 +23,8 @@ pub(crate) const ARGUMENT: &str = "--waits";
 /// microseconds follow.
 pub(crate) const PARTNER: &str = "--partner";
 
-/// Time since the start in which the program times itself. `observe` traces system calls from
-/// earlier until later.
+/// Time since the start in which the program times itself. `observe` starts to trace system calls
+/// earlier, and stops later.
 const TIMED: Range<Duration> = Duration::from_millis(1_500)..Duration::from_millis(4_200);
 const END: Duration = Duration::from_secs(5);
 
