@@ -31,7 +31,7 @@ pub(crate) trait Kind: Sync {
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String>;
 }
 
-/// Size of a sample that represents all trials of a kind, which would take hours.
+/// Size of a sample that represents all trials of a kind. All trials would take hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sample {
     All,

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::form::{self, Columns, Records};
 use crate::table::{Change, Form};
 
-/// Limits of number types, and numbers next to these limits.
+/// Limits of number types, numbers next to these limits, and fractions.
 const NUMBERS: [&str; 24] = [
     "0",
     "1",
@@ -76,8 +76,8 @@ pub(crate) struct Changed {
     pub(crate) at: Option<String>,
 }
 
-/// Returns a file with one change and corrected checksums; `None` if this kind of change is
-/// impossible in the file.
+/// Returns a file with one change, and with corrected checksums except for [`Change::Cut`]; `None`
+/// if this kind of change is impossible in the file.
 pub(crate) fn changed(
     form: Form,
     change: Change,

@@ -189,7 +189,7 @@ fn answer(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Checks that a well-behaved client is served while the other clients are connected.
+/// Checks that a well-behaved client is served in time.
 fn is_served(address: SocketAddr) -> Result<(), String> {
     let start = Instant::now();
     let mut last = String::new();
@@ -222,8 +222,8 @@ fn used(running: &Running<'_>) -> (u64, usize, usize) {
     (memory.unwrap_or(0), count("fd"), count("task"))
 }
 
-/// Checks that the program has released the memory, file descriptors and threads that it used for
-/// clients.
+/// Checks that the program soon uses little memory, and no more file descriptors and threads than
+/// before the clients.
 fn is_small_again(running: &Running<'_>, before: &(u64, usize, usize)) -> Result<(), String> {
     let start = Instant::now();
     loop {
@@ -240,7 +240,8 @@ fn is_small_again(running: &Running<'_>, before: &(u64, usize, usize)) -> Result
     }
 }
 
-/// Ends the program by a signal, and checks that it ends in time and writes its counts.
+/// Ends the program by a signal, and checks that it ends in time and writes a record that can be
+/// read.
 fn end(place: &Place, running: Running<'_>) -> Result<(), String> {
     kill_process(Pid::from_child(&running.child), Signal::TERM)
         .map_err(|error| error.to_string())?;

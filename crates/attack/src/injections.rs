@@ -60,7 +60,7 @@ impl Injections {
 }
 
 /// Returns true if a trial of this subcommand can have a name that contains `matching`. Calls are
-/// counted only for these subcommands, because counting takes a whole run.
+/// not counted for other subcommands, because counting takes a whole run.
 fn may_match(verb: &str, matching: &str) -> bool {
     matching.strip_prefix("injections/").is_none_or(|rest| {
         format!("{verb}/").starts_with(rest) || rest.starts_with(&format!("{verb}/"))
@@ -89,7 +89,8 @@ fn traced<'a>(place: &'a Place, verb: &'a Verb, expression: &[&str]) -> Run<'a> 
 }
 
 /// Returns the numbers of the first call that neither the loader nor the runtime makes, and of the
-/// last call in the task with the most calls; `None` if no task makes this system call.
+/// last call in the task with the most calls; `None` if only the loader and the runtime make this
+/// system call.
 fn counted(log: &str, name: &str) -> Option<(usize, usize)> {
     let first = log.split_whitespace().next()?;
     let mut of_task: BTreeMap<&str, usize> = BTreeMap::new();

@@ -14,7 +14,8 @@ use crate::run::{LONGEST, Ran, Running};
 use crate::table::{self, Kill, Victim};
 use crate::verb::{self, Verb};
 
-/// Longest time until a program that catches a signal ends: one second, or two on a busy machine.
+/// Longest time until a program that catches a signal ends. One second is enough unless the machine
+/// is busy.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 pub(crate) struct Kills {

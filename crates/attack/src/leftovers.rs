@@ -68,7 +68,7 @@ pub(crate) fn kill(processes: &[i32]) {
     }
 }
 
-/// Reduces the state of a process in `/proc/PID/stat`: running and sleeping are the same, because
+/// Reduces the state of a process in `/proc/PID/status`: running and sleeping are the same, because
 /// only a stopped process has been affected.
 fn awake_or_not(state: &str) -> String {
     if state.starts_with(['R', 'S', 'D']) {

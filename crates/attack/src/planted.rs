@@ -209,7 +209,7 @@ fn keep(place: &Place, row: &Kept) -> Result<Outcome, String> {
     })
 }
 
-/// Adds the files in a folder that other users may read or write to `open`, with their modes.
+/// Adds to `open` each file in a folder that the group or other users may access, with its mode.
 fn gather_open(folder: &Path, open: &mut Vec<String>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

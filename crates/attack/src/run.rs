@@ -17,7 +17,7 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 /// Limit on the CPU time of each process, in seconds, as an option of prlimit.
 const MOST_CPU: &str = "--cpu=120";
 const MOST_DATA: &str = "--data=8589934592";
-/// Number of bytes of the output that are examined.
+/// Largest number of bytes of stdout or stderr that are examined.
 const MOST_OUTPUT: u64 = 16 << 20;
 
 /// A run of the program: its command line and conditions.

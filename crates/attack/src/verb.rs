@@ -54,8 +54,8 @@ impl Verb {
         matches!(code, 0 | 1 | 2 | 3 | 5) || self.also.contains(&code)
     }
 
-    /// Returns the result of an undisturbed run, which is made once for each place, or the reason
-    /// why the subcommand does not run there.
+    /// Returns the result of an undisturbed run, or the reason why the subcommand does not run in
+    /// this place. A subcommand is run only once for each place.
     pub(crate) fn whole(&self, place: &Place) -> Result<Whole, String> {
         let known = place.wholes.borrow().get(&self.name).cloned();
         known.unwrap_or_else(|| {

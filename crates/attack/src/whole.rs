@@ -17,8 +17,8 @@ impl Whole {
             .map(Vec::as_slice)
     }
 
-    /// Excludes the texts of the result from comparisons with other runs, because lines differ on
-    /// another terminal.
+    /// Excludes the texts of the result from comparisons with other runs, because texts may differ
+    /// in another environment.
     pub(crate) fn with_other_texts(self) -> Whole {
         Whole {
             is_same_text: false,
@@ -26,7 +26,8 @@ impl Whole {
         }
     }
 
-    /// Excludes the files of the result from checks, because the files are invisible after the run.
+    /// Allows all files to be missing after a success, because a file in a private mount is
+    /// invisible after the run.
     pub(crate) fn hidden(self) -> Whole {
         Whole {
             is_visible: false,

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 const ATTACK: &str = env!("CARGO_BIN_EXE_switchcost-attack");
 
-/// Returns the program to attack, which is built with all others, and not by this test.
+/// Returns the program to attack; `None` if it has not been built. This test does not build it.
 fn program() -> Option<PathBuf> {
     let program = Path::new(ATTACK).with_file_name("switchcost");
     if program.is_file() {
