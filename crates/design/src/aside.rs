@@ -46,7 +46,8 @@ pub struct StreamBuffers {
     pub timed: bool,
 }
 
-/// Returns stream buffers of one line each, without filter, whose lines arrive at once.
+/// Returns a single stream buffer of one line, without an allocation filter. Prefetched lines
+/// arrive at once.
 impl Default for StreamBuffers {
     fn default() -> StreamBuffers {
         StreamBuffers {
@@ -105,7 +106,7 @@ pub struct Streamer {
     /// Number of pages that are tracked at a time. A new page replaces the one whose last request
     /// is oldest.
     pub entries: u32,
-    /// Number of lines prefetched at each request.
+    /// Largest number of lines prefetched at each request.
     pub degree: u32,
     /// Greatest distance of a prefetched line from the requested line, in lines.
     pub distance: u32,

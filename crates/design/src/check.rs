@@ -35,16 +35,16 @@ const MOST_LINES: u64 = 1 << 26;
 /// Largest number of cycles for a miss or hit in one level. A reference looks in each level at most
 /// once, so the cycles of 64 levels over 10^11 references fit in 64 bits.
 const MOST_CYCLES: u32 = 1_000_000;
-/// Largest number of lines in a victim cache or stream buffers, which the simulator searches
-/// linearly.
+/// Largest number of lines in a victim cache or in stream buffers, which the simulator searches
+/// linearly, and of write buffers.
 const MOST_BUFFERED: u64 = 65_536;
 /// Largest seed: the largest integer in TOML.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 const LONGEST_CYCLE_NS: f64 = 1e6;
 
 impl Design {
-    /// Checks whether the design can exist in hardware and be simulated. Every reader of designs
-    /// calls this function first.
+    /// Checks whether the design can exist in hardware and be simulated. Code that reads or
+    /// simulates designs calls this function first.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ const SHOWN_CHARACTERS: usize = 60;
 /// Error of reading a design from text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DesignError {
-    /// The text is longer than any design.
+    /// The text is longer than 1 MiB, the limit for a design file.
     #[error(
         "{source_name} has {found}, more than the {LONGEST_FILE} of a design file; check its name"
     )]

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Key of the mask for all programs without a key of their own.
+/// Key of the mask for all programs that no other key names.
 const DEFAULT: &str = "default";
 /// Prefix of a key that gives a process number instead of a program name, for ambiguous names.
 const PROCESS: &str = "process:";

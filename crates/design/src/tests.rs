@@ -481,7 +481,8 @@ fn each_number_of_cycles_has_a_bound() {
     }
 }
 
-/// Another test shows that every design goes through text unchanged.
+/// Tests only the form of the written fields. `file::tests` tests that a design is read back
+/// unchanged.
 #[test]
 fn sizes_are_written_with_their_unit_and_defaults_not_at_all() {
     let design = changed(

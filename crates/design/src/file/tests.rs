@@ -46,7 +46,8 @@ fn takes_walk_cycles_for_the_miss_cycles_of_a_tlb() {
     );
 }
 
-/// A text of the small design, another in its place, and the error.
+/// Each entry is a piece of the small design's text, the text that replaces the piece, and the
+/// error.
 const REFUSED: &[(&str, &str, &str)] = &[
     (
         "ways = 2",

@@ -169,7 +169,7 @@ fn a_cycle_takes_as_long_as_the_machine_says() {
     assert_eq!(made(&host).cycle_ns, None);
 }
 
-/// Shows that a level is refused by name if one of its files is missing; otherwise the third level
+/// Shows that a machine is refused if a file of a cache level is missing; otherwise the third level
 /// would be taken for the second.
 #[test]
 fn a_level_of_which_a_file_is_missing_is_refused_by_the_name_of_the_file() {

@@ -163,7 +163,7 @@ pub struct PlaceCost {
 }
 
 /// A place whose lookups evicted lines of other processes from one cache of the shared hierarchy.
-/// The kernel counts as a process of its own.
+/// The kernel counts as a separate process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvictorPlace {
     /// Name of the cache in the design.

@@ -39,7 +39,7 @@ fn fields(design: &Design) -> BTreeMap<String, String> {
     fields
 }
 
-/// Returns the fields of a design that differ from those of another.
+/// Returns the fields in which `varied` differs from `base`.
 fn difference(base: &Design, varied: &Design) -> Vec<String> {
     let (base, varied) = (fields(base), fields(varied));
     let removed = base.keys().filter(|key| !varied.contains_key(*key));
@@ -71,8 +71,8 @@ fn all_combinations_the_last_axis_fastest() {
     );
 }
 
-/// A built-in design, axes in one or several steps, of each of which the last design is taken, and
-/// the fields that the last step changes.
+/// Each entry is a built-in design, the axes of one or several steps, and the fields that the last
+/// step changes. Each step varies the last design of the step before.
 const VARIED: &[(&str, &[&str], &[&str])] = &[
     (
         "mogul-2a",
