@@ -3,8 +3,8 @@
 //! of switches.
 //!
 //! The input is the events of a machine; the output is the parts of a result that explain it. Each
-//! file here is a listener that answers one question, independently of the others; a new question
-//! is a new file, and a place in [`Attribution`].
+//! listener here answers one question, independently of the others; a new question is a new file,
+//! and a place in [`Attribution`].
 
 mod by_place;
 mod calls;

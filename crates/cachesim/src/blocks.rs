@@ -21,7 +21,7 @@ pub(crate) trait Lookups {
     fn finds_data(&mut self, references: &[Reference]) -> usize;
     /// Looks up the first instruction of a block, from its first to its last byte.
     fn first_instruction(&mut self, first: u64, last: u64);
-    /// Looks up later code of a block; the code before `done` has been looked up.
+    /// Looks up later code of a block, from the byte after `done` to `last`.
     fn code(&mut self, done: u64, last: u64);
     /// Looks up a load or store of a block.
     fn data(&mut self, block: &Block, reference: Reference);
@@ -50,8 +50,8 @@ pub(crate) fn look_up_all(
     }
 }
 
-/// Looks up loads and stores of blocks whose code was found. Returns the finished blocks and
-/// references.
+/// Looks up loads and stores of blocks whose code was found. Returns the numbers of finished blocks
+/// and references.
 ///
 /// Most references hit, whatever their block. So this is one loop over all of them, and the block
 /// is determined only if it matters; a loop over the few references of each block would end

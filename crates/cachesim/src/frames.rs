@@ -41,8 +41,8 @@ struct CachedTranslation {
 }
 
 /// Filter of the physical pages that more than one address space has ever had. Lines of a page that
-/// was once shared may remain in the caches of both. False positives are possible, false negatives
-/// are not (Bloom 1970, with one hash).
+/// was once shared may remain in the private caches of several processes. False positives are
+/// possible, false negatives are not (Bloom 1970, with one hash).
 #[derive(Debug)]
 struct SharedPages(Vec<u64>);
 
@@ -236,8 +236,8 @@ impl Frames {
         frame
     }
 
-    /// Returns the frame for a store: a new frame if another process shares the page's frame
-    /// (copy-on-write).
+    /// Returns the frame for a store: a new frame if another process or a file shares the page's
+    /// frame (copy-on-write).
     fn own(&mut self, process: u32, page: u64, frame: u32) -> u32 {
         if !self.holders.contains_key(&frame) {
             return frame;
@@ -287,7 +287,7 @@ impl Frames {
         self.forget_cached();
     }
 
-    /// Copies the parent's frames to a new address space.
+    /// Gives a new address space the parent's assigned frames, which both then share.
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
         let made_up = self
             .spaces

@@ -2,7 +2,7 @@
 //! one event stream.
 //!
 //! The input is designs and [`switchcost_trace::Chunk`]s; the output is the intervals and counters
-//! of `record`. The crate is pure: it uses no files, no clocks, no machine.
+//! of a simulation record. The crate is pure: it uses no files, no clocks, no machine.
 //! `docs/method/simulation.md` defines exactly what is counted, and an independent, simple
 //! simulator in the tests follows the same text.
 #![doc = include_str!("../README.md")]

@@ -264,8 +264,8 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Restarts the private view's clock at 0, for an interval that continues after its process has
-    /// ended.
+    /// Adjusts the open interval to the private view's clock, which restarts at 0 when the process
+    /// ends. `now` is the clock's time at that moment.
     fn restart_private_clock(&mut self, now: u64) {
         if let Some(opened) = &mut self.opened {
             opened[PRIVATE] = opened[PRIVATE].wrapping_sub(now);

@@ -48,7 +48,7 @@ pub(crate) struct Change {
     pub(crate) ended: Option<u32>,
     /// Address space whose last task ended or moved to another one.
     pub(crate) ended_space: Option<u32>,
-    /// Whether another process runs from this switch on.
+    /// Whether another process runs after the mark.
     pub(crate) is_other: bool,
 }
 
@@ -73,7 +73,8 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Makes an empty table; `private_by` determines what has a private hierarchy.
+    /// Makes an empty table; `private_by` determines whether each process or each task has a
+    /// private hierarchy.
     pub(crate) fn new(private_by: PrivateBy) -> Processes {
         Processes {
             private_by,
@@ -249,7 +250,7 @@ impl Processes {
         before.is_none_or(|before| before.process != process)
     }
 
-    /// Returns the current segment; before the first switch it has no beginning.
+    /// Returns the current segment, which begins with this call if no task has run.
     pub(crate) fn segment(&mut self) -> &mut Segment {
         self.running();
         if self.segment.is_none() {

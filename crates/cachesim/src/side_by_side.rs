@@ -1,12 +1,11 @@
-//! Simulates every process on a CPU of its own, with private first levels and one last level for
-//! all.
+//! Simulates every process on a separate CPU, with private first levels and one last level for all.
 //!
 //! The input is a design, and the chunks of a trace. If time slices are long, the chunks stand for
-//! time-sharing of the last level; if they alternate every few instructions, for concurrent use.
-//! The output is the misses of the last level among the requests of the first levels, if all
-//! processes share it and if each process has it alone. The first levels are the private ones of
-//! the usual simulation. The requests of the first levels therefore do not depend on the order of
-//! time slices, and only the sharing of the last level differs.
+//! time-sharing of the last level; if time slices have only a few instructions, the chunks stand
+//! for concurrent use. The output is the misses of the last level among the requests of the first
+//! levels, if all processes share it and if each process has it alone. The first levels are the
+//! private ones of the usual simulation. The requests of the first levels therefore do not depend
+//! on the order of time slices, and only the sharing of the last level differs.
 
 use std::collections::HashMap;
 
@@ -30,7 +29,7 @@ static NOTHING_MAPPED: Mappings = Mappings::nothing();
 /// after the design's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLastLevel {
-    /// The design has only one level.
+    /// The design has only one level on each path.
     #[error("it has one level on each path; choose a design such as mogul-2a or plain-lru")]
     OneLevel,
     /// The last level is not a plain LRU cache.
@@ -39,7 +38,7 @@ pub enum NoLastLevel {
          two of sets, and the same kind of index and tag"
     )]
     NotPlain(&'static str),
-    /// The last level has a partition: programs may fill only some ways.
+    /// A level has a partition: programs may fill only some ways.
     #[error(
         "its last level has a partition of its ways, but each process has a CPU of its own here; leave the partition out"
     )]

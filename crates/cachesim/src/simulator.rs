@@ -82,7 +82,8 @@ pub struct Outcome {
     pub voluntary_switches: u64,
     /// Number of all other switches.
     pub involuntary_switches: u64,
-    /// The processes (or tasks, if each has a private hierarchy), in the order in which they appear.
+    /// The processes (or tasks, if each has a private hierarchy), in the order in which they
+    /// appear.
     pub processes: Vec<ProcessFacts>,
     /// The causes that occur, in the order in which they appear.
     pub causes: Vec<SwitchCause>,
@@ -165,8 +166,8 @@ impl Simulator {
         })
     }
 
-    /// Returns the number of designs that must be simulated one by one although there are more
-    /// designs than should be simulated in full.
+    /// Returns the number of designs that are simulated one by one, if they are more than
+    /// [`Options::most_in_full`]; otherwise 0.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
         if self.designs_in_full > self.most_in_full {
             self.designs_in_full

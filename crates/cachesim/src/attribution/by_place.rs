@@ -107,9 +107,9 @@ impl Listener for ByPlace {
 }
 
 impl ByPlace {
-    /// Adds to `detail` the largest places of code and data, and the evictors of each cache. Data
-    /// and evictors of one name are added up. So are the kernel's blocks; `kernel` has their
-    /// instructions.
+    /// Adds to `detail` the `most` largest places of code, of data, and of evictors in each cache,
+    /// and the kernel's functions. Places of data and of evictors with one name are added up.
+    /// `kernel` has the instructions of the kernel's blocks.
     pub(crate) fn fill(
         &self,
         design: &Design,

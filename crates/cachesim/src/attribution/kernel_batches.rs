@@ -3,7 +3,8 @@
 
 use switchcost_design::result::KernelBatch;
 
-/// Least number of batches; when twice as many are complete, pairs of batches are joined.
+/// Number of batches, with the one in progress, after pairs of batches were joined. Pairs are
+/// joined when twice this number of batches has begun.
 const BATCHES: usize = 40;
 
 /// Counts of the kernel's work at the beginning of each batch of switches.
@@ -27,7 +28,7 @@ impl KernelBatches {
         switch.is_multiple_of(self.length)
     }
 
-    /// Begins a batch at which the counts are `now`.
+    /// Begins a batch. `now` has the counts at the beginning of the batch.
     pub(crate) fn begin(&mut self, now: KernelBatch) {
         self.seen.push(now);
         if self.seen.len() == 2 * BATCHES {

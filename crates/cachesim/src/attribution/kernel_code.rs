@@ -45,8 +45,8 @@ impl KernelCode {
         self.is_pending = true;
     }
 
-    /// Attributes the pending fills to the block at `address`, all of whose lines have been looked
-    /// up.
+    /// Attributes the pending fills to the block at `address`, which has been looked up completely,
+    /// or drops the fills if the block is not in the kernel.
     #[inline]
     pub(super) fn block_ended(&mut self, address: u64) {
         if self.is_pending {

@@ -1,6 +1,6 @@
-//! Counts lines lost to other processes, by the level in which the process would have found the
-//! line if it ran alone, and by the kind of request. Lines of data are also counted by instruction,
-//! because only lost requests are seen here, and the kind depends on others, too.
+//! Counts lines lost to other processes, by the levels that missed the lines, and by kind of
+//! request. Lines of data are also counted by instruction: the kind of a request also depends on
+//! other requests, which this module does not see.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use switchcost_reuse::{Access, Arrival, Classifier, LINE_BITS};
 
 use crate::machine::{Levels, Listener, Lookup, Took};
 
-/// Lines that were lost in the same way: the levels that would have held them and that missed them,
-/// the kind of request, and for data the address of the instruction.
+/// Way in which lines were lost: the level that would have held the line and the farthest level
+/// that missed it, the kind of request, and for data the address of the instruction.
 type Group = ((usize, usize), Kind, Option<u64>);
 
 /// Number of lost lines of all processes together.
@@ -23,8 +23,8 @@ pub(crate) struct LostLines {
     lines: BTreeMap<Group, u64>,
 }
 
-/// Returns the age, in the classifier's unit, that is assumed for a line found after `missed`
-/// levels missed. The age grows fourfold with each level.
+/// Returns the age, in the classifier's unit, that is assumed for a lost line. `missed` is the
+/// index of the farthest level that missed the line; each level multiplies the age by four.
 fn age(missed: usize) -> u32 {
     1 << (10 + 2 * missed.min(10))
 }

@@ -9,7 +9,8 @@ use crate::machine::{Gain, Levels, Listener, Lookup, Origin, Took};
 #[derive(Debug)]
 pub(crate) struct Origins {
     misses: Vec<[u64; Origin::COUNT]>,
-    /// Cycles lost, by whether the kernel made the lookup, then by the origin of the miss.
+    /// Cycles lost, by whether the looked-up address is the kernel's, then by the origin of the
+    /// miss.
     lost: [[u64; Origin::COUNT]; 2],
     gained: GainedCycles,
 }

@@ -9,7 +9,7 @@ use crate::mappings::Mappings;
 /// Number of addresses whose sums are added up before their places are looked up; a power of two.
 const SLOTS: usize = 1024;
 /// Maximum number of places, a limit on memory. If there are more, the half with the smallest sums
-/// is merged into one place.
+/// is merged into one place for each context.
 const MOST_PLACES: usize = 1 << 20;
 const NO_OBJECT: u32 = u32::MAX;
 /// Object number for the places that are merged because there are too many.
@@ -35,7 +35,7 @@ struct Slot<C> {
 /// A file that is mapped into memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object {
-    /// Path of the file; hostile text until escaped.
+    /// Path of the file; untrusted text that must be escaped before it is shown.
     pub path: String,
     /// GNU build ID of the file in hexadecimal, if any.
     pub build_id: Option<String>,

@@ -12,8 +12,8 @@ struct Absence {
     /// Number of the last time slice in which the process ran.
     turn: u32,
     is_over: bool,
-    /// Number of the process's lines at its departure, by cache. `lost` has how many of the lines
-    /// have left since.
+    /// Number of the process's lines at its departure, by cache. `lost` is the number of these
+    /// lines that have left since.
     resident: Vec<u32>,
     lost: Vec<u32>,
 }

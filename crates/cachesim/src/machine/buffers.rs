@@ -120,8 +120,8 @@ impl Streams {
         self.runs.is_long_enough(key, next)
     }
 
-    /// Assigns the least recently used buffer to a new stream, empties the buffer, and returns its
-    /// index.
+    /// Assigns an empty buffer, or else the least recently used one, to a new stream. Returns the
+    /// index of the buffer, which is then empty.
     pub(super) fn allot(&mut self, next: Address) -> usize {
         let key = |buffer: &Stream| {
             (

@@ -6,7 +6,7 @@ use super::{FLUSHED, PRIVATE, READ, SHARED, VIEWS};
 /// Time of the three views, in cycles since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clocks {
-    /// Time of each view up to the last [`Clocks::commit`].
+    /// Time of each view, without the time in `common`.
     pub(super) now: [u64; VIEWS],
     /// Time that all views have spent since the last [`Clocks::commit`], not yet in `now`.
     pub(super) common: u64,
@@ -17,8 +17,8 @@ pub(super) struct Clocks {
     /// Time of the current request, by view, that no instruction waits for. The request is ahead of
     /// the view's clock by this time.
     pub(super) delays: [u64; VIEWS],
-    /// Cycles by which lookups were slower in the shared view than in the private one, because other
-    /// processes had evicted the line.
+    /// Cycles by which lookups were slower in the shared view than in the private one, because
+    /// other processes had evicted the line.
     lost: u64,
     /// Cycles by which lookups were faster, because other processes had brought in a line that the
     /// process had used before.

@@ -59,7 +59,7 @@ pub(super) struct CommonLines {
     /// Sets that may hold lines, each listed once.
     used: Vec<u32>,
     is_used: Vec<bool>,
-    /// Number of times that known lines were removed from the lists.
+    /// Counter that increases whenever the lists or the predictions lose a line.
     losses: u64,
     /// Scratch space for sorting.
     order: Vec<u32>,
@@ -143,13 +143,13 @@ impl CommonLines {
         self.now = now;
     }
 
-    /// Predicts that the virtual line of an address is in a slot; `stored` means that another store
-    /// to the line changes nothing.
+    /// Predicts that the virtual line of an address is in a slot; `is_stored` means that another
+    /// store to the line changes nothing.
     pub(super) fn predict(&mut self, slot: usize, address: u64, is_stored: bool) {
         self.predictions.put(slot, address, is_stored);
     }
 
-    /// Predicts the line that was used last in a set, if the views keep one.
+    /// Predicts that the line of an address was used last in its set, in a level without a list.
     pub(super) fn predict_latest(&mut self, set: usize, address: u64, is_stored: bool) {
         let set = set % self.lengths.len();
         let was_latest = self.predictions.put(set, address, is_stored);

@@ -48,7 +48,8 @@ struct Outcome {
     missed: ViewSet,
     /// Views in which the line came modified, because an exclusive level gave it up.
     modified: ViewSet,
-    /// Slot of the line in the list of common lines; [`None`] if the list need not have the line.
+    /// Slot of the line in the list of common lines; `usize::MAX` if the list need not have the
+    /// line.
     slot: usize,
 }
 
@@ -191,7 +192,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         Address { physical, ..target }
     }
 
-    /// Adds the cycles that a request of all views spends in a level to the clocks.
+    /// Adds the cycles that a request of all views spends in a level to the clocks, or to the
+    /// delays if no instruction waits.
     #[inline]
     pub(super) fn spend_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
         if is_demand {

@@ -54,7 +54,8 @@ impl Counts {
     }
 }
 
-/// Returns the way that holds a key. Keys are compared without a branch between them, because the way cannot be predicted.
+/// Returns the way that holds a key. Keys are compared without a branch between them, because the
+/// way cannot be predicted.
 #[inline]
 pub(super) fn way_of(ways: &[u64], key: u64) -> Option<usize> {
     way_of_first(ways, ways.len(), key)
@@ -101,7 +102,8 @@ pub(super) struct Lines {
     requesters: Vec<Requester>,
     /// Notes of private copies by slot (why the shared level lost the line); 0 if there is no note.
     notes: Vec<u64>,
-    /// Whether each line was prefetched and not looked up since; empty if no line was prefetched.
+    /// Whether each line was prefetched and not looked up since; empty if the level has no
+    /// prefetcher.
     is_unused: Vec<bool>,
     touched: Touched,
     pub(super) order: Order,
@@ -349,8 +351,8 @@ impl Lines {
         ))
     }
 
-    /// Takes the list of all slots that may hold a line, in ascending order if sorting is cheap,
-    /// and begins a new list.
+    /// Takes the list of all slots that may hold a line, and begins a new list. The slots are in
+    /// the order in which lines came, or ascending if they were not listed.
     pub(super) fn take_touched(&mut self) -> Vec<u32> {
         match &mut self.touched {
             Touched::Some(slots) => std::mem::take(slots),

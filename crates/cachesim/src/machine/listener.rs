@@ -65,14 +65,14 @@ impl Requester {
         }
     }
 
-    /// Returns the owner of the line: the kernel, or the running process.
+    /// Returns the owner of the requested line: the kernel, or the requesting process.
     #[inline]
     pub(crate) fn owner(self) -> u32 {
         // The mask is all ones if the highest bit is set.
         self.by | (self.by.cast_signed() >> 31).cast_unsigned()
     }
 
-    /// Returns the running process.
+    /// Returns the process that makes the request, also if the address is the kernel's.
     #[inline]
     pub(crate) fn process(self) -> u32 {
         self.by & !OF_KERNEL
@@ -169,7 +169,7 @@ impl Origin {
         (origin, note as u32)
     }
 
-    /// Whether other processes or the kernel caused the miss.
+    /// Whether other processes, the kernel or a flush at a switch caused the miss.
     #[inline]
     pub(crate) fn is_others(self) -> bool {
         !matches!(self, Origin::Intrinsic | Origin::State)
@@ -247,7 +247,8 @@ macro_rules! listener {
         /// Receiver of a machine's events. The module's documentation gives their order. A level is
         /// an index, with TLBs after caches.
         pub(crate) trait Listener: Debug {
-            /// Whether the listener needs the difference of the shared and the private hierarchy, which takes time to compute.
+            /// Whether the listener needs the difference of the shared and the private hierarchy,
+            /// which takes time to compute.
             const COMPARES: bool = false;
 
             /// Makes a listener at the start of a trace.

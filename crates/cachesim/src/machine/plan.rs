@@ -54,7 +54,7 @@ pub(super) struct LevelPlan {
     /// Whether the level has a prefetcher that sees every demand request.
     pub(super) trains: bool,
     pub(super) partition: Option<Partition>,
-    /// Whether the set or the priority of a line depends on its requester.
+    /// Whether the ways that a line may fill, or its replacement priority, depend on its requester.
     pub(super) depends_on_requester: bool,
     pub(super) write_buffers: Option<WriteBuffers>,
     /// Index of the next level on the path of fetches, and on that of loads and stores.
@@ -225,7 +225,7 @@ fn set_carrying(levels: &mut [LevelPlan]) {
 pub(crate) enum FallbackReason {
     /// The level's replacement is not least recently used.
     Replacement,
-    /// Lines return from a victim cache, or come in without a request.
+    /// Lines return from a victim cache.
     VictimCache,
     StreamBuffers,
     Prefetch,

@@ -177,8 +177,8 @@ impl StreamerPages {
 }
 
 impl Page {
-    /// Records a request for a line of the page. Returns whether the request is a step in a known
-    /// direction.
+    /// Records a request for a line of the page. Returns whether at least [`STEPS`] steps in a row
+    /// had the same direction.
     fn steps_to(&mut self, line: i64) -> bool {
         let direction = (line - self.last).signum();
         if direction == 0 {

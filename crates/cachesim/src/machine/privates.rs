@@ -57,8 +57,8 @@ impl Privates {
         self.running
     }
 
-    /// Takes the hierarchy of a process that is about to run from the stored ones. Makes a new
-    /// hierarchy if the process has none.
+    /// Takes out the stored hierarchy of a process that is about to run. Makes a new hierarchy if
+    /// the process has none.
     pub(super) fn take_to_run(&mut self, process: u32, plan: &Plan) -> Box<Private> {
         let place = process as usize;
         if self.all.len() <= place {

@@ -178,7 +178,7 @@ impl Order {
         }
     }
 
-    /// Resets the policy's state of a set.
+    /// Resets the tree of a set (tree PLRU).
     pub(super) fn restart(&mut self, set: usize) {
         if self.policy == Policy::Tree {
             self.trees[set * self.words..][..self.words].fill(0);

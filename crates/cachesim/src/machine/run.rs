@@ -253,8 +253,8 @@ impl CodePredictors<'_> {
         finds(&mut self.tlb) && finds(&mut self.cache)
     }
 
-    /// Returns the slots of a block's code; `None` if the code crosses a page or has too many
-    /// lines.
+    /// Returns the slots of a block's code; `None` if the code crosses a page, has too many lines,
+    /// or is not known to hit.
     #[inline]
     fn slots_of(&self, first: u64, last: u64) -> Option<CodeSlots> {
         let page = match &self.tlb {

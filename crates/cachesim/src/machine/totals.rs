@@ -97,7 +97,7 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
     }
 }
 
-/// Returns a result with counters only. Origins, lost lines and places are empty.
+/// Returns a result with counters only, without misses by process and without detail.
 pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>) -> DesignResult {
     DesignResult {
         design,

@@ -33,7 +33,8 @@ impl ViewSet {
         ViewSet(!self.0 & ViewSet::ALL.0)
     }
 
-    /// Returns true if the set is the shared view alone, false if it is the private view alone.
+    /// Returns true if the set has the shared but not the private view, and false if it has the
+    /// private but not the shared view; otherwise `None`.
     #[inline]
     pub(crate) fn is_shared_alone(self) -> Option<bool> {
         (self.has(SHARED) != self.has(PRIVATE)).then(|| self.has(SHARED))

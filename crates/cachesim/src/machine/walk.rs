@@ -1,5 +1,5 @@
 //! Looks up a line in a single view: the effects in one level and in all levels after it. The
-//! faster methods must give the same results.
+//! faster methods of other modules must give the same results.
 
 mod leave;
 mod prefetch;
@@ -55,7 +55,8 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         self.clocks.now(view) + self.clocks.delays[view]
     }
 
-    /// Adds the cycles that a request spends in a level to the view's clock.
+    /// Adds the cycles that a request spends in a level to the view's clock, or to the view's delay
+    /// if no instruction waits.
     #[inline]
     pub(super) fn spend(&mut self, request: Request<'_>, cycles: u64) {
         if request.is_demand {
@@ -179,8 +180,8 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// Passes a store on from a write-through level; nothing waits for the store, except perhaps
-    /// for a buffer.
+    /// Passes a store on from a write-through level. The instruction waits only if all write
+    /// buffers are full.
     fn go_on(&mut self, view: usize, at: usize, address: &Address) {
         let request = Request {
             view,

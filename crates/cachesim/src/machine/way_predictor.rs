@@ -27,8 +27,8 @@ const LINE_SHIFT: u32 = SLOT_BITS + 2;
 /// Least line size of a level with predictions, as a power of two. Numbers of shorter lines have
 /// more bits than a prediction stores.
 const FEWEST_LINE_BITS: u32 = VIRTUAL_BITS + LINE_SHIFT - u64::BITS;
-/// Number of predictions per line of a level with ways. With fewer, lines whose numbers end in the
-/// same bits replace each other too often.
+/// Least number of predictions per line of a level, unless the low bits of a line's number are its
+/// slot. With fewer, lines whose numbers end in the same bits replace each other too often.
 const PREDICTIONS_A_LINE: usize = 2;
 /// Maximum number of code lines of a block whose slots are stored together. Most blocks have no
 /// more.
@@ -84,7 +84,7 @@ impl Predictions {
         }
     }
 
-    /// Returns the number of slots that need a stamp.
+    /// Returns the length of the array of stamps; 0 without predictions.
     pub(super) fn stamps(&self) -> usize {
         if self.all.is_empty() { 0 } else { MOST_SLOTS }
     }
@@ -215,7 +215,8 @@ impl<'a> WayPredictor<'a> {
         self.finds_while(references, |_| true)
     }
 
-    /// Looks up loads and stores with the TLB before the cache; finds nothing if pages are shorter than lines.
+    /// Looks up loads and stores with the TLB before the cache; finds nothing if pages are shorter
+    /// than lines.
     #[inline(never)]
     pub(super) fn finds_data_behind(
         &mut self,

@@ -8,8 +8,8 @@ use switchcost_design::result::{LastLevelCounts, PrivateBy};
 
 use super::{NoLastLevel, SideBySide};
 
-/// Makes a design with lines of one word, so that every reference is one line, and first levels of
-/// one line.
+/// Makes a design with lines of 64 bytes: first levels of one line, and a last level of
+/// `last_lines` lines.
 fn design(last_lines: u64, ways: u64) -> Design {
     let level = |name: &str, holds: &str, size: u64, ways: u64| serde_json::json!({"name": name, "holds": holds, "size": format!("{size}B"), "line": "64B", "ways": ways, "miss_cycles": 20});
     let value = serde_json::json!({
@@ -31,7 +31,8 @@ fn counts(design: Design, chunks: &[Chunk]) -> LastLevelCounts {
     machine.finish()
 }
 
-/// Lines of each task by owner and set, the newest first.
+/// Lines of a level by owner (0 for the shared level, otherwise the task) and set, the most
+/// recently used first.
 type Sets = HashMap<(u32, usize), Vec<(u32, u64)>>;
 
 /// Computes the counts by brute force: first levels of one line for each process, and lists of

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use switchcost_trace::{Chunk, Mark, ProcessId};
 
-/// Why a simulation cannot continue.
+/// Reason why a simulation cannot start or continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimulationError {
     /// A design that cannot be built.

@@ -33,7 +33,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Returns the instructions, loads and stores, including those of the kernel.
+    /// Returns the numbers of instructions, loads and stores, including the kernel's touches.
     pub(super) fn seen(self) -> [u64; 3] {
         [
             self.instructions,

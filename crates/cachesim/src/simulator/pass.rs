@@ -13,7 +13,8 @@ use crate::causes::Why;
 use crate::machine::{Context, Listener, PageChange, RunContext};
 use crate::processes::{Change, Processes, Running};
 
-/// Number of blocks simulated in one step. The counts of this many blocks fit into one word.
+/// Largest number of blocks simulated in one step. The counts of this many blocks fit into one
+/// word.
 const SLICE_BLOCKS: usize = 2048;
 /// Number of blocks that are counted without a check for the end of the interval, if none reaches
 /// it.
@@ -101,7 +102,7 @@ impl Pass {
         }
     }
 
-    /// Returns the number of designs that are simulated in full.
+    /// Returns 1 for a single design, and 0 for a family.
     pub(super) fn designs_in_full(&self) -> usize {
         self.runner.designs_in_full()
     }
@@ -521,7 +522,7 @@ impl TakePieces for Pass {
     }
 }
 
-/// Consecutive blocks of one interval, at most [`SLICE_BLOCKS`].
+/// Size of a run of consecutive blocks of one interval, with at most [`SLICE_BLOCKS`] blocks.
 struct Run {
     blocks: usize,
     references: usize,
@@ -537,8 +538,9 @@ fn weight(block: &Block) -> u64 {
 const _: () = assert!(SLICE_BLOCKS * (u16::MAX as usize) < 1 << 32);
 
 impl Run {
-    /// Splits blocks after the last block that starts within `limit` instructions. `weights` has
-    /// the number of kernel instructions in each distinct block of the chunk.
+    /// Returns the size of the run that ends with the last block that starts within `limit`
+    /// instructions, and has at least one block. `weights` has the [`weight`] of each distinct
+    /// block of the chunk.
     fn cut(blocks: BlockRun<'_>, weights: &[u64], limit: u64) -> Run {
         let weight = |number: &u32| weights[*number as usize];
         let numbers = &blocks.numbers()[..blocks.len().min(SLICE_BLOCKS)];

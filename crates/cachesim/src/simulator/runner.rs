@@ -27,7 +27,7 @@ macro_rules! either {
 }
 
 /// Makes runners for all designs. A family of at least `fewest_swept` designs (and at least 2) is
-/// simulated in one pass; each other design has a runner of its own.
+/// simulated in one pass; each other design has a separate runner.
 pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> {
     let groups = groups(&designs, fewest_swept.max(2));
     let mut designs: Vec<Option<Design>> = designs.into_iter().map(Some).collect();
@@ -46,7 +46,8 @@ pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> 
 }
 
 impl Runner {
-    /// Returns the number of designs that are simulated in full.
+    /// Returns the number of designs that are simulated one by one: 1 for a single design, and 0
+    /// for a family.
     pub(super) fn designs_in_full(&self) -> usize {
         match self {
             Runner::One(..) => 1,

@@ -1,4 +1,4 @@
-//! Runs each pass on its own thread.
+//! Runs passes on several threads.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -24,8 +24,8 @@ pub(super) struct Cold {
     design: Design,
     first: usize,
     levels: Machine<()>,
-    /// Requests since the last flush. A level that is full loses a line, so there are at most as
-    /// many as the largest swept level has lines.
+    /// Requests since the last flush. A level that is full loses a line, so the number of requests
+    /// is at most the number of lines in the largest swept level.
     asked: Vec<Request>,
     /// Request that is recorded but not answered yet.
     next: Option<Request>,

@@ -86,7 +86,7 @@ impl Depths {
         });
     }
 
-    /// Adds the references that miss with `ways[i]` ways to row `i` of `into`, by view. The ways
+    /// Writes the references that miss with `ways[i]` ways to row `i` of `into`, by view. The ways
     /// descend.
     pub(super) fn reference_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
         let of = |view, kind, depth| self.references[self.reference_at(view, kind, depth)];
@@ -95,7 +95,8 @@ impl Depths {
         });
     }
 
-    /// Adds to row `i` of `into` the counts at depths of `ways[i]` or more.
+    /// Writes to row `i` of `into` the sums of the counts at depths of `ways[i]` or more. The ways
+    /// descend.
     fn add_up(
         &self,
         ways: &[usize],

@@ -47,7 +47,7 @@ impl Feed {
         }
     }
 
-    /// Answers the requests of the levels before.
+    /// Answers the requests of the levels before the swept ones.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         either!(self, answer(requests))
     }

@@ -95,8 +95,7 @@ fn alike(
     groups
 }
 
-/// Splits a group so that each number of sets has at most as many members as one pass can
-/// distinguish.
+/// Splits a group so that each part has at most [`MOST_MEMBERS`] members for each number of sets.
 fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
     let (mut groups, mut found): (Vec<Group>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
     for &member in &group.members {

@@ -11,7 +11,7 @@ const MOST_NUMBERS: usize = 8 << 20;
 /// of the interval after the switch.
 type Key = (u32, u32, u32, u32);
 
-/// Table of cycle counts, with one row for each interval or sum of intervals.
+/// Table of cycles and other counters, with one row for each interval or sum of intervals.
 #[derive(Debug, Default)]
 struct Table {
     heads: Vec<Interval>,

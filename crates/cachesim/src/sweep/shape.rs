@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use switchcost_design::{Design, OnSwitch, WritePolicy};
 
-/// Properties of a swept level that all designs of the group have in common.
+/// Swept level of a group of designs: the common properties, and the numbers of sets and ways that
+/// occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Index of the level in the design.
@@ -27,7 +28,8 @@ pub(super) struct GridShape {
     pub(super) first_column: usize,
 }
 
-/// Position of one design's level: its grid, and its column in the grid.
+/// Position of one design's level (its grid and its column), with the ways and the cycles of the
+/// level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GridSlot {
     pub(super) grid: usize,

@@ -23,7 +23,7 @@ pub(crate) struct Workshop(TempDir);
 const LONGEST_RUN_SECONDS: &str = "600";
 
 impl Workshop {
-    /// Compiles the programs; returns nothing, with a message, if a tool is missing.
+    /// Creates the folder; returns `None`, with a message, if a tool is missing.
     pub(crate) fn open() -> Option<Workshop> {
         for tool in ["valgrind", "cc", "setarch", "timeout"] {
             if Command::new(tool)

@@ -1,4 +1,5 @@
-//! Compares both simulators on random designs and random streams: every counter, every interval.
+//! Compares the simulator with the oracle on random designs and random streams: every counter,
+//! every interval.
 //!
 //! `AGREEMENT_TIMES=20` in the environment multiplies the number of cases.
 
@@ -38,7 +39,8 @@ pub(crate) fn options() -> impl Strategy<Value = Options> {
         )
 }
 
-/// Runs both simulators and compares the results. Panics of the engine are reported by proptest.
+/// Runs the simulator and the oracle, and compares the results. Panics of the simulator are
+/// reported by proptest.
 pub(crate) fn agree(designs: &[Design], options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let engine = run_engine(designs, options, chunks);
     let oracle = run_oracle(designs, options, chunks, None);

@@ -81,7 +81,7 @@ pub(crate) fn run_engine(designs: &[Design], options: &Options, chunks: &[Chunk]
     }
 }
 
-/// Feeds chunks to the engine and returns everything that it reports, in its order.
+/// Feeds chunks to the simulator, and returns its outcome and its intervals, in its order.
 pub(crate) fn feed(
     designs: &[Design],
     options: &Options,
@@ -265,7 +265,7 @@ fn added_up(intervals: &[Interval]) -> Vec<Interval> {
     sums.into_values().collect()
 }
 
-/// Returns the first difference with what stands before it, or nothing.
+/// Returns an error with the first difference and the lines before it, if there is a difference.
 pub(crate) fn compare(engine: &Findings, oracle: &Findings) -> Result<(), String> {
     if engine == oracle {
         return Ok(());

@@ -53,8 +53,8 @@ fn misses_of_two_physical_lines(program: &Program) -> u64 {
     level(&simulated(&design, program), "D").load_misses
 }
 
-/// Shows that a first store that gives its page another frame is no use of the old line, because it
-/// is to another line.
+/// Shows that a store that moves its page to another frame does not count as a use of the line in
+/// the old frame.
 #[test]
 fn a_store_that_moves_its_page_uses_no_line_of_the_old_frame() {
     let mut program = maps_a_file();
@@ -134,8 +134,8 @@ fn the_second_request_of_a_store_comes_before_the_other_views() {
     assert_eq!(origins.aged_by_others, 0);
 }
 
-/// Write buffers that are alike in all views no longer are if a store takes longer in one view in a
-/// later level, though nothing waits for the store.
+/// Shows that write buffers differ between the views after a store took longer in one view in a
+/// later level, even though no instruction waited for the store.
 #[test]
 fn a_store_that_takes_longer_in_one_view_parts_the_write_buffers() {
     let first = Level {

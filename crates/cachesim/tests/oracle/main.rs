@@ -1,4 +1,5 @@
-//! Tests the simulator against a second, simple one, and against counts calculated by hand.
+//! Tests the simulator against a second, simple simulator (the oracle), and against counts
+//! calculated by hand.
 
 mod agreement;
 mod closed_forms;

@@ -10,7 +10,7 @@ use crate::random::designs::design;
 use crate::random::streams::stream;
 use crate::support::fault::Fault;
 
-/// Number of cases, as many as those of the agreement test of any design.
+/// Number of cases, as in the test `any_design_on_any_stream`.
 const MOST_CASES: u32 = 300;
 
 #[test]

@@ -9,8 +9,8 @@ use crate::findings::{Findings, compare, of_oracle, run_engine, run_oracle};
 use crate::random::designs::{Family, family_between, swept_family};
 use crate::random::streams::{cut, stream};
 
-/// Returns the designs for which everything is reported: only the first, if the designs are one
-/// family.
+/// Returns for each design whether it was simulated in full. If the family can be swept, asserts
+/// that only the first design was simulated in full.
 fn depths(family: &Family, together: &Findings) -> Vec<bool> {
     let deep = together.depths();
     if family.allocates {

@@ -29,7 +29,7 @@ fn design(lines: u64) -> Design {
     design
 }
 
-/// Asserts that the engine and the oracle agree for both cache sizes, in both orders, alone and
+/// Asserts that the simulator and the oracle agree for both cache sizes, in both orders, alone and
 /// together.
 fn all_agree(program: &Program) {
     let options = Options {

@@ -5,7 +5,7 @@ use super::{SRRIP_INSERTED, SRRIP_LEAVES};
 
 /// Number of leader sets for each policy, in caches with enough sets.
 const LEADERS: usize = 32;
-/// Least number of sets per leader set.
+/// Least number of sets per pair of leader sets, in caches with enough sets.
 const FEWEST_FOLLOWERS: usize = 8;
 /// Middle of the 10-bit policy counter. If the counter is above the middle, SRRIP has missed more
 /// than BRRIP.
@@ -22,7 +22,7 @@ pub(super) struct Duel {
     /// SRRIP and the second for BRRIP.
     period: usize,
     counter: u16,
-    /// Number of lines that BRRIP has brought in.
+    /// Number of lines that BRRIP has brought in, modulo [`BIMODAL`].
     bimodal: u32,
 }
 

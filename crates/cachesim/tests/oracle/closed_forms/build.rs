@@ -1,4 +1,4 @@
-//! Builds small designs and streams, and simulates them with both simulators.
+//! Builds small designs and streams, and simulates them with the simulator and the oracle.
 
 use switchcost_cachesim::Options;
 use switchcost_design::result::{ByView, Detail, HierarchyCounts, LevelCounts, PrivateBy};
@@ -13,8 +13,7 @@ use switchcost_units::Bytes;
 use crate::findings::{compare, of_oracle, run_engine, run_oracle};
 
 pub(crate) const LINE: u64 = 16;
-/// Address of the code, whose line shares no set with the arrays of the walks in a cache of 8
-/// lines.
+/// Address of the code, whose line is in set 4 of a direct-mapped cache of 8 lines.
 const CODE: u64 = 0x40_0040;
 /// Cycles of a miss in the level under test.
 pub(crate) const MISS: u64 = 7;
@@ -94,7 +93,7 @@ impl Program {
         Program::with_processes(tasks, |task| task)
     }
 
-    /// Starts the tasks as threads of one process.
+    /// Starts tasks 1 to `tasks` as threads of one process; task 1 runs.
     pub(crate) fn of_threads(tasks: u32) -> Program {
         Program::with_processes(tasks, |_| 1)
     }
@@ -149,7 +148,7 @@ impl Program {
         self.access_by(CODE, address, is_store);
     }
 
-    /// Adds a load by another instruction.
+    /// Adds a load by the instruction at address `code`.
     pub(crate) fn load_by(&mut self, code: u64, address: u64) {
         self.access_by(code, address, false);
     }
@@ -162,7 +161,7 @@ impl Program {
             .push(Reference::new(address, size, 3, is_store));
     }
 
-    /// Makes a task that walks several times over an array of so many lines.
+    /// Makes a program of one task that walks `rounds` times over an array of `lines` lines.
     pub(crate) fn of_walks(rounds: u64, start: u64, lines: u64) -> Program {
         let mut program = Program::new(1);
         (0..rounds).for_each(|_| program.walk(start, lines));
@@ -185,12 +184,13 @@ pub(crate) fn run(cache: Level, program: &Program) -> Simulated {
     simulated(&behind_free_fetches(vec![cache]), program)
 }
 
-/// Simulates a program with both simulators, and returns their common result.
+/// Simulates a program with the simulator and the oracle, and returns their common result.
 pub(crate) fn simulated(design: &Design, program: &Program) -> Simulated {
     simulated_by(PrivateBy::Process, design, program)
 }
 
-/// Simulates with both simulators, with private hierarchies by process or by task.
+/// Simulates a program with the simulator and the oracle, with private hierarchies by process or by
+/// task.
 pub(crate) fn simulated_by(private_by: PrivateBy, design: &Design, program: &Program) -> Simulated {
     let designs = std::slice::from_ref(design);
     let chunks = std::slice::from_ref(&program.chunk);

@@ -1,5 +1,5 @@
-//! Tests cases whose counters can be calculated by hand: both simulators must give exactly these
-//! counts.
+//! Tests cases whose counters can be calculated by hand: the simulator and the oracle must give
+//! exactly these counts.
 
 mod beside_caches;
 pub(crate) mod build;

@@ -20,7 +20,7 @@ const TURNS: u64 = 10;
 /// Number of walks in a time slice: the quantum is `ROUNDS * LINES` instructions.
 const ROUNDS: u64 = 3;
 
-/// Makes time slices of two tasks in turn, each of which walks over its own array of so many lines.
+/// Makes alternating time slices of two tasks, each of which walks over an array of `lines` lines.
 fn alternating(mut program: Program, starts: [u64; 2], lines: u64) -> Program {
     for turn in 0..TURNS {
         if turn > 0 {
@@ -248,8 +248,8 @@ fn turns() -> impl Strategy<Value = Vec<Vec<u64>>> {
     prop::collection::vec(prop::collection::vec(0..24_u64, 1..40), 2..12)
 }
 
-/// Simulates time slices of two processes under any policy; the lines of both are in one library or
-/// in arrays of their own.
+/// Simulates time slices of two processes under `policy`. The lines of both are in one library
+/// (`is_shared`), or in separate arrays.
 fn in_turn(policy: Replacement, turns: &[Vec<u64>], is_shared: bool) -> Simulated {
     let mut program = Program::new(2);
     for (number, lines) in turns.iter().enumerate() {
@@ -282,8 +282,9 @@ fn in_turn(policy: Replacement, turns: &[Vec<u64>], is_shared: bool) -> Simulate
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Both simulators split the excess in the same way for any policy, and the parts add up. A
-    /// process that shares no line gains nothing, and under LRU everything lost is lost to others.
+    /// Shows that the simulator and the oracle split the excess in the same way for any policy, and
+    /// that the parts add up. A process that shares no line gains nothing from others, and under
+    /// LRU everything that it loses is lost to others.
     #[test]
     fn the_excess_is_split_into_what_is_lost_and_gained_whatever_the_policy(turns in turns(), is_shared: bool) {
         for policy in [Replacement::Lru, Replacement::Fifo, Replacement::Random, Replacement::Srrip, Replacement::TreePlru] {

@@ -27,7 +27,8 @@ fn with_streams(streams: StreamBuffers) -> Level {
     }
 }
 
-/// Returns a stream buffer with so many lines ahead, which take their time.
+/// Returns a stream buffer of `depth` lines, each of which takes as long to arrive as a missed
+/// line.
 fn timed(depth: u32) -> StreamBuffers {
     StreamBuffers {
         depth,

@@ -44,8 +44,8 @@ const TLBS: [&[Holds]; 6] = [
 /// Classes that a partition may name: some of the streams' programs, and a process.
 const CLASSES: [&str; 5] = ["p0", "p1", "p2", "process:2", "default"];
 
-/// Generates a level for any position, with lines of one byte, of which [`placed`] makes one that
-/// could be built. It has at most these sets and ways.
+/// Generates a level for any position, with lines of one byte, and with sets and ways in about
+/// these ranges. [`placed`] turns such a draft into a level that could be built.
 #[expect(clippy::too_many_lines, reason = "each property of a level is drawn")]
 fn draft(sets: Range<u64>, ways: Range<u32>) -> impl Strategy<Value = Level> {
     let shape = (
@@ -171,7 +171,7 @@ fn longer_level() -> impl Strategy<Value = (Level, u32)> {
     (level(), prop_oneof![3 => Just(0_u32), 1 => Just(1)])
 }
 
-/// Returns a draft as a level of a design, which does not know other levels yet.
+/// Returns a draft as a level of a design, without the settings that depend on other levels.
 fn placed(draft: &Level, name: String, holds: Holds, line: u64) -> Level {
     let mut level = Level {
         name,
@@ -224,7 +224,8 @@ pub(crate) fn design() -> impl Strategy<Value = Design> {
     )
 }
 
-/// Generates typical designs: powers of two, LRU or FIFO, caches and TLBs only.
+/// Generates typical designs: caches with sizes that are powers of two and LRU or FIFO, without
+/// prefetchers and victim caches.
 pub(crate) fn plain_design() -> impl Strategy<Value = Design> {
     let size = || (0..6_u32, 0..4_u32);
     let policy = select(vec![Replacement::Lru, Replacement::Fifo]);
@@ -245,8 +246,9 @@ pub(crate) fn plain_design() -> impl Strategy<Value = Design> {
     )
 }
 
-/// Generates designs with split first levels of one way and no buffers, mostly write-through, as in
-/// Mogul and Borg: the engine has its fastest path for these.
+/// Generates designs with split, direct-mapped first levels, mostly write-through, without
+/// prefetchers and victim caches, as in Mogul and Borg. The simulator has its fastest path for
+/// these designs.
 pub(crate) fn split_design() -> impl Strategy<Value = Design> {
     (3..6_u32, raw_split()).prop_map(|(bits, raw)| raw.with_lines(bits, bits))
 }
@@ -348,7 +350,7 @@ fn set_size(level: &mut Level, (sets, ways, hit_cycles, miss_cycles): Size) {
     (level.hit_cycles, level.miss_cycles) = (hit_cycles, miss_cycles);
 }
 
-/// Designs that differ only in their last levels.
+/// Designs that differ only in their last levels, or in one level and all levels after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
     pub(crate) designs: Vec<Design>,
@@ -357,7 +359,7 @@ pub(crate) struct Family {
     pub(crate) allocates: bool,
 }
 
-/// Whether a level is before another on a path.
+/// Whether any of the levels `before` shares a path with `level`.
 fn is_before(before: &[Level], level: &Level) -> bool {
     before.iter().any(|other| meets(other.holds, level.holds))
 }
@@ -408,8 +410,8 @@ pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
     )
 }
 
-/// Generates first levels, a next level that differs between members, and further levels that each
-/// member has for itself.
+/// Generates a family with common first levels, a next level that differs between members, and
+/// further levels that may differ as well.
 pub(crate) fn family_between() -> impl Strategy<Value = Family> {
     let members = vec((size(), vec(longer_level(), 1..3)), 6..10);
     (
@@ -484,7 +486,7 @@ fn untime(level: &mut Level) {
     }
 }
 
-/// Replaces policies and prefetchers that learn from instructions.
+/// Replaces SHiP, which learns from the addresses of instructions.
 fn forget_instructions(level: &mut Level) {
     if level.replacement == Replacement::Ship {
         level.replacement = Replacement::Srrip;

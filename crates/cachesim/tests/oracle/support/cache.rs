@@ -81,8 +81,8 @@ pub(crate) struct Cache {
     pub(crate) pages: Vec<PageSeen>,
     /// Ways that the running process may fill, one bit each.
     open: u64,
-    /// Misses of the sets that lead for SRRIP minus those of the other leaders, and the number of
-    /// lines that BRRIP brought in.
+    /// Policy counter from 0 to 1023 (512 plus the misses of the leader sets for SRRIP, minus those
+    /// for BRRIP), and the number of lines that BRRIP brought in.
     duel: (i64, u64),
     /// SHiP counters by signature.
     histories: HashMap<u64, u8>,

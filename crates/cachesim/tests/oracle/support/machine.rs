@@ -57,8 +57,8 @@ struct Private {
     let_go: HashSet<CacheSlot>,
 }
 
-/// A process that does not run: by level, its lines that are still there since it left, and the
-/// number of those that are gone.
+/// Absence of a process from the CPU. By level: the lines that are still there, the number of lines
+/// at the departure, and the number of lost lines.
 struct Absence {
     resident: Vec<HashSet<(usize, Tag)>>,
     counted: Vec<u64>,
@@ -90,9 +90,8 @@ pub(crate) struct Machine {
     pub(crate) most_held: Vec<u64>,
     /// Fill curve: numbers of instructions, and the maximum of lines held up to there.
     pub(crate) fill_curve: Vec<FillPoint>,
-    /// State of the current lookup: whether another process had brought in the line that the shared
-    /// view found and the private one does not hold, and whether the private hierarchy has lost
-    /// that line since.
+    /// `Some` if the shared view found a line that another process brought in and that the private
+    /// view does not hold; true if the private view has lost this line since.
     found: Option<bool>,
     /// Whether the private hierarchy has requested a line from memory for the first time.
     is_asked_first: bool,
@@ -100,16 +99,16 @@ pub(crate) struct Machine {
     /// Reasons why the lines of the current lookup had left, in the order in which the lines come
     /// back.
     reasons: Vec<Reason>,
-    /// Lost minus gained cycles.
+    /// Sum over all lookups: the cycles in the shared view minus the cycles in the private view.
     pub(crate) compared_cycles: i64,
     /// Evictions by level, evictor and victim.
     pub(crate) evictions: BTreeMap<(usize, u32, u32), u64>,
     /// Lines of the running process that the kernel has evicted, by level.
     driven_out: Vec<u64>,
-    /// Addresses of data and excess cycles, of lookups since the last call.
+    /// Addresses of data and excess cycles of the lookups that are not attributed to places yet.
     pub(crate) data: Vec<(u64, i64)>,
-    /// Level, owner, whether it was code, and address of lookups for which another owner's line
-    /// left, since the last call.
+    /// Level, owner, whether the line is code, and address, for each lookup that evicted a line of
+    /// another owner and is not attributed to a place yet.
     pub(crate) evictors: Vec<(usize, u32, bool, u64)>,
     absences: HashMap<u32, Absence>,
     departures: HashMap<u32, u64>,

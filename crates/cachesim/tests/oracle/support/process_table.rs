@@ -9,7 +9,7 @@ use switchcost_trace::{Cause, Mapping, Mark};
 use super::address::{Address, KERNEL};
 use super::mappings::Mappings;
 
-/// File and offset of a piece of code.
+/// File and offset of a piece of code or data; if there is no file, the offset is the address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CodePlace {
     pub(crate) object: Option<String>,
@@ -138,7 +138,7 @@ impl ProcessTable {
         &mut self.processes[number as usize]
     }
 
-    /// Returns why the task that now begins last left the CPU, or `birth`.
+    /// Returns why a task last left the CPU; `birth` if the task has never left the CPU.
     pub(crate) fn cause_of_task(&self, task: u32) -> SwitchCause {
         self.left_because.get(&task).cloned().unwrap_or_else(birth)
     }

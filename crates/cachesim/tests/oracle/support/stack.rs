@@ -177,7 +177,8 @@ impl Stack {
         )
     }
 
-    /// Makes a request from the level before; nothing happens if only memory follows.
+    /// Makes a request from level `from` to the next level. If only memory follows, the request is
+    /// only recorded.
     fn request(&mut self, run: &mut Run<'_>, from: usize, ask: Ask) -> Reply {
         let Some(level) = self.next(from, ask.kind) else {
             self.note(

@@ -6,7 +6,7 @@ use switchcost_trace::{Block, Reference};
 use super::hierarchy::Step;
 use super::stack::Kind;
 
-/// Line sizes of the first levels: a cache's line, or a TLB's page.
+/// A first level, with the line size of a cache or the page size of a TLB.
 #[derive(Clone, Copy)]
 struct First {
     is_tlb: bool,
@@ -135,7 +135,7 @@ impl Steps {
     }
 }
 
-/// Returns the first bytes of the lines from one byte to another.
+/// Returns the addresses of the lines that contain the bytes from `first` to `last`.
 fn lines(first: u64, last: u64, bytes: u64) -> Vec<u64> {
     (first / bytes..=last / bytes)
         .map(|line| line * bytes)
