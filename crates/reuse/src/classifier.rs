@@ -130,8 +130,8 @@ impl Classifier {
         }
     }
 
-    /// Stores the arriving line. Returns its distance in lines from the instruction's previous line,
-    /// if the step before had the same distance and direction, and the distance is at most
+    /// Stores the arriving line. Returns its distance in lines from the instruction's previous
+    /// line, if the step before had the same distance and direction, and the distance is at most
     /// [`LONGEST_STEP`]; otherwise `None`.
     fn step(&mut self, arrival: &Arrival) -> Option<u64> {
         let step = &mut self.steps[place_of(arrival.instruction, INSTRUCTIONS)];

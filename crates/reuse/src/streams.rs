@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn jumps_within_a_few_pages_are_no_streams() {
-        // A linear congruential generator of full period: each line once, without a pattern (Knuth).
+        // A linear congruential generator of full period: each line once, without a pattern
+        // (Knuth).
         let next = |line: &u64| Some((line * 269 + 83) % 512);
         let jumps: Vec<u64> = std::iter::successors(Some(7), next).take(512).collect();
         let few = prefetched(&jumps)

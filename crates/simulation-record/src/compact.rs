@@ -269,7 +269,8 @@ mod tests {
 
     #[test]
     fn integers_are_found_with_their_fields() {
-        // Field 1: i32 -2; field 3: a structure with field 1: i64 150; the end of both; a byte behind.
+        // Field 1: i32 -2; field 3: a structure with field 1: i64 150; the end of both; a byte
+        // behind.
         let bytes = [0x15, 0x03, 0x2c, 0x16, 0xac, 0x02, 0x00, 0x00, 0xff];
         assert_eq!(
             walked(&bytes),
@@ -279,7 +280,8 @@ mod tests {
 
     #[test]
     fn lists_texts_and_booleans_are_passed() {
-        // Field 1: true; field 2: "ab"; field 3: a list of two booleans; field 4: an empty map; field 5: i16 1.
+        // Field 1: true; field 2: "ab"; field 3: a list of two booleans; field 4: an empty map;
+        // field 5: i16 1.
         let bytes = [
             0x11, 0x18, 2, b'a', b'b', 0x19, 0x21, 1, 2, 0x1b, 0, 0x14, 2, 0,
         ];
