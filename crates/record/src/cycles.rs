@@ -41,9 +41,9 @@ pub struct Cycles {
     pub batches: Batches,
 }
 
-/// Number of switches that the tasks themselves counted while the token was passed around. Each
-/// task counts its own switches (getrusage), from after its first receive to after its last.
-/// Commands to tasks add no switches.
+/// Numbers of hand-offs and of switches that the tasks themselves counted while the token was
+/// passed around. Each task counts its own switches (getrusage), from after its first receive to
+/// after its last. Commands to tasks add no switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedHandoffs {
     /// Number of hand-offs, including untimed ones.

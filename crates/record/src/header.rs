@@ -166,9 +166,9 @@ pub struct Latency {
     pub loads: u64,
     /// Time of each walk in ticks.
     pub walk_ticks: Vec<Ticks>,
-    /// Walks along the same pointers from empty caches: before each, all caches are filled with
-    /// other data. `None` for sizes beyond the last-level cache, or if there was no memory for the
-    /// other data.
+    /// Times of walks along pointers in random order from empty caches: before each walk, all
+    /// caches are filled with other data. `None` for sizes beyond the last-level cache, or if there
+    /// was no memory for the other data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Walks>,
     /// Walks from empty caches with one load per page, so that each load also needs a TLB entry.

@@ -214,7 +214,8 @@ impl HostManifest {
         self.hostname == LEFT_OUT
     }
 
-    /// Whether both manifests describe the same machine with the same kernel. False if unknown.
+    /// Whether both manifests describe the same machine with the same kernel. False if `--redact`
+    /// removed the host name.
     pub fn is_same_machine(&self, other: &HostManifest) -> bool {
         let of = |host: &HostManifest| {
             (

@@ -148,20 +148,23 @@ pub struct Traits {
     /// baseline makes none, because no task has to wait and user space suffices. Then the system
     /// calls are part of the direct cost.
     pub has_same_system_calls: bool,
-    /// Whether a task gives up the CPU voluntarily. Otherwise the task is preempted.
+    /// Whether tasks wait for the token. False if a task is preempted, calls sched_yield, or never
+    /// hands over a token.
     pub is_blocking: bool,
     /// Whether tasks compute until they are preempted. A hardware counter then includes this
     /// computation.
     pub is_preemptive: bool,
     /// Reason why the mechanism allows only two tasks; `None` if it allows more.
     pub two_tasks: Option<&'static str>,
-    /// Published ranges of the cost: of one switch on one CPU, and of one hand-off across CPUs.
+    /// Published ranges of the cost of one switch on one CPU, and of one hand-off across CPUs;
+    /// `None` if there are no publications.
     pub bands: Option<(Band, Band)>,
     /// Words that follow "A switch between two threads" in the report's sentence.
     pub means: &'static str,
     /// Word in reports for the user-level contexts of the mechanism.
     pub contexts: &'static str,
-    /// Sentence in the help text after the mechanism's name.
+    /// Remark in parentheses after the mechanism's name in the help text; empty for most
+    /// mechanisms.
     pub help: &'static str,
 }
 
@@ -218,7 +221,8 @@ const fn ring(means: &'static str) -> Traits {
     }
 }
 
-/// Returns the properties of a mechanism with a lock, whose baseline makes no system calls.
+/// Returns the properties of a mechanism with a lock or semaphore, whose baseline makes no system
+/// calls.
 const fn lock(means: &'static str) -> Traits {
     Traits {
         has_same_system_calls: false,
@@ -312,8 +316,9 @@ impl Mechanism {
         }
     }
 
-    /// Returns the mechanisms that a measurement includes by default. The synthetic switch,
-    /// language runtimes and the blog post's variant are not among them.
+    /// Returns the mechanisms that a measurement includes by default.
+    /// [`Mechanism::MutexCondvarHeld`], concurrent accesses, language runtimes and the synthetic
+    /// switch are left out.
     pub fn real() -> impl Iterator<Item = Mechanism> {
         Mechanism::iter().filter(|mechanism| mechanism.traits().is_usual)
     }

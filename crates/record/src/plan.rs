@@ -196,12 +196,13 @@ impl Case {
 /// Plan of a measurement: its cases and limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Name of the preset: `default`, `quick`, `full`, `lmbench`, or `selected` if flags name the cases.
+    /// Name of the preset: `default`, `quick`, `full`, `lmbench`, or `selected` if flags name the
+    /// cases.
     pub preset: String,
     /// Cases to be measured. Samples refer to a case by its index.
     pub cases: Vec<Case>,
-    /// Largest half-width of a case's confidence interval, in thousandths of the estimate, with
-    /// which the case is done.
+    /// Half-width of a case's confidence interval, in thousandths of the estimate, at or below
+    /// which the case is complete.
     pub precision_per_mille: u32,
     /// Confidence level of every interval, in thousandths: 900 is 90 %.
     pub confidence_per_mille: u32,

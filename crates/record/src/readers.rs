@@ -8,11 +8,11 @@ use crate::trust::{HeldPath, hand_over};
 /// Which users may read a new record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Readers {
-    /// Every user that the umask allows may read.
+    /// All users whom the umask allows may read the record.
     #[default]
     AsUsual,
-    /// Only the owner of the file may read. Records contain command lines, which may contain
-    /// secrets.
+    /// Only the owner of the file may read the record. Records contain command lines, which may
+    /// contain secrets.
     Owner,
 }
 
@@ -25,7 +25,7 @@ impl Readers {
         }
     }
 
-    /// Creates a new file with these permissions, with the options `how`.
+    /// Creates a new file with these permissions and the options `how`.
     ///
     /// # Errors
     ///
@@ -37,8 +37,9 @@ impl Readers {
         Ok(file)
     }
 
-    /// Opens the folder of a new file, so that the file can be created there safely. The folder of
-    /// an owner-only file is checked for links of other users, because no user named that folder.
+    /// Opens the folder of a new owner-only file, so that the file can be created there safely. The
+    /// path is checked for links of other users, because no user named it. With
+    /// [`Readers::AsUsual`], nothing is opened or checked.
     ///
     /// # Errors
     ///
@@ -66,8 +67,8 @@ impl Readers {
         }
     }
 
-    /// Sets the permissions and the owner of a new owner-only file, whatever the umask. The owner
-    /// becomes that of the home directory that contains the file.
+    /// Sets the permissions of a new owner-only file, whatever the umask, and its owner as
+    /// [`hand_over`] does. Does nothing for [`Readers::AsUsual`].
     ///
     /// # Errors
     ///

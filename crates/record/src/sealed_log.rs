@@ -24,7 +24,7 @@ pub use error::{ReadRecordError, WriteRecordError};
 /// the file is damaged.
 pub(crate) const LINE_LIMIT: Bytes = Bytes::mib(64);
 
-/// Kind of file: name and versions of its format, and the command that writes it.
+/// Kind of file, with the name and versions of its format, and the command that writes such files.
 pub trait Form {
     /// Name of the format and the newest version, separated by a slash.
     const FORM: &'static str;
@@ -34,7 +34,8 @@ pub trait Form {
     const WRITER: &'static str;
 }
 
-/// Type of a line of such a file. The first line is a header, and at most one line is a last line.
+/// Type of a line in a sealed file of JSON lines. The first line is a header. The last line may be
+/// of a kind that ends the file.
 pub trait LogLine: Form + Serialize + DeserializeOwned {
     /// Type of the header's content.
     type Header;
@@ -42,7 +43,7 @@ pub trait LogLine: Form + Serialize + DeserializeOwned {
     /// Returns the first line for this header, in the newest version of the format.
     fn from_header(header: Self::Header) -> Self;
 
-    /// Returns the header; `None` if this is not a first line.
+    /// Returns the content of a header line; `None` for other lines.
     fn into_header(self) -> Option<Self::Header>;
 
     /// Returns where in the file this kind of line may be.
@@ -102,11 +103,11 @@ impl<L: LogLine> SealedLog<L> {
         Ok(log)
     }
 
-    /// Appends one line. If the file system has no room for the line, its written part is removed.
+    /// Appends one line. If the line cannot be written completely, its written part is removed.
     ///
     /// # Errors
     ///
-    /// If the file system has no room for the line.
+    /// If the line cannot be written.
     pub fn append(&mut self, line: &L) -> Result<(), WriteRecordError> {
         self.write(line).map_err(|source| {
             // Errors are ignored, because the reader leaves out an incomplete line.
@@ -126,7 +127,8 @@ impl<L: LogLine> SealedLog<L> {
         Ok(())
     }
 
-    /// Waits until all lines are on the disk (fsync), so that a crash of the machine loses none.
+    /// Waits until all lines are on the disk (fdatasync), so that a crash of the machine loses
+    /// none.
     ///
     /// # Errors
     ///

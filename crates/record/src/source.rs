@@ -42,8 +42,8 @@ impl Source {
         Source::new(path.into(), NamedBy::Folder)
     }
 
-    /// Returns a source for a path that no user named. Only regular files of this user or root are
-    /// accepted.
+    /// Returns a source for a path that no user named. Only regular files of root, this user, the
+    /// user who called sudo, or the owner of the home directory in use are accepted.
     pub fn found(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::Nobody)
     }
@@ -124,8 +124,8 @@ fn open_fifo(path: &Path) -> io::Result<File> {
     Ok(open(path, flags, Mode::empty())?.into())
 }
 
-/// Waits until a FIFO has data or its writers have closed it. A caught signal ends this wait, while
-/// other reads are continued after a signal.
+/// Waits until a FIFO has data or its writers have closed it. A caught signal ends the wait with an
+/// error (EINTR), whereas a blocking read would be restarted.
 fn await_data(fifo: &File) -> io::Result<()> {
     poll(&mut [PollFd::new(fifo, PollFlags::IN)], None)?;
     Ok(())

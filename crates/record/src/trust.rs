@@ -1,6 +1,7 @@
 //! Safe use of paths that no user named: found files, new folders and started programs. Another
 //! user may have put a FIFO, a device, a link or a program at such a path. This module never waits
-//! for, follows, writes through or executes an object that another user put there.
+//! for an object that another user put there, writes through it or executes it. A link of another
+//! user is followed only to that user's own files.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -71,12 +72,13 @@ impl HeldPath {
         }
     }
 
-    /// Opens the folder of a path that no user named, without following a link that another user
-    /// may have made.
+    /// Opens the folder of a path that no user named. A link of another user is followed only to
+    /// that user's own files.
     ///
     /// # Errors
     ///
-    /// If the path has a link that another user may have made, or if there is no such folder.
+    /// If the path has a link of another user that leads to other users' files, or if there is no such
+    /// folder.
     pub fn found(path: &Path) -> io::Result<HeldPath> {
         let name = path.file_name().ok_or(ErrorKind::InvalidFilename)?;
         let folder = HeldPath::found_folder(path.parent().unwrap_or(path))?;
@@ -90,7 +92,8 @@ impl HeldPath {
     ///
     /// # Errors
     ///
-    /// If the path has a link that another user may have made, or if there is no such folder.
+    /// If the path has a link of another user that leads to other users' files, or if there is no such
+    /// folder.
     pub fn found_folder(path: &Path) -> io::Result<HeldPath> {
         let folder = open_folder(path)?;
         let held = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
@@ -111,8 +114,9 @@ impl AsRef<Path> for HeldPath {
     }
 }
 
-/// Opens a regular file whose path no user named. The file must belong to this user or root, and
-/// have at most 4 GiB. Opening never blocks.
+/// Opens a regular file whose path no user named. The file must belong to root, this user, the user
+/// who called sudo, or the owner of the home directory in use. It may have at most 4 GiB. Opening
+/// never blocks.
 ///
 /// # Errors
 ///
@@ -127,11 +131,11 @@ pub fn open_found(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens a regular file of any owner, in a folder that the user named.
+/// Opens a regular file of any owner and of at most 4 GiB, in a folder that the user named.
 ///
 /// # Errors
 ///
-/// If the file has another kind, or cannot be opened.
+/// If the file has another kind or size, or cannot be opened.
 pub fn open_listed(path: &Path) -> io::Result<File> {
     let place = walk(path, Missing::Refused, &|_, _| Ok(()))?;
     check_plain(&place.facts)?;
@@ -166,9 +170,9 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(&place.folder, &place.name, flags, Mode::empty())?)
 }
 
-/// Creates a folder, and its parents if they are missing. New folders are only for this user,
-/// whatever the umask, and belong to the owner of their parent folder. A link that another user may
-/// have made is not followed.
+/// Creates a folder, and its parents if they are missing. Only the owner has access to new folders,
+/// whatever the umask. Folders that root creates are given to the owner of the parent folder, as
+/// [`hand_over`] does with files. A link of another user is followed only to that user's own files.
 ///
 /// # Errors
 ///
@@ -196,7 +200,7 @@ pub fn hand_over(made: &File, path: &Path) -> io::Result<()> {
 
 /// Checks whether a program that no user named may be executed. The program and each folder up to
 /// the root must belong to root, the user of this process, or the user who called sudo. No other
-/// user may be able to write there.
+/// user may be able to write there, except to folders with the sticky bit.
 ///
 /// # Errors
 ///
@@ -270,8 +274,8 @@ pub fn check_for_root(program: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes all permissions of other users from the contents of a new folder, and gives the contents
-/// to the owner of the parent folder, if that is the user who called sudo or the owner of the home
+/// Removes all permissions of other users from a new folder and its contents, and gives both to the
+/// owner of the parent folder, if that is the user who called sudo or the owner of the home
 /// directory in use.
 ///
 /// # Errors
@@ -387,7 +391,8 @@ fn names(path: &Path) -> impl Iterator<Item = Part> {
     names.into_iter()
 }
 
-/// Opens the entry `name` of a folder. A symbolic link is opened itself instead of its target.
+/// Opens the entry `name` of a folder; creates a missing entry as a folder with [`Missing::Made`].
+/// A symbolic link is opened itself instead of its target.
 fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(folder, name, flags, Mode::empty()) {
@@ -473,7 +478,7 @@ fn refused(why: String) -> io::Error {
     io::Error::other(why)
 }
 
-/// Whether a user is root or the user of this process.
+/// Whether a user is root or the user of this process, or has no number in this user namespace.
 fn is_owned_by_us(user: u32) -> bool {
     user == 0 || user == geteuid().as_raw() || is_unmapped(user)
 }
@@ -500,7 +505,7 @@ fn sudo(name: &str) -> Option<u32> {
     said?.parse().ok()
 }
 
-/// Whether this process runs as root with the home directory of this user.
+/// Whether this process runs as root, but with the home directory of `user`.
 fn is_of_home(user: u32) -> bool {
     let home = || std::env::var_os("HOME").and_then(|home| fs::metadata(home).ok());
     geteuid().is_root() && home().is_some_and(|home| home.uid() == user)

@@ -180,7 +180,7 @@ mod tests {
         Injection::read(path).map_err(|error| error.to_string())
     }
 
-    /// Writes a record of one line, and reads it.
+    /// Writes a record of a header and one more line, and reads it back.
     fn read_back(header: Header, line: Line) -> Result<Injection, String> {
         let (_folder, path) = written(header, &[line]);
         Injection::read(&path).map_err(|error| error.to_string())

@@ -84,8 +84,8 @@ impl Why {
         (Why::Blocked as u32..).map_while(Why::from_repr)
     }
 
-    /// Whether the kernel counts switches for this reason as involuntary. These are the switches at
-    /// which the task could have continued to run.
+    /// Whether the kernel counts switches for this reason as involuntary. The task is still in the
+    /// state TASK_RUNNING at these switches.
     pub fn is_involuntary(self) -> bool {
         matches!(self, Why::Yielded | Why::Throttled) || self.is_preemption()
     }

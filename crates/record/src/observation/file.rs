@@ -29,9 +29,9 @@ impl Observation {
         read_sealed_document(&source.into(), Observation::contradiction)
     }
 
-    /// Returns a description of a contradiction between sums; `None` if there is none. Numbers of
-    /// switches and causes may differ by one per task, because a switch may be counted in one sum
-    /// and not yet in the other.
+    /// Returns a description of a contradiction in the traced calls or between sums; `None` if
+    /// there is none. Numbers of switches and causes may differ by one per task, because a switch
+    /// may be counted in one sum and not yet in the other.
     fn contradiction(&self) -> Option<String> {
         let of_calls = self.calls.as_ref().and_then(TracedCalls::contradiction);
         of_calls.or_else(|| self.contradiction_of_causes())

@@ -4,7 +4,8 @@ use crate::observation::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Wa
 
 impl Observation {
     /// Returns the difference between this observation and an earlier state of the same
-    /// observation. Memory sizes are the present ones, not differences.
+    /// observation. Memory sizes, losses, throttled groups, moments and stacks are the present
+    /// ones, not differences.
     pub fn since(&self, earlier: &Observation) -> Observation {
         let mut since = self.clone();
         since.window_ns = less(self.window_ns, earlier.window_ns);

@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(outcome(&Prices::new(Vec::new())), damaged("no price"));
     }
 
-    /// Feeds the reader the seeds of the fuzzers.
+    /// Reads the seed files of the fuzzers for profiles and prices.
     #[test]
     fn hostile_files_are_read_or_refused_and_what_is_said_of_them_commands_no_terminal() {
         let files = |of: &str| {

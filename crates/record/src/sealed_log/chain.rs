@@ -20,7 +20,7 @@ pub enum BrokenChain {
     /// The line has no checksum at its end.
     #[error("the line has no checksum")]
     NoCheck,
-    /// The line has been changed, or lines before it are missing.
+    /// The line was changed, or a line before it is missing, doubled or out of place.
     #[error("its checksum is {found:016x}, not {right:016x}")]
     Changed {
         /// Checksum that the line contains.
@@ -31,7 +31,7 @@ pub enum BrokenChain {
 }
 
 impl BrokenChain {
-    /// Describes the reason for the line with this number.
+    /// Returns a description of why the checksum of line `number` is wrong.
     pub(super) fn describe(self, number: u64) -> String {
         match self {
             BrokenChain::NoCheck => self.to_string(),

@@ -33,17 +33,18 @@ pub enum WriteRecordError {
         /// Error of the operating system from creating the file.
         source: io::Error,
     },
-    /// The file system has no room for a line. The lines before are complete and in the file.
+    /// A line cannot be written, or the lines cannot be synchronized with the disk. All complete
+    /// lines are in the file.
     #[error(
         "cannot write to {path} after {lines} complete lines: {source}; {}",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Append {
-        /// Path of the record that has no room for a line.
+        /// Path of the record that cannot be written.
         path: PathBuf,
         /// Number of complete lines in the record.
         lines: u64,
-        /// Error of the operating system from writing the line.
+        /// Error of the operating system from writing or synchronizing the file.
         source: io::Error,
     },
 }
@@ -193,8 +194,8 @@ pub(super) fn too_long(limit: Bytes) -> String {
     format!("a line of more than {limit}")
 }
 
-/// Returns the message of a JSON error without its line number, which is always 1. Callers report
-/// the line number in the record instead.
+/// Returns the message of a JSON error without its line number, because the record's error has the
+/// line number in the file.
 pub(super) fn describe_json(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column ", error.line());
     printable(&error.to_string().replace(&place, " at column "))

@@ -17,7 +17,7 @@ fn limit_of(bytes: usize) -> Bytes {
     Bytes(bytes as u64)
 }
 
-/// Reads all lines of a file, of which each must be within the limit.
+/// Reads all lines of a file, each of at most `limit` bytes, and returns their number.
 fn read_limited(file: &tempfile::NamedTempFile, limit: Bytes) -> Result<u64, ReadRecordError> {
     let source = Source::named(file.path());
     let mut lines = SealedLines::<Line>::open(&source, limit)?;

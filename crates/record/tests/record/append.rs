@@ -1,8 +1,8 @@
-//! Tests a file that may not grow: lines that fit are complete, and the line that does not fit is
+//! Tests a file with a limited size: lines that fit are complete, and the line that does not fit is
 //! removed.
 //!
-//! The limit applies to a process, so a child writes: this test program again, under a shell that
-//! sets the limit and lets the write fail instead of the program.
+//! The limit applies to a process, so a child process writes the file. The child is this test
+//! program under a shell that sets the limit and ignores SIGXFSZ, so that the write fails.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,8 +13,8 @@ use crate::{Folder, create, sample};
 
 const PATH: &str = "SWITCHCOST_TEST_LIMITED_RECORD";
 
-/// Runs as the child: appends until there is no room, and prints the error. Run as an ordinary
-/// test, it has no file and does nothing.
+/// Appends lines until there is no room, and prints the error, if run as the child. Does nothing if
+/// run as an ordinary test.
 #[test]
 fn the_child_fills_its_file() {
     let Some(path) = std::env::var_os(PATH) else {

@@ -1,5 +1,5 @@
-//! Tests the checksums of lines and of all lines before each: a line that was changed, lost,
-//! doubled or moved is refused by its number, and the lines before it are read.
+//! Tests that each checksum covers its line and all lines before. A reader that meets a changed,
+//! lost, doubled or moved line refuses it by its number.
 
 use std::process::Command;
 
@@ -16,7 +16,8 @@ fn lines() -> Vec<&'static str> {
     SAMPLE.lines().collect()
 }
 
-/// Returns the number of the line, counted from 1, that a reader refuses.
+/// Returns the number of the line, counted from 1, that a reader refuses; `None` if it accepts all
+/// lines.
 fn refused_line(bytes: &[u8]) -> Option<u64> {
     refused_line_in(&Folder::new(), bytes)
 }
@@ -243,7 +244,7 @@ fn a_record_may_be_sealed_anew() {
     ));
 }
 
-/// Returns the example of docs/formats/measure-record.md.
+/// Returns the Python program in docs/formats/measure-record.md that verifies checksums.
 fn example() -> String {
     let page = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),

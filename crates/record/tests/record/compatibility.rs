@@ -1,5 +1,5 @@
-//! Tests the promise within a version: its sample stays readable, new fields are ignored, no field
-//! gets lost.
+//! Tests compatibility within a version of the format: the sample stays readable, new fields are
+//! ignored, and a missing field is reported.
 
 use serde_json::{Value, json};
 use switchcost_record::{Arm, SelfTestOutcome};
@@ -78,8 +78,8 @@ fn written(values: &[Value]) -> Vec<u8> {
     sealed(&values.iter().map(Value::to_string).collect::<Vec<_>>())
 }
 
-/// Returns the places of all objects on a line whose keys are fields, without objects that have
-/// free names or name a choice.
+/// Returns the JSON pointers of all objects in a line whose keys are field names. Maps with
+/// arbitrary keys, and enums, are left out.
 fn objects(line: &Value) -> Vec<String> {
     let mut found = Vec::new();
     collect_objects(line, "", &mut found);

@@ -18,7 +18,7 @@ use switchcost_record::{
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A record with every kind of line, as a run wrote it.
+/// A record of a run, with every kind of line except the report of a runtime.
 const SAMPLE: &str = include_str!("../samples/measure-2.jsonl");
 
 /// Returns the lines of the sample without checksums.
@@ -32,7 +32,7 @@ fn body(line: &str) -> String {
     format!("{body}}}")
 }
 
-/// Adds to each line its checksum, as the format's page defines it.
+/// Adds a checksum to each line, as docs/formats/measure-record.md defines it.
 fn sealed<L: AsRef<[u8]>>(lines: &[L]) -> Vec<u8> {
     let mut check = 0;
     let mut bytes = Vec::new();
@@ -58,7 +58,7 @@ fn sample() -> (Header, Vec<Line>) {
     }
 }
 
-/// A folder for one test, which is removed with the value.
+/// A temporary folder for one test, which is removed when the value is dropped.
 struct Folder(TempDir);
 
 impl Folder {

@@ -6,7 +6,7 @@ use switchcost_record::{Header, Line, MEASURE_FORM, MeasureRecord};
 use crate::arbitrary::record;
 use crate::{Folder, create, sample};
 
-/// Returns the record that a reader should make of these lines, in the newest version of the format.
+/// Returns the record that a reader should make of these lines, in the newest format.
 fn expected(header: Header, lines: &[Line]) -> MeasureRecord {
     let mut record = MeasureRecord::new(Header {
         schema: MEASURE_FORM.to_owned(),
