@@ -1,6 +1,6 @@
 //! The record of injected preemptions. For a command, the record has the CPU time of two copies in
-//! each run, of which one was preempted. For a running service, the record has the CPU time and
-//! work of each phase.
+//! each run. One of the copies was preempted. For a running service, the record has the CPU time
+//! and work of each phase.
 //!
 //! The writer appends each run to a file of JSON lines (see `docs/formats/json.md`) when the run
 //! ends. The reader returns the same values, so that reports can be made later and on other

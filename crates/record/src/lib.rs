@@ -1,5 +1,5 @@
-//! Records of measurements, observations and injections: files with a version, which describe
-//! themselves and survive a crash.
+//! Records of measurements, observations and injections: versioned, self-describing files that
+//! survive a crash.
 //!
 //! The writer appends facts, plans and raw samples as they arise to a file of JSON lines (see
 //! `docs/formats/measure-record.md`). The reader returns the same values. A file contains

@@ -148,8 +148,8 @@ pub struct Traits {
     /// baseline makes none, because no task has to wait and user space suffices. Then the system
     /// calls are part of the direct cost.
     pub has_same_system_calls: bool,
-    /// Whether tasks wait for the token. False if a task is preempted, calls sched_yield, or never
-    /// hands over a token.
+    /// Whether a kernel task blocks until it gets the token; false for `yield`, `preempt` and
+    /// `concurrent`. Without meaning for user-level contexts.
     pub is_blocking: bool,
     /// Whether tasks compute until they are preempted. A hardware counter then includes this
     /// computation.

@@ -122,9 +122,9 @@ pub struct Case {
     pub tasks: u32,
     /// Memory that each task accesses between two switches.
     pub working_set: WorkingSet,
-    /// Number of bytes that each other task accesses between two time slices of the first task, in
-    /// cases that measure the reload of the first task's working set (with several walks after each
-    /// switch). Null in cases that compare a switch with no switch.
+    /// Number of bytes that each other task accesses between two time slices of the first task.
+    /// Null unless the case measures the reload of the first task's working set, with several walks
+    /// after each switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Bytes>,
     /// Vector registers in use at each hand-off; `None` if the compiled code decides.
@@ -179,8 +179,8 @@ impl Case {
         }
     }
 
-    /// Returns the working set of the task with number `task`, which is [`Case::away`] bytes for
-    /// tasks after the first if that is set.
+    /// Returns the working set of the task with number `task`. Tasks after the first access
+    /// [`Case::away`] bytes if that is set.
     pub fn working_set_of(&self, task: usize) -> WorkingSet {
         let size_bytes = self
             .away

@@ -1,5 +1,5 @@
 //! Files of JSON lines. The first line names the format. Each line has a checksum that covers the
-//! line and all lines before. All such files share one writer and one reader.
+//! line and all lines before. All formats of this kind share one writer and one reader.
 
 mod chain;
 mod document;
@@ -46,11 +46,11 @@ pub trait LogLine: Form + Serialize + DeserializeOwned {
     /// Returns the content of a header line; `None` for other lines.
     fn into_header(self) -> Option<Self::Header>;
 
-    /// Returns where in the file this kind of line may be.
+    /// Returns the place in the file at which this kind of line may be.
     fn place(&self) -> LinePlace;
 }
 
-/// Where in the file a kind of line may be.
+/// Place in the file at which a kind of line may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinePlace {
     /// The line is the first.

@@ -43,8 +43,8 @@ struct Place {
 /// Part of a path that is not yet followed.
 enum Part {
     Name(OsString),
-    /// A check that the target of the preceding link belongs to the link's owner: this owner, and
-    /// the path of the link.
+    /// A check that the target of the preceding link belongs to the owner of the link. The fields
+    /// are the owner and the path of the link.
     OwnedBy(u32, PathBuf),
 }
 
@@ -185,8 +185,8 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives a file that root created to the owner of its folder, if that is the user who called sudo
-/// or the owner of the home directory in use.
+/// Gives a file that root created to the owner of its folder. Does nothing unless that owner called
+/// sudo, or owns the home directory in use.
 ///
 /// # Errors
 /// If the file system refuses the change.
@@ -275,8 +275,7 @@ pub fn check_for_root(program: &Path) -> io::Result<()> {
 }
 
 /// Removes all permissions of other users from a new folder and its contents, and gives both to the
-/// owner of the parent folder, if that is the user who called sudo or the owner of the home
-/// directory in use.
+/// owner of the parent folder, as [`hand_over`] does.
 ///
 /// # Errors
 /// If the file system refuses the change.
@@ -414,8 +413,8 @@ fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd>
     Ok(made)
 }
 
-/// Changes the owner of a new file or folder. Does nothing unless this process runs as root and the
-/// new owner is the user who called sudo or the owner of the home directory in use.
+/// Changes the owner of a new file or folder. Does nothing unless this process runs as root, and
+/// the new owner called sudo or owns the home directory in use.
 fn give(made: impl AsFd, (user, group): (u32, u32)) -> io::Result<()> {
     let is_wanted = geteuid().is_root() && user != 0 && (is_ours(user) || is_of_home(user));
     if !is_wanted || is_unmapped(user) {

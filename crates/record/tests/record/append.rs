@@ -36,7 +36,7 @@ fn the_child_fills_its_file() {
 fn a_line_that_does_not_fit_is_taken_back() {
     let folder = Folder::new();
     let child = Command::new("sh")
-        // 64 blocks of 512 bytes, or of 1024 where the shell counts so.
+        // 64 blocks of 512 bytes, or of 1024 bytes in some shells.
         .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"])
         .arg(std::env::current_exe().expect("this program"))
         .args(["--exact", "append::the_child_fills_its_file", "--nocapture"])

@@ -16,7 +16,7 @@ use switchcost_record::{
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
 
-/// A type of which a value can be drawn.
+/// A type with random values.
 trait Draw {
     fn draw(random: &mut TestRng) -> Self;
 }

@@ -57,7 +57,8 @@ fn what_is_written_is_sealed_as_its_page_says() {
     assert_eq!(written(&header, &lines), SAMPLE.as_bytes());
 }
 
-/// Shows the attack that checksums prevent: a clock ten times as fast turns 2.31 us into 231 ns.
+/// Shows a change that checksums reveal: one more digit makes the clock ten times as fast, and
+/// turns 2.31 us into 231 ns.
 #[test]
 fn a_clock_made_faster_is_refused() {
     let rate = read(SAMPLE.as_bytes())
