@@ -1,7 +1,7 @@
 //! Text for terminals that show only ASCII.
 
-/// Replaces lines and bars by ASCII letters of the same width, so that columns stay aligned. All
-/// other non-ASCII characters become question marks.
+/// Replaces lines, bars, dots, ellipses and ` ±` by ASCII characters of the same width, so that
+/// columns stay aligned. All other non-ASCII characters become question marks.
 pub fn ascii(text: &str) -> String {
     // `±` becomes two letters, so the blank before the sign is dropped.
     text.replace(" ±", "+-").chars().map(letter).collect()

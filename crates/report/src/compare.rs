@@ -1,5 +1,5 @@
-//! Shows a comparison of two sides: the environment first, then each cost with its ratio and
-//! verdict.
+//! Shows a comparison of two sides: the answer, the facts that differ, and each cost with its ratio
+//! and verdict.
 
 mod answer;
 mod calls;
@@ -99,7 +99,7 @@ fn sides(comparison: &Comparison) -> String {
     )
 }
 
-/// Maximum number of differing facts with a row on one screen.
+/// Maximum number of differing facts in each table on one screen.
 const MOST_FACTS: usize = 4;
 
 /// Adds a table of the facts that differ between both sides. Adds nothing if no fact differs.
@@ -121,7 +121,8 @@ fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
     );
 }
 
-/// Adds one row for each differing fact to an empty table, with the names of its two sides.
+/// Adds columns for the name of a fact and for its values on both sides to an empty table, and a
+/// row for each differing fact.
 fn environment(grid: Grid, [base, new]: [&str; 2], differences: &[Difference]) -> Grid {
     let values = |values: &[String]| Entry::from(values.join(" | "));
     let row =

@@ -16,7 +16,7 @@ pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
 
 impl InEveryFormat for Fitness {
     /// Adds the verdict, then the findings with their remedies. A detailed page has all checks. A
-    /// screen has those that found something, and only the names of the others.
+    /// screen has the checks that found something, and only the names of the others.
     fn add_to(&self, page: &mut Page) {
         page.toned_line(verdict(self), tone(self.verdict));
         if page.is_detailed() {
@@ -88,7 +88,8 @@ fn grid(checks: &[&Check]) -> Grid {
     grid
 }
 
-/// Adds the remedies below the table, each on an unwrapped line of its own, because most are commands to copy.
+/// Adds the remedies below the table, each on one unwrapped line, because most are commands to
+/// copy.
 fn add_fixes(page: &mut Page, checks: &[Check]) {
     let helps = |check: &Check| !(check.fix.is_empty() && check.lasting_fix.is_empty());
     let is_fixable = |check: &&Check| check.severity != Severity::Fit && helps(check);

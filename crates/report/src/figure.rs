@@ -24,6 +24,6 @@ pub(crate) struct Figure {
     pub(crate) caption: String,
     /// The picture: an `svg` element that works in a page or as a file.
     pub(crate) svg: Markup,
-    /// Table of the figure's numbers; `None` if the next table of the page has them.
+    /// Table of the figure's numbers; `None` if another table of the section has them.
     pub(crate) table: Option<Grid>,
 }

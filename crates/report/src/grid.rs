@@ -26,8 +26,8 @@ const LONGEST_LABEL: usize = 48;
 /// No-break space: lines are not broken here.
 const FIXED_SPACE: &str = "\u{a0}";
 
-/// A table in the style of all reports: without borders, with a line under the header. Words are
-/// never broken.
+/// A table in the style of all reports: without borders, with a line under the header. Words of up
+/// to [`LONGEST_WORD`] characters are never broken.
 ///
 /// A table that is too wide for the page is split into several tables, one below the other. Each of
 /// these tables begins with the key columns.
@@ -50,8 +50,8 @@ impl Grid {
         }
     }
 
-    /// Creates a table with one line per row. A text that is too long for its column is cut off,
-    /// with a sign.
+    /// Creates a table with one line per row. A text that is too long for its column is cut off and
+    /// ends in `…`.
     pub(crate) fn single_line_rows(keys: usize) -> Self {
         Grid {
             keys,
@@ -171,14 +171,14 @@ impl Grid {
         self.rows.iter().any(|row| !row[column].text.is_empty())
     }
 
-    /// Returns true if a cell is not empty and not a key. A part of a split table only has rows
-    /// with such a cell.
+    /// Returns true if a cell is not empty and not a key. The second and further parts of a split
+    /// table only have rows with such a cell.
     fn is_news(&self, row: &[Entry], column: usize) -> bool {
         column >= self.keys && !row[column].text.is_empty()
     }
 
-    /// Distributes the columns over tables, from left to right. Each table has the key columns and
-    /// as many others as fit.
+    /// Distributes the columns over tables, from left to right. Each table has the key columns, and
+    /// others up to the width of the page.
     fn blocks(&self, shown: &[usize], width: usize) -> Vec<Vec<usize>> {
         let (keys, rest): (Vec<usize>, Vec<usize>) =
             shown.iter().partition(|column| **column < self.keys);

@@ -2,8 +2,8 @@ use switchcost_record::is_printable;
 
 pub use switchcost_record::{as_argument, plain};
 
-/// Escapes control characters that JSON leaves unescaped (DEL and C1). Such characters occur only
-/// in strings, so a JSON reader sees the same value.
+/// Escapes unsafe characters that JSON leaves unescaped: DEL, C1 controls, and marks that reverse
+/// the order of text. Such characters occur only in strings, so a JSON reader sees the same value.
 pub(crate) fn plain_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {

@@ -198,7 +198,8 @@ pub(crate) fn range((low, high): (f64, f64), text: impl Fn(f64) -> String) -> St
     format!("{} to {}", text(low), text(high))
 }
 
-/// Formats times of either sign with the ends of their interval, such as `0.82 us (790 ns to 0.86 us)`.
+/// Formats a time of either sign with the ends of its interval, such as `1.02 us (970 ns to 1.07
+/// us)`.
 pub(crate) fn times(ns: Interval) -> String {
     format!("{} ({})", time(ns.estimate), range((ns.low, ns.high), time))
 }

@@ -27,8 +27,8 @@ pub use claims::render_claims;
 pub use listed::{Listed, stored_commands};
 pub use markdown::render_markdown;
 
-/// Maximum number of rows of an exhibit's table in a terminal. Longer tables are only in the HTML
-/// page and in JSON.
+/// Maximum number of rows of a chart's table in a terminal. Longer tables of charts are only in the
+/// HTML page and in JSON.
 const ROWS_PRINTED: usize = 40;
 
 /// Length in bytes of the longest reason that is printed in a table's cell.
@@ -149,8 +149,8 @@ pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     }
 }
 
-/// Adds a sentence on the other results that the verdicts agree with, and on the number of verdicts
-/// expected to be wrong by chance; nothing if no claim is judged.
+/// Adds sentences on whether the verdicts rest on several results, and on how many are expected to
+/// be wrong by chance; nothing if no claim is judged.
 fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     if !reproduction.is_judged {
         return;
@@ -222,7 +222,8 @@ fn counted(verdicts: &Verdicts) -> String {
 }
 
 /// Returns a sentence on the verdicts of one kind of claims. `subjects` are the subjects for one
-/// claim and for several, `predicates` those of claims that hold and of undecided claims.
+/// claim and for several, `predicates` are the predicates for claims that hold and for undecided
+/// claims.
 fn sentence(counts: &Counts, subjects: [&str; 2], predicates: [&str; 2]) -> String {
     let ([one, all], [yes, open]) = (subjects, predicates);
     let Counts {
@@ -283,8 +284,8 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
     }
 }
 
-/// Returns what a claim lacks for a verdict, or what the runs say on each possible reason for a
-/// difference; empty for other claims.
+/// Returns a sentence on the reason why a claim has no verdict, or sentences on the tested reasons
+/// why it is not reproduced; empty for other claims.
 fn reason(claim: &Claim) -> String {
     match (&claim.missing, claim.verdict) {
         _ if claim.entry.kind == Kind::Shown => format!("No verdict: {}.", claim.entry.bounds),
@@ -374,7 +375,8 @@ fn add_exhibit(page: &mut Page, reproduction: &Reproduction<'_>, exhibit: &Exhib
     }
 }
 
-/// Adds the reasons for missing numbers below the table, each reason once.
+/// Adds the reasons for missing numbers that are too long for a cell, each reason once, up to
+/// [`MOST_REASONS`].
 fn add_missing(page: &mut Page, exhibit: &Exhibit) {
     let cells = exhibit.table.rows.iter().flatten();
     let reasons: BTreeSet<&str> = cells

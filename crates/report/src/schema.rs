@@ -60,7 +60,7 @@ pub fn schema_of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
 }
 
 /// Rewrites the doc comments of the source for readers of a JSON Schema: links to items become
-/// plain names, and HTML is escaped.
+/// plain code, and `None` becomes null.
 fn rewrite_description(schema: &mut Schema) {
     let Some(Value::String(said)) = schema.get_mut("description") else {
         return;

@@ -89,12 +89,13 @@ fn environment(facts: &[Difference], may_be_cause: bool) -> String {
     }
 }
 
-/// Returns the names of the two traces in a fact called `workload (...)`; `None` for other facts.
+/// Returns the text in parentheses of a formatted fact `workload (a, now b)`; `None` for other
+/// facts.
 fn traces(fact: &str) -> Option<&str> {
     fact.strip_prefix("workload (")?.strip_suffix(')')
 }
 
-/// Formats a differing fact, such as `seccomp filters (0, now 5)`.
+/// Formats a differing fact, such as `seccomp filters (0, now 5)`. Long values are left out.
 fn fact(difference: &Difference) -> String {
     let [base, new] = [&difference.base, &difference.new].map(|values| values.join(" | "));
     match base.chars().count() + new.chars().count() <= LONGEST_VALUE {

@@ -24,7 +24,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// Returns the sentence on intervals for every caption.
+/// Returns sentences on the drawn intervals, for captions.
 fn about_intervals(share: f64) -> String {
     let percent = quantity::confidence(share);
     format!(
@@ -194,8 +194,8 @@ fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
     }
 }
 
-/// Returns the part and the designs that a simulated cost belongs to; `None` unless the cost of a
-/// side is above 0.
+/// Returns the part and the designs that a simulated cost belongs to; `None` for other numbers, or
+/// if the cost is above 0 on neither side.
 fn place(pair: &Pair) -> Option<&Place> {
     let is_cost = matches!(
         pair.quantity,

@@ -1,5 +1,5 @@
-//! Renders a comparison as JUnit XML, with one test for each requested number. CI systems display
-//! the file as test results.
+//! Renders a comparison as JUnit XML, with one test for each main number ([`Pair::is_main`]). CI
+//! systems display the file as test results.
 //!
 //! A test fails if its number has grown by more than the limit. A test is an error if its number
 //! could not be compared, or if a growth by the limit could not have been detected.

@@ -116,7 +116,7 @@ fn subjects(pairs: &[&Pair]) -> Vec<String> {
 }
 
 /// Adds all pairs except those of kernel functions, and the reasons for missing verdicts. In a
-/// terminal, parts of a simulation without a verdict are only listed with their reason.
+/// terminal, parts of a simulation without a ratio are only listed with their reason.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     let is_simulated = |pair: &Pair| matches!(pair.subject, Subject::Simulated(_));
     let is_left_out = |pair: &Pair| {
@@ -149,7 +149,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// Returns a sentence on the number of changed costs, such as `slower in 2 of 5 costs`.
+/// Returns a predicate on the number of changed costs, such as `slower in 2 of 5 costs`.
 pub(super) fn changed(slower: usize, faster: usize, all: &str) -> String {
     match (slower, faster) {
         (slower, 0) => format!("slower in {slower} of {all}"),
@@ -258,7 +258,7 @@ fn has_several_designs(pairs: &[&Pair]) -> bool {
     designs.any(|design| Some(&design) != first.as_ref())
 }
 
-/// Returns a sentence that names the records with a suspect number, marked by stars; `None` if no
+/// Returns a note on the stars of suspect numbers, with the names of their records; `None` if no
 /// number is suspect.
 pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
     let is_one = |name: &&str| {

@@ -145,8 +145,8 @@ fn verdict(pairs: &[&Pair]) -> &'static str {
     }
 }
 
-/// Returns true if a row of a simulation repeats other rows: the row's ratio equals the ratio of
-/// the CPI, or is 1 without a verdict.
+/// Returns true if a row of a simulation has no verdict and repeats other rows: its ratio equals
+/// the ratio of the CPI, or is 1.
 fn is_repetition(pair: &Pair) -> bool {
     let (Subject::Simulated(place), Outcome::NotJudged { ratio, .. }) =
         (&pair.subject, &pair.outcome)
@@ -162,8 +162,7 @@ fn is_repetition(pair: &Pair) -> bool {
     }
 }
 
-/// Adds the rows of the costs: changed costs first, by decreasing change, then the other costs in
-/// their order.
+/// Adds the rows of the costs: main numbers first ([`Pair::is_main`]), then by decreasing change.
 fn add_costs(page: &mut Page, comparison: &Comparison) {
     let is_observed = comparison.basis == Basis::Observations;
     let mut pairs: Vec<&Pair> = comparison

@@ -29,7 +29,8 @@ fn cost(ns: f64) -> Option<Cost> {
     })
 }
 
-/// Makes a pair with a base of 1.70 us, and a new side of the ratio times 1.70 us.
+/// Makes a pair with 1.70 us in base. New is longer by the ratio of the outcome, or by a factor of
+/// 1.2 if the outcome has no ratio.
 fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
     let ratio = match &outcome {
         Outcome::Compared { ratio, .. } => ratio.ratio,

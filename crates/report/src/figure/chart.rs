@@ -213,7 +213,7 @@ pub(crate) enum Look {
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(super) name: String,
-    /// Name in the legend that all series of a kind share, drawn in grey; empty if the legend has
+    /// Name of a grey entry in the legend that all series of a kind share; empty if the legend has
     /// the series' own name.
     pub(super) kind: &'static str,
     pub(super) look: Look,
@@ -398,8 +398,8 @@ impl Chart {
         }
     }
 
-    /// Returns a sentence for the caption on points that are not costs; empty if all points are
-    /// costs.
+    /// Returns sentences for the caption on suspect numbers, limits and missing points; empty if
+    /// there are none.
     pub(super) fn remark(&self) -> String {
         let Body::Points(series) = &self.body else {
             return String::new();

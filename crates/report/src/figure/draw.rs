@@ -481,7 +481,7 @@ impl Plane {
     }
 
     /// Draws a line from the low to the high end of each point, with a mark at the height. An arrow
-    /// replaces an unknown end.
+    /// marks an unknown upper end.
     fn ranges(&self, chart: &Chart, series: &Series) -> Markup {
         let is_band = series.look == Look::Band;
         html! {
@@ -508,7 +508,8 @@ impl Plane {
         }
     }
 
-    /// Draws a cloud of points, with at most one point for each pixel.
+    /// Draws a cloud of points. With more than [`TITLED_POINTS`] points, there are no tooltips, and
+    /// only one point for each pixel.
     fn cloud(&self, chart: &Chart, series: &Series, number: usize) -> Markup {
         let is_cross = series.look == Look::Crosses;
         let hue = if is_cross {

@@ -6,7 +6,7 @@ use super::chart::{Axis, Scale};
 use super::label::label;
 use crate::quantity;
 
-/// Maximum number of size labels that fit next to each other on an axis.
+/// Maximum number of steps between the size labels on an axis.
 const SIZES_NAMED: f64 = 12.0;
 const COUNTS_NAMED: usize = 16;
 const EDGES_NAMED: usize = 8;
@@ -32,8 +32,8 @@ pub(super) struct Ruler {
 }
 
 impl Ruler {
-    /// Creates an axis that shows `values`. With `is_from_zero` (bars and areas) the axis begins at
-    /// 0.
+    /// Creates an axis that shows `values`. If `is_from_zero` (bars and areas), a linear axis
+    /// includes 0.
     pub(super) fn new(axis: &Axis, values: &[f64], is_from_zero: bool) -> Self {
         let is_log = axis.scale.is_log();
         let is_shown = |value: &&f64| value.is_finite() && (!is_log || **value > 0.0);
@@ -145,7 +145,7 @@ impl Ruler {
         }
     }
 
-    /// Returns ticks at 1, 2 or 5 times a power of ten, in multiples of `unit`.
+    /// Returns ticks at multiples of a step, which is 1, 2 or 5 times a power of ten of `unit`.
     fn steps(&self, unit: f64, name: impl Fn(f64) -> String) -> Vec<(f64, String)> {
         let (from, to) = (self.from / unit, self.to / unit);
         let rough = (to - from) / TICKS;

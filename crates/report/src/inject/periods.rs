@@ -81,8 +81,8 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
     )
 }
 
-/// Returns true if periods are compared by the cost of cold caches, and false if by the whole cost
-/// of a preemption.
+/// Returns true if periods are compared by the cost of cold caches, and false if they are compared
+/// by the whole cost of a preemption.
 fn is_of_caches(findings: &Findings) -> bool {
     findings
         .first()

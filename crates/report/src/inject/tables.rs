@@ -36,8 +36,8 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     grid
 }
 
-/// Returns a table of the costs of cold caches. A switch costs the same in both arms, so its cost
-/// is not known.
+/// Returns a table of the costs of cold caches. The cost of the switch itself is unknown, because
+/// it is equal in both arms.
 fn costs_of_service(findings: &Findings) -> Grid {
     let mut grid = Grid::new(1).right([
         "preemptor touches",

@@ -1,4 +1,4 @@
-//! Tests on synthetic records.
+//! Tests of the report on a short record, and on variants of that record.
 
 use std::path::Path;
 
@@ -155,8 +155,8 @@ fn phase(arm: Arm, more_ns: f64) -> Phase {
     }
 }
 
-/// Makes a group in which cold caches cost 4 us per time slice with everything touched, and being
-/// delayed saves 20 us.
+/// Makes a record of a service, in which cold caches cost 4 us per time slice at the two larger
+/// footprints, and a delay saves 20 us.
 fn of_service(number: u32) -> Injection {
     let mut record = small();
     let wander = f64::from(number % 3);

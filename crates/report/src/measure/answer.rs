@@ -84,9 +84,9 @@ fn suspicion(finding: &CaseFinding) -> Option<String> {
     })
 }
 
-/// Returns the result that represents the run, with its cost; `None` if no result has a cost. A
-/// switch between two processes over a pipe is preferred, then another result with the direct cost
-/// of a switch, if possible without a working set, and then a result with the cost of a hand-off.
+/// Returns the result that represents the run, with its cost; `None` if no result has a cost. The
+/// order of preference is: a switch between two processes over a pipe, another direct cost without
+/// a working set, any direct cost, and the cost of a hand-off.
 fn headline(results: &[CaseFinding]) -> Option<(&CaseFinding, &Estimate)> {
     let with = |number: fn(&CaseFinding) -> Option<&Estimate>| {
         move |f: &'_ &CaseFinding| {
@@ -128,7 +128,7 @@ fn nothing(findings: &Findings) -> String {
     format!("Nothing was measured.{}", why.unwrap_or_default())
 }
 
-/// Returns what the cost of a result is for.
+/// Returns the unit of a result's cost: a switch, or a hand-off if there is no direct cost.
 fn unit(finding: &CaseFinding) -> &'static str {
     if finding.direct_ns.is_some() {
         "switch"
@@ -193,8 +193,8 @@ fn rounded(cycles: f64) -> String {
     }
 }
 
-/// Returns a sentence on the cheapest user-space switch, if the result `headline` is a kernel
-/// switch; empty otherwise.
+/// Returns a clause on the cheapest user-space switch, if the result `headline` is a kernel switch;
+/// empty otherwise.
 fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     let user = |f: &&CaseFinding| {
         f.case.between == Between::User && f.case.mechanism != Mechanism::Synthetic
@@ -219,7 +219,8 @@ fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     }
 }
 
-/// Returns a sentence on the same switch under SCHED_OTHER; `None` if it was not measured.
+/// Returns a sentence on the switch of the result `headline` under SCHED_OTHER; `None` if it was
+/// not measured, or if `headline` has this policy.
 fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     let same = |case: &Case| Case {
         policy: Policy::Other,
@@ -257,8 +258,8 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     ))
 }
 
-/// Returns the results with an indirect cost under the same conditions as the result `headline`,
-/// apart from the size of the working set.
+/// Returns the results with an indirect cost that have the mechanism, tasks, CPUs and policy of the
+/// result `headline`.
 fn indirect<'a>(
     findings: &'a Findings,
     headline: &CaseFinding,
@@ -299,7 +300,7 @@ fn typical<'a>(
         .copied()
 }
 
-/// Returns a sentence on the cost with data. `it` names the switch.
+/// Returns a sentence on the cost of a switch with a working set. `it` is the name of the switch.
 fn data_costs(finding: &CaseFinding, indirect: &Estimate, it: &str) -> String {
     let data = data(&finding.case);
     match finding.total_ns.as_ref().filter(|total| is_cost(total)) {
@@ -338,7 +339,7 @@ fn reason(finding: &CaseFinding) -> &'static str {
 }
 
 /// Returns a sentence on the largest indirect cost of all sizes; `None` if the answer names this
-/// cost already.
+/// cost already, or if no indirect cost is above 0.
 fn largest(
     findings: &Findings,
     headline: &CaseFinding,
@@ -390,7 +391,7 @@ fn shared(finding: &CaseFinding) -> &'static str {
 }
 
 /// Returns a sentence on the share of a CPU that switches take at [`SWITCHES_A_SECOND`]; `None` for
-/// user-space switches.
+/// user-space switches, or if the direct cost is unknown or not above 0.
 fn share(
     headline: &CaseFinding,
     direct: &Estimate,

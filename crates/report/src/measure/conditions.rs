@@ -119,8 +119,8 @@ pub(super) fn values(conditions: &[Condition], case: &Case) -> impl Iterator<Ite
         .map(move |condition| (condition.value)(case).into())
 }
 
-/// Separates the conditions that vary between the cases from the others, and returns phrases for
-/// these others.
+/// Returns the conditions that vary between the cases, and phrases for the conditions that all
+/// cases share.
 pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition>, Vec<String>) {
     let varies = |condition: &Condition| {
         let mut values = cases.iter().map(|case| (condition.value)(case));
@@ -137,7 +137,7 @@ pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition
     (varying, phrases)
 }
 
-/// Returns the name of a case in a few words, for use without its table.
+/// Returns the name of a case in a few words, for text outside of a table.
 pub(crate) fn label(case: &Case) -> String {
     let mut words = vec![format!("{} {}", case.name(), case.between)];
     if case.tasks != 2 {

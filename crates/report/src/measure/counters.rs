@@ -7,7 +7,7 @@ use super::conditions::label;
 use crate::quantity::number;
 use crate::{Entry, Grid, Page};
 
-/// Adds the table of hardware counters, or the reason why there is none.
+/// Adds the table of hardware and software counters, or the reason why there are no counts.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     let grid = grid(&findings.results);
     let mut reasons = reasons(&record.self_tests);

@@ -117,8 +117,8 @@ fn is_drawable(ns: f64) -> bool {
     ns.is_finite() && ns > 0.0
 }
 
-/// Draws a block character for each value. The block's height is proportional to the value's
-/// logarithm.
+/// Draws a block character for each value. The heights show the logarithms, from the least value to
+/// the largest.
 fn sparkline(values: &[f64]) -> String {
     let logs = values
         .iter()

@@ -11,7 +11,8 @@ use super::conditions::label;
 use crate::quantity::time;
 use crate::{Entry, Grid, Page, Tone};
 
-/// Adds a sentence on the environment: controls in force, contaminated samples, and valid results.
+/// Adds a sentence on the environment: controls in force, contaminated samples, and suspect or
+/// missing results.
 pub(super) fn add_environment(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     if !page.has_figures() {
         return;

@@ -93,7 +93,7 @@ fn span(own: &[(&CaseFinding, &BetweenRuns)]) -> String {
     }
 }
 
-/// Formats the number of earlier runs, and the most frequent reasons why other records were left
+/// Formats the number of earlier records, and the most frequent reasons why some of them were left
 /// out.
 fn records(earlier: &EarlierRuns) -> String {
     let mut reasons: Vec<(&str, u32)> = earlier

@@ -99,8 +99,8 @@ fn name(finding: &CaseFinding, usual: Policy) -> String {
     name
 }
 
-/// Draws the costs of the hand-offs of one class of runtimes. Kernel hand-offs have a colour of
-/// their own.
+/// Draws the costs of the hand-offs of one class. Hand-offs of runtimes and hand-offs without a
+/// runtime have different colours.
 pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Chart {
     let points = |is_runtime: bool| {
         let of_kind = rows
@@ -203,8 +203,8 @@ pub(super) fn pairs(
     (cpus.len() <= MOST_CPUS).then_some(chart)
 }
 
-/// Draws the additional time of each traversal after a switch over a settled traversal, with a
-/// curve for each case.
+/// Draws how much longer each traversal after a switch takes than a settled traversal, with a curve
+/// for each of the first [`MOST_CURVES`] cases.
 pub(super) fn reload(findings: &[&CaseFinding]) -> Chart {
     let curves = findings.iter().filter_map(|finding| {
         let walks = finding.reload.as_ref()?.walks_ns.iter().enumerate();

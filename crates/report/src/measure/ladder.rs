@@ -32,8 +32,8 @@ pub(super) fn is_one(record: &MeasureRecord) -> bool {
         .any(|case| case.runtime.is_some())
 }
 
-/// Adds tables of the costs of hand-offs by a scheduler, of direct switches, and of both with data,
-/// and the list of hand-offs that were not measured.
+/// Adds tables of hand-offs by a scheduler, of direct switches, and of hand-offs with data. A list
+/// names the hand-offs that were not measured.
 pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
     let mut legend = "; marks show the time on a log scale";
     for (class, title, rest) in [
@@ -166,8 +166,8 @@ fn toned<const N: usize>(found: &CaseFinding, cells: [Option<String>; N]) -> [En
     cells.map(|cell| Entry::new(cell.unwrap_or_default(), tone(found)))
 }
 
-/// Formats the kernel switches per hand-off; `None` for built-in user-space mechanisms, whose count
-/// is of their own switches.
+/// Formats the kernel switches per hand-off; `None` for built-in user-space mechanisms, which count
+/// user-level switches instead.
 fn kernel_switches(found: &CaseFinding) -> Option<String> {
     let counts_kernel =
         found.case.runtime.is_some() || found.case.between != switchcost_record::Between::User;
@@ -177,7 +177,7 @@ fn kernel_switches(found: &CaseFinding) -> Option<String> {
         .map(|count| format!("{:.2}", count.abs()))
 }
 
-/// Returns the heading of the logarithmic scale: `1 ns  10    100   1 us  10`.
+/// Returns the heading of the logarithmic scale: `1 ns  10    100   1 us  10 us`.
 fn scale() -> String {
     let marks = ["1 ns", "10", "100", "1 us", "10 us"].map(|mark| format!("{mark:<STEPS$}"));
     // A table header may be broken at ordinary spaces only.
@@ -201,8 +201,8 @@ fn rung(ns: f64) -> String {
         .collect()
 }
 
-/// Adds a table of the hand-offs between tasks that traverse an array each. The cost has two parts:
-/// the reload of the array, and the rest.
+/// Adds a table of the hand-offs between tasks that traverse an array each. The indirect cost has
+/// two parts: the reload of the array, and the additional time of the switch.
 fn add_data(page: &mut Page, findings: &Findings) {
     let rows: Vec<&CaseFinding> = measured(findings)
         .filter(|found| !found.case.working_set.is_empty())

@@ -82,7 +82,7 @@ pub(super) fn machine(header: &Header, findings: &Findings) -> String {
     parts.join(", ")
 }
 
-/// Formats the CPUs and policies of all cases.
+/// Formats the CPUs of all cases and the policy of the first case.
 fn place(header: &Header) -> String {
     let cases = &header.plan.cases;
     let cpus = header.plan.cpus();

@@ -1,4 +1,4 @@
-//! Shows a cache that two tasks time-share or use concurrently, and which of both costs more.
+//! Shows a cache that two tasks time-share or use concurrently, and which of the two costs more.
 
 use switchcost_analysis::{Findings, Interval, LosesMore, SharedCache};
 use switchcost_units::Bytes;
@@ -120,8 +120,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.method(["shared-cache"]);
 }
 
-/// Creates a table with a row for each size. A detailed table has intervals and differences, a
-/// short one bounds.
+/// Creates a table with a row for each size. A detailed table has intervals and differences. A
+/// short table has estimates or upper limits.
 fn grid(all: &[SharedCache], is_detailed: bool) -> Grid {
     let text = if is_detailed {
         with_interval
@@ -156,8 +156,8 @@ fn grid(all: &[SharedCache], is_detailed: bool) -> Grid {
 }
 
 /// Returns the number of traversals per time slice at which time-sharing a cache and using it
-/// concurrently cost the same; `None` if this number is at most 1, or unless the intervals of both
-/// costs are above 0.
+/// concurrently cost the same; `None` if this number is at most 1, if an interval of the two costs
+/// is not above 0, or if the costs were not compared.
 fn even_at(one: &SharedCache) -> Option<String> {
     let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
     let is_reported = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;

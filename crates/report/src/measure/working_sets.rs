@@ -7,7 +7,7 @@ use super::row::{add_star_legend, bound, complete, estimate, has_numbers, marked
 use crate::quantity::{centre, time, with_interval};
 use crate::{Entry, Grid, Page};
 
-/// Adds the table of results with a working set, without results of reloads.
+/// Adds the table of results with a working set, without reloads and concurrent accesses.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let is_compared = |case: &Case| {
         !case.working_set.is_empty() && case.away.is_none() && case.mechanism.hands_over()

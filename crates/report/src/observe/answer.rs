@@ -15,7 +15,7 @@ use crate::quantity::{self, count, rounded, share, time};
 /// command has any length.
 const LONGEST: usize = 40;
 
-/// Ratio of the lower to the upper end of a range, up to which the lower end is printed as 0.
+/// Ratio of the lower to the upper end of a range, up to which only the upper end is printed.
 const LITTLE: f64 = 0.05;
 
 /// Adds the answer: the cost and the number of switches, and the most helpful advice. If child
@@ -94,7 +94,7 @@ fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
     format!("{much}{behind}. ")
 }
 
-/// Returns a sentence on the cost of switches per request. If the cost of cold caches is unknown,
+/// Returns a clause on the cost of switches per request. If the cost of cold caches is unknown,
 /// only the direct cost is given.
 fn request_sentence(observation: &Observation, findings: &Findings) -> String {
     let both = findings.cost_a_request_ns;
@@ -284,8 +284,8 @@ fn describe_caches(indirect: Range, source: Option<String>) -> String {
     format!("{words} ({})", notes.join("; "))
 }
 
-/// Describes the source of the cost of cold caches, such as `measured on 96 % of the switches`, or
-/// `by inject of `python3 w.py`, yesterday, if others touch memory as fast`; `None` if unknown.
+/// Describes the source of the cost of cold caches: the share of switches that were measured, or
+/// the runs of `inject`; `None` if unknown.
 fn known_by(findings: &Findings, observation: &Observation) -> Option<String> {
     match findings.all.likely_by? {
         KnownBy::Matched => Some(matched::measured_on(findings)),
@@ -297,8 +297,8 @@ fn known_by(findings: &Findings, observation: &Observation) -> Option<String> {
     }
 }
 
-/// Names the injection that the cost of cold caches comes from, such as `by inject of `python3
-/// w.py`, yesterday`, or the number of injections if there are several.
+/// Describes the run of `inject` that the cost of cold caches is from, by its command and day.
+/// Several runs are only counted.
 fn inject_source(observation: &Observation) -> String {
     let serves = |known: &&KnownReload| {
         let mut own = observation.tasks.iter();

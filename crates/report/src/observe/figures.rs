@@ -20,7 +20,7 @@ const MOST_ROWS: usize = 20;
 /// colours.
 const MOST_BEHIND: usize = 7;
 
-/// Least number of periods of the observed window that gives a chart over time.
+/// Least number of periods in the observed window for which charts over time are drawn.
 const FEWEST_STRETCHES: usize = 2;
 
 /// Drawn end of a range without an upper end, as a multiple of the largest known end.

@@ -10,8 +10,8 @@ use crate::plain::plain;
 use crate::quantity::{count, share, time, times};
 use crate::{Entry, Grid, Page};
 
-/// Formats the share of the switches that were measured, such as `measured on 96 % of the
-/// switches`, and names the check that turned the cost into a range.
+/// Formats the share of measured switches, such as `measured on 96 % of the switches`. A check that
+/// turned the cost into a range is named.
 pub(super) fn measured_on(findings: &Findings) -> String {
     let sum = |of: fn(&MatchedIntervals) -> f64| findings.matched.iter().map(of).sum::<f64>();
     let switches = sum(switches);
@@ -83,7 +83,8 @@ pub(super) fn unknown_because(observation: &Observation, findings: &Findings) ->
     }
 }
 
-/// Describes a failed check, such as `the check "work before" failed`.
+/// Describes the checks that failed, or else those that could not be made, such as `the check "work
+/// before" failed`.
 fn failed(matched: &MatchedIntervals) -> String {
     let is = |outcome| {
         let checks = matched.checks.iter();

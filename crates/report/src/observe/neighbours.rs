@@ -46,7 +46,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.grid(grid);
 }
 
-/// Effect of one program on an observed program: time kept waiting, and time run in between.
+/// Effect of one program on an observed program: the waits that it caused, and its time on the CPU.
 #[derive(Default)]
 struct Row<'a> {
     observed: String,

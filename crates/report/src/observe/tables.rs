@@ -42,7 +42,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By) {
 const RARE: f64 = 0.001;
 
 /// Adds a table of threads with a known role in a language runtime, such as its garbage collection,
-/// over all processes.
+/// over all processes. A screen has one sentence instead.
 fn add_runtimes(page: &mut Page, findings: &Findings) {
     let labelled = |found: &ProcessFinding| format!("{} x {}", found.name, count(found.tasks));
     let found: Vec<ProcessFinding> = findings

@@ -1,4 +1,4 @@
-//! Tests on the record of a short observation, and on one with as many names as possible.
+//! Tests of the report on the record of a short observation, and on a variant with many names.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn load(size_bytes: Bytes, emptied: Option<f64>, in_order: f64) -> Load {
     }
 }
 
-/// Creates the competition of a neighbour with a process, which it kept waiting twice.
+/// Makes a pair of an observed process and a competitor that kept it waiting twice.
 fn pair(process: u32, process_name: &str, name: &str, kept_waiting_ns: Nanos) -> Pair {
     Pair {
         process,

@@ -16,9 +16,9 @@ pub(crate) struct Report<'a> {
 impl OutputFormat for Report<'_> {
     /// Name of the JSON schema, with its version. Changes in version 2: claims have the table's
     /// rule, and the numbers and intervals that the rule judged. Verdicts are counted by kind.
-    /// Reasons are tested. `not-told` became `not-shown`. The program's version is added. Changes
-    /// in version 3: a verdict is given only if all results agree. `alone` is the verdict of this
-    /// result, `others` has the verdicts of the other results. `own` questions are counted
-    /// separately. Numbers that vary need intervals.
+    /// Reasons are tested. The program's version is added. Changes in version 3: a verdict is given
+    /// only if all results agree. `alone` is the verdict of this result, `others` has the verdicts
+    /// of the other results. `own` questions are counted separately. Numbers that vary need
+    /// intervals.
     const NAME: &'static str = "switchcost.reproduce/3";
 }

@@ -24,15 +24,15 @@ struct Named {
     title: String,
 }
 
-/// Reads the value at the JSON pointer `path` from a report by [`super::render`]; `None` for
-/// another version of the format.
+/// Reads the value at the JSON pointer `path` from a report by [`super::render`]; `None` if the
+/// report has no value of this type there.
 fn stored<T: DeserializeOwned>(json: &str, path: &str) -> Option<T> {
     let mut report: Value = serde_json::from_str(json).ok()?;
     serde_json::from_value(report.pointer_mut(path)?.take()).ok()
 }
 
-/// Reads the commands of the first paper from a report by [`super::render`]; empty for another
-/// version of the format.
+/// Reads the commands of the first paper from a report by [`super::render`]; empty if they cannot
+/// be read.
 pub fn stored_commands(json: &str) -> Vec<Command> {
     stored(json, "/papers/0/commands").unwrap_or_default()
 }
@@ -53,8 +53,8 @@ impl Listed {
         }
     }
 
-    /// Reads an entry from the first paper of a report by [`super::render`]; `None` for another
-    /// version of the format.
+    /// Reads an entry from the first paper of a report by [`super::render`]; `None` if a field is
+    /// missing.
     pub fn read(json: &str) -> Option<Listed> {
         stored(json, "/papers/0")
     }

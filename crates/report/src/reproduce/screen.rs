@@ -55,7 +55,7 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     page.line("full report, with reasons and commands: --details");
 }
 
-/// Adds the claims with the verdict `wanted`, as many as the screen has room for.
+/// Adds the claims with the verdict `wanted`, up to line [`MOST_LINES`] of the screen.
 fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdict) {
     let is_alone = reproductions.len() == 1;
     let title = match wanted {

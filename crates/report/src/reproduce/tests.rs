@@ -179,7 +179,8 @@ fn the_screen_begins_with_what_is_not_reproduced() {
     }
 }
 
-/// Verdicts of a quick run are not printed, because judging one changed two of three verdicts.
+/// Tests that a quick run prints no verdict. In an experiment, two of three verdicts of a quick run
+/// differed from those of a full run.
 #[test]
 fn a_quick_run_prints_no_verdict() {
     let mut exhibits = exhibits();
@@ -232,8 +233,8 @@ fn a_chart_without_points_is_not_drawn() {
     assert_eq!(drawn(chart_of([("read", Curve::Found, &[1024.0])])), 1);
 }
 
-/// An upper limit is a triangle in the colour of its curve, and interrupts the curve; published
-/// values and trials of curves have one entry each in the legend.
+/// Tests that an upper limit is a triangle in the colour of its curve, and that published values
+/// and trials have one entry each in the legend.
 #[test]
 fn a_curve_has_its_limits_and_shares_the_legend() {
     let chart = chart_of([
@@ -332,7 +333,8 @@ fn the_table_of_claims_is_printed_in_each_format() {
     );
 }
 
-/// A page says once what the names of several numbers have in common, and no interval twice.
+/// Tests that a page prints the common end of several names once, and the interval of a single
+/// number once.
 #[test]
 fn a_page_of_markdown_does_not_repeat_itself() {
     let term = |name: &&str| Term {

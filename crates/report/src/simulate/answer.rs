@@ -119,9 +119,9 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
     ))
 }
 
-/// Returns a quantum, in instructions, that would give about [`WANTED_TURNS`] time slices. Two
-/// estimates divide by this number: the trace's instructions, and the present quantum times the
-/// number of time slices `turns`. The smaller estimate is returned.
+/// Returns a quantum, in instructions, that would give about [`WANTED_TURNS`] time slices. The
+/// quantum is the trace's instructions, or the present quantum times `turns` time slices if that is
+/// less, divided by this number.
 fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
     let of_all = trace.instructions / WANTED_TURNS;
     let of_turns = |quantum: u64| quantum.saturating_mul(turns) / WANTED_TURNS;

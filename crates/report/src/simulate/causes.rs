@@ -36,7 +36,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 /// Returns the groups with a row: classes, the kinds of tasks of a guest, and the most frequent
-/// causes. A cause that is also a class has one row.
+/// causes.
 fn shown(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
     let is_class = |group: &Group| matches!(group, Group::All | Group::Class(_) | Group::Tasks(_));
     let classes = design

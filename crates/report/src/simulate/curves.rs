@@ -6,7 +6,7 @@ use crate::quantity::{count, rounded};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Sign for an interval whose excess CPI is below 0.
+/// Sign for an interval whose excess CPI is below 0 or unknown.
 const BELOW: char = '·';
 
 /// Width of a curve in characters.

@@ -147,8 +147,8 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Formats the miss rates of a level. Rates after a switch are left out for a level that was never
-/// full, because these rates would be misleading.
+/// Formats the miss rates of a level. Misses lost and gained per switch are left out for a level
+/// that was never full, because they would be misleading.
 fn rates(level: &LevelFinding) -> [String; 6] {
     let mpki = |of: fn(&ByView<f64>) -> f64| {
         level

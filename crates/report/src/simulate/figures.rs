@@ -141,8 +141,8 @@ pub(super) fn costs(findings: &Findings) -> Option<Chart> {
     Some(chart.with([Series::new(Look::Range, "net, with its interval", nets)]))
 }
 
-/// Draws the cycles saved when a task first touches lines that other tasks have loaded, next to the
-/// cost of switches.
+/// Draws the cycles saved on each design when a task first touches lines that other tasks have
+/// loaded.
 pub(super) fn first_touches(findings: &Findings) -> Chart {
     let saved =
         |design: &&DesignFinding| design.first_touch_cycles.is_some_and(|cycles| cycles > 0.0);

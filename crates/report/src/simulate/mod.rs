@@ -101,7 +101,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 }
 
 /// Maximum number of designs whose levels are all shown. A larger number of designs is a sweep,
-/// with a table of its own.
+/// which has another table.
 const COMPARED: usize = 32;
 
 /// Returns the designs whose cache levels are all shown: all designs, or the first few of a sweep.

@@ -35,7 +35,7 @@ impl Number {
 pub(super) struct Plane<'a> {
     pub(super) rows: &'a Axis,
     pub(super) columns: &'a Axis,
-    /// Fixed values of all fields except these two, as text.
+    /// Fixed values of all fields except `rows` and `columns`, as text.
     pub(super) rest: String,
     /// The cells: row, column, and findings of the design.
     pub(super) cells: Vec<(usize, usize, &'a DesignFinding)>,

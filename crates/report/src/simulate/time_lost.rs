@@ -43,8 +43,8 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
     text
 }
 
-/// Returns a sentence on lines that other CPUs and guests evict from the last level of this machine,
-/// which is not simulated; empty if the programs hardly use that level.
+/// Returns a sentence on the use of the last cache level by other CPUs and guests, which is not
+/// simulated; empty if the programs hardly use that level.
 pub(super) fn last_level_sentence(design: &DesignFinding) -> String {
     design.last_level_in_use().map_or_else(String::new, |last| {
         format!(

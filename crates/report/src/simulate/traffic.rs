@@ -33,7 +33,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Meanings of the columns, in their order.
+/// Explanations of the columns after the level, in the order of the table.
 const MEANINGS: [&str; 8] = [
     "fills: bytes fetched into the level",
     "written back: bytes of modified lines passed on",

@@ -39,12 +39,12 @@ fn known() -> &'static BTreeMap<&'static str, Value> {
     })
 }
 
-/// A schema into which its parts may refer.
+/// A whole schema, to which the references (`$ref`) of its parts lead.
 struct Root<'a>(&'a Value);
 
 impl<'a> Root<'a> {
-    /// Returns in what a value does not conform to a schema. `above` are schemas that also apply to
-    /// the value: their fields are known, too.
+    /// Returns a description of each violation of `schema` by a value. The value may also have the
+    /// fields of the schemas `above`.
     fn faults(&self, value: &Value, schema: &'a Value, above: &[&'a Value], place: &str) -> Faults {
         let Some(rules) = schema.as_object() else {
             return fault(schema == &Value::Bool(false), || {

@@ -1,5 +1,5 @@
-//! Tests of text reports and pages through the public interface. All tests are one program, so that
-//! it is linked once.
+//! Tests of text reports and pages through the public interface. All tests are in one program,
+//! which is linked only once.
 
 mod conformity;
 mod observe;
@@ -11,7 +11,8 @@ mod text;
 use switchcost_report::Style;
 use switchcost_report::schema::schemas;
 
-/// Returns the paths of all fields of a JSON value, a line each; `[]` is each item of a list.
+/// Returns the paths of all fields of a JSON value, one per line; `[]` stands for the items of a
+/// list.
 fn field_paths(value: &serde_json::Value) -> String {
     fn add(value: &serde_json::Value, path: &str, paths: &mut std::collections::BTreeSet<String>) {
         for item in value.as_array().into_iter().flatten() {
@@ -28,8 +29,8 @@ fn field_paths(value: &serde_json::Value) -> String {
     paths.into_iter().collect::<Vec<_>>().join("\n")
 }
 
-/// Asserts that CSV has this number of rows after its names, and these values in some fields, each
-/// found by its row and name; returns the names.
+/// Asserts that CSV has `rows` rows after the names of the columns, and the `expected` values, each
+/// given with its row and column; returns the names.
 fn check_csv(text: &str, rows: usize, expected: &[(usize, &str, &str)]) -> csv::StringRecord {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let names = reader.headers().expect("names").clone();

@@ -1,5 +1,5 @@
-//! Tests pages of every kind, made of records with hostile words: each figure is a picture that
-//! stands alone, and no word is markup.
+//! Tests pages of every kind, made from records with hostile text: each figure is a self-contained
+//! picture, and no text becomes markup.
 
 use std::sync::OnceLock;
 
@@ -66,7 +66,8 @@ fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Point>) {
     )
 }
 
-/// Makes a sample of one of these cases; some are left out.
+/// Makes sample number `i` of a record with `cases` cases. Some samples are left out of the
+/// estimates.
 pub(crate) fn point(i: usize, cases: usize) -> Point {
     Point {
         case: (i % cases) as u32,
@@ -126,7 +127,7 @@ fn observed_page() -> Html {
     }])
 }
 
-/// Returns a claim of the table, with hostile words in every field that a record can set.
+/// Returns a claim of a paper, with hostile words in its texts, reasons and other results.
 fn harmful_claim() -> Claim {
     let mut entry = table(Paper::Li2007).swap_remove(0);
     let harm = || HARM.to_owned();
@@ -159,7 +160,8 @@ fn harmful_claim() -> Claim {
     }
 }
 
-/// Returns a page with one figure that has axes of each kind and hostile words.
+/// Returns the page of a reproduced paper, with three figures that have different axes and hostile
+/// words.
 fn reproduced_page() -> Html {
     let series = |style, y: [f64; 3]| Series {
         name: HARM.to_owned(),
@@ -250,8 +252,8 @@ fn keep(kind: &str, html: &Html) {
     std::fs::write(folder.join(format!("{kind}.html")), &html.page).expect("written");
 }
 
-/// Asserts that everything a figure draws lies in its picture, and that each mark has a
-/// description.
+/// Asserts that a figure is well-formed XML, draws more than one shape, has a description, and has
+/// only finite numbers.
 fn assert_is_drawn(id: &str, svg: &str) {
     let document = roxmltree::Document::parse(svg).unwrap_or_else(|error| panic!("{id}: {error}"));
     let drawn = |names: &[&str]| {
@@ -317,7 +319,8 @@ fn no_word_of_a_record_is_markup_and_nothing_is_fetched() {
     }
 }
 
-/// A process may give itself any name, and the tables of the page are opened with spreadsheets.
+/// Tests names like formulas, because a process may give itself any name, and users open the tables
+/// of a page with spreadsheets.
 #[test]
 fn no_name_reaches_a_spreadsheet_as_a_formula() {
     let mut guarded = 0;

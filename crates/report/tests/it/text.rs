@@ -8,7 +8,7 @@ pub(crate) const DETAILED: Style = Style {
     is_detailed: true,
 };
 
-/// Returns a text with each white space, also at the end of a line, as one blank.
+/// Replaces each run of white space in a text, including line breaks, by one blank.
 pub(crate) fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -38,7 +38,7 @@ pub(crate) fn begins(text: &str, part: &str) {
     );
 }
 
-/// Asserts that a text contains these parts, the first of each in this order.
+/// Asserts that a text contains these parts, and that their first occurrences are in this order.
 #[track_caller]
 pub(crate) fn has_in_order<const N: usize>(text: &str, parts: [&str; N]) {
     let place = |part: &str| {

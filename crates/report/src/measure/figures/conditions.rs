@@ -17,7 +17,8 @@ use crate::quantity::{is_cost, with_interval};
 /// Maximum number of cells of a heat map. A heat map with more cells would be unreadable.
 const MOST_CELLS: usize = 10_000;
 
-/// Results whose cases differ in one condition only, with the case that they have in common.
+/// Results whose cases are equal except for the erased conditions, with the case that they have in
+/// common.
 type Alike<'a> = (Case, Vec<&'a CaseFinding>);
 
 fn alike<'a>(findings: &'a Findings, erased: impl Fn(&Case) -> Option<Case>) -> Vec<Alike<'a>> {

@@ -103,8 +103,8 @@ fn draw(record: &MeasureRecord, drawn: &[&Sample], thinning: &str) -> Chart {
 /// Number of samples, and number of excluded samples by reason.
 type Count<'a> = (usize, BTreeMap<&'a str, usize>);
 
-/// Returns a table of samples by case and arm: their number, and the number excluded for each
-/// reason.
+/// Returns a table of the drawn samples by case and arm: their number, and the number excluded for
+/// each reason.
 fn table(record: &MeasureRecord, drawn: &[&Sample]) -> Grid {
     let mut counts: BTreeMap<(u32, Arm), Count<'_>> = BTreeMap::new();
     for drawn in drawn {

@@ -7,8 +7,8 @@ use crate::plain::plain;
 use crate::quantity::{centre, interval, is_cost, number, with_interval};
 
 /// Returns the answer, such as: `A goroutine hand-off over a channel costs 101 ns (95 to 107), and
-/// one between OS threads over a futex costs 1.68 us (1.61 to 1.75), 15 to 17 times as much. With 256 KiB of
-/// data each ...`
+/// one between OS threads over a futex costs 1.68 us (1.61 to 1.75), 15 to 17 times as much. With
+/// 256 KiB of data each ...`
 pub(in crate::measure) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> String {
     let of_runtime =
         |found: &&CaseFinding| found.case.runtime.is_some() && found.case.working_set.is_empty();
@@ -123,8 +123,8 @@ fn rounded(ratio: f64) -> String {
     }
 }
 
-/// Returns a sentence on the same hand-off with arrays, of the largest size measured both for the
-/// runtime and for OS threads; empty if there is none.
+/// Returns a sentence on the hand-off `found` with arrays of the largest size that was measured
+/// both for the runtime and for OS threads; empty if there is none.
 fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
     let alike = measured(findings).filter(|other| {
         other.case.runtime == found.case.runtime
@@ -151,7 +151,7 @@ fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
     )
 }
 
-/// Returns a sentence on the same hand-off across CPUs; empty if it was not measured.
+/// Returns a sentence on the hand-off `found` across CPUs; empty if it was not measured.
 fn across_cpus(findings: &Findings, found: &CaseFinding) -> String {
     let is_across = |other: &&CaseFinding| {
         other.case.runtime == found.case.runtime

@@ -83,9 +83,9 @@ fn settled(windows: &[WarmUp]) -> Option<f64> {
 }
 
 /// Returns the start in ns of the last window before the runtime was warmed up; 0 if the runtime
-/// was warm from the start, and `None` if the last tenth of the windows has no hand-offs. As many
-/// slow windows as a tenth of all windows may be contaminated by other tasks, so the last of the
-/// slow windows are ignored.
+/// was warm from the start, and `None` if the last tenth of the windows has no hand-offs. The last
+/// slow windows are ignored, up to a tenth of all windows, because other tasks may have
+/// contaminated them.
 fn settled_after(windows: &[WarmUp]) -> Option<f64> {
     let settled = settled(windows)?;
     let is_unsettled = |window: &&WarmUp| {

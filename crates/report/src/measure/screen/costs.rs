@@ -10,7 +10,8 @@ use crate::{Entry, Grid, Page};
 /// Maximum number of rows on a screen that has other tables, too.
 const MOST_ROWS: usize = 14;
 
-/// Conditions that most cases of a run share, which rows do not repeat.
+/// Policy of the first case, and whether the cases differ in CPUs or in the number of tasks. Rows
+/// name only conditions that differ.
 struct Usual {
     policy: Policy,
     has_several_places: bool,

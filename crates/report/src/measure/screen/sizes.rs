@@ -10,7 +10,7 @@ use crate::measure::row::{bound, has_numbers, marked, unmeasured_cell};
 use crate::quantity::{is_cost, plus_minus, with_bound};
 use crate::{Entry, Grid, Page};
 
-/// Least and largest number of sizes shown, if the screen has no room for all.
+/// Least and largest number of sizes shown, if there are more.
 const ROWS: RangeInclusive<usize> = 4..=7;
 
 /// Number of lines above the first size: an empty line, the heading, the column names and a rule.
@@ -25,8 +25,8 @@ const LEAST_RANGE: f64 = 16.0;
 
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// Adds a table of the total cost by size and its two parts, with as many sizes as fit within the
-/// first `last_line` lines.
+/// Adds a table of the total cost by size and its two parts. The table ends by line `last_line` of
+/// the screen, if [`ROWS`] allows.
 pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let members: Vec<&CaseFinding> = match findings.curves.first() {
         Some(curve) => curve

@@ -52,8 +52,8 @@ fn grid(chart: &Chart) -> Grid {
     grid
 }
 
-/// Selects the curves for the table: the first one found here, the first published one, and others
-/// up to [`MOST_SERIES`].
+/// Selects up to [`MOST_SERIES`] curves for the table. Curves found here come first. At most half
+/// of the curves are published ones.
 fn series(chart: &Chart) -> Vec<&Series> {
     let of = |style| {
         chart

@@ -5,7 +5,7 @@ use crate::quantity::{count, rounded, share};
 use crate::simulate::detailed;
 use crate::{Grid, Page};
 
-/// Adds charts of the causes of switches: voluntary or not, by kernel entry, and by system call.
+/// Adds a chart of the number of segments by the cause of the switch before them.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     // Causes are properties of the trace, so they are the same for each design.
     let has_causes = |design: &&DesignFinding| causes(design).next().is_some();

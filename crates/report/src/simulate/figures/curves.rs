@@ -85,8 +85,8 @@ impl Curves<'_> {
             .saturating_add(self.interval)
     }
 
-    /// Draws the curves of all segments and of large groups. The curves end at the interval that
-    /// only few segments reach.
+    /// Draws the curves of all segments and of large groups. The curves end after the last interval
+    /// that at least [`FEW`] segments reach.
     fn chart(
         &self,
         name: &str,

@@ -1,10 +1,10 @@
-//! A synthetic record of an observation with something of every kind: a short record with other
-//! values in some fields.
+//! A synthetic record of an observation, with data for every part of a report: a short record in
+//! which some fields are replaced.
 
 use serde_json::{Map, Value, from_slice, from_str, from_value};
 use switchcost_record::observation::Observation;
 
-/// Makes observed programs, of which the first and the last have these names.
+/// Makes an observation of several programs, of which the first and the last have these names.
 pub(crate) fn observed(first: &str, last: &str) -> Observation {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -185,8 +185,8 @@ pub(crate) fn mechanisms() -> Vec<CaseFinding> {
     ]
 }
 
-/// Makes results with working sets: one with a cost, one without a visible cost, one below 0, one
-/// that could not be run.
+/// Makes results with working sets: three with a cost, one that is not distinguishable from 0, one
+/// below 0, and one that was not measured.
 pub(crate) fn working_sets() -> Vec<CaseFinding> {
     vec![
         walked(sized(2, 4), 1_740.0, estimate(-312.0, 40.0, 402.0)),
@@ -285,7 +285,7 @@ pub(crate) fn whole() -> Findings {
     }
 }
 
-/// Makes reloads of two own footprints after two footprints of the other task, walk by walk.
+/// Makes results of reloads, for two sizes of the array and two footprints of the other task.
 pub(crate) fn reloads() -> Vec<CaseFinding> {
     let found = |kib: u64, away_kib: u64, first: f64| CaseFinding {
         direct_ns: None,
@@ -312,8 +312,8 @@ pub(crate) fn reloads() -> Vec<CaseFinding> {
     ]
 }
 
-/// Makes findings of two tasks that share a cache, time-shared and concurrently: with 512 KiB each,
-/// with 16 MiB, and a control of 4 KiB that takes `control_ns` longer than 600 ns.
+/// Makes findings of two tasks that share a cache, time-shared and concurrently, with arrays of 4
+/// KiB, 512 KiB and 16 MiB.
 pub(crate) fn shared_cache() -> Findings {
     let at_once = |kib| Case {
         mechanism: Mechanism::Concurrent,

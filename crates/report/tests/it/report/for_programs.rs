@@ -13,7 +13,8 @@ fn json(findings: &Findings) -> Value {
     crate::conformity::read(text)
 }
 
-/// Returns the report without the conditions of its results, which their definition tests.
+/// Returns the JSON report without the conditions of its results, which are tested next to
+/// [`Conditions`].
 fn json_without_conditions(findings: &Findings) -> Value {
     let mut report = json(findings);
     for result in report["results"].as_array_mut().expect("a list") {

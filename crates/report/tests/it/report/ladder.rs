@@ -26,7 +26,7 @@ fn of(runtime: &str, handoff: &str, class: Class, between: Between) -> Case {
     }
 }
 
-/// Makes a result of a runtime, which has no switches of its own to be priced.
+/// Makes a result of a runtime, which has the cost of a hand-off, but no direct cost of a switch.
 fn found(case: Case, ns: f64, kernel: f64) -> CaseFinding {
     CaseFinding {
         handoff_ns: Some(about(ns)),
@@ -102,7 +102,7 @@ fn render_in(format: Format, style: Style) -> String {
     measure::render(&record, &findings, format, style)
 }
 
-/// Returns the words of the screen on the ladder with another result.
+/// Returns the words of the screen after `change` was applied to the results of the ladder.
 fn said(change: impl FnOnce(&mut Vec<CaseFinding>)) -> String {
     let (record, mut findings) = ladder();
     change(&mut findings.results);

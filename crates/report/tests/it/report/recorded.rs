@@ -1,4 +1,5 @@
-//! A short record: reports take their numbers from findings.
+//! A short record of a measurement, in which only the header and the self-tests matter, because
+//! reports take their numbers from findings.
 
 use std::path::Path;
 

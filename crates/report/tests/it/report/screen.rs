@@ -12,7 +12,7 @@ fn screen(findings: &Findings) -> String {
     measure::render(&record(), findings, Format::Table, Style::default())
 }
 
-/// Makes all findings of a default run, and the pipe under the ordinary scheduler.
+/// Makes all findings of a default run, and one of a pipe under SCHED_OTHER.
 fn default_run() -> Findings {
     let mut findings = whole();
     let mut ordinary = measured(case(Mechanism::Pipe, Between::Process), 2_130.0);

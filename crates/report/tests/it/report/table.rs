@@ -15,7 +15,8 @@ fn table(findings: &Findings) -> String {
     measure::render(&record(), findings, Format::Table, DETAILED)
 }
 
-/// Returns the text from the line that begins with `heading` to the next empty line.
+/// Returns the text from the line that begins with `heading` to the next empty line; `None` if no
+/// line begins with it.
 fn section(text: &str, heading: &str) -> Option<String> {
     let lines: Vec<_> = text
         .lines()
@@ -25,7 +26,7 @@ fn section(text: &str, heading: &str) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Returns the first paragraph.
+/// Returns the first paragraph of the detailed report on these results.
 fn answer(results: Vec<CaseFinding>) -> String {
     let text = table(&findings(results));
     let (answer, _) = text.split_once("\n\n").unwrap_or((&text, ""));

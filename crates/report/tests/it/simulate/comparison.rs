@@ -8,8 +8,8 @@ use switchcost_report::{Format, Style};
 use super::fixture::{findings, record};
 use crate::text::{begins, has, has_in_order, is_harmless};
 
-/// Makes a comparison of the same trace under two designs each; the first design changed to half
-/// the excess.
+/// Makes a comparison of one trace, simulated on two designs on each side. In new, the first design
+/// has half of the excess cycles.
 pub(crate) fn comparison(fail_above: Option<f64>) -> Comparison {
     let (base_head, base_intervals) = record();
     let (mut new_head, mut new_intervals) = record();

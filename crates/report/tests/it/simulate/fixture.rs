@@ -10,8 +10,8 @@ pub(crate) const SEGMENTS: u32 = 200;
 
 const LENGTH: u64 = 10_000;
 
-/// Makes the head and the intervals: those of the first design by segment, those of the second
-/// added up.
+/// Makes the head and the intervals of a record. Intervals of the first design are of single
+/// segments, those of the second design are sums.
 pub(crate) fn record() -> (Simulation, Vec<Interval>) {
     let mut head: Simulation =
         serde_json::from_str(include_str!("head.json")).expect("the head of a record");
@@ -89,7 +89,7 @@ pub(crate) fn findings(head: &Simulation, intervals: &[Interval]) -> Findings {
     analyser.finish()
 }
 
-/// Makes the head with its findings.
+/// Returns the head of the synthetic record, and the findings.
 pub(crate) fn whole() -> (Simulation, Findings) {
     static WHOLE: OnceLock<(Simulation, Findings)> = OnceLock::new();
     let whole = WHOLE.get_or_init(|| {

@@ -5,7 +5,7 @@ use switchcost_report::html::{Html, Part, render};
 use super::fixture::whole;
 use crate::text::has;
 
-/// Returns a page of the same record under these names.
+/// Returns a page that shows the synthetic record once under each of these names.
 fn page<const N: usize>(names: [&str; N]) -> Html {
     let (head, findings) = whole();
     render(&names.map(|name| Part::Simulated {

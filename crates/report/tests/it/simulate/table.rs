@@ -73,7 +73,7 @@ fn cost(low: f64, high: f64) -> Cost {
     }
 }
 
-/// Returns the answer for a first design with these net, lost and gained costs.
+/// Returns the words of the detailed report on one design with these net, lost and gained costs.
 fn answer(net: Cost, lost: Cost, gained: Cost) -> String {
     let (head, mut findings) = whole();
     findings.designs.truncate(1);
@@ -370,7 +370,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
     }
 }
 
-/// Makes variants `base[...]` of one design, each with misses of its own.
+/// Makes variants `base[...]` of one design, each with another number of misses.
 fn varied<T: std::fmt::Display>(fields: impl IntoIterator<Item = T>) -> (Simulation, Findings) {
     let (head, mut findings) = whole();
     let design = findings.designs[0].clone();
