@@ -17,7 +17,7 @@ pub struct Point {
     pub arm: Arm,
     /// Start of the window in seconds since the start of the run.
     pub at_seconds: f64,
-    /// Mean time of a hand-off with its walk over the working set, in seconds.
+    /// Mean time of a hand-off in seconds, with the walk over the working set in arms that walk.
     pub handoff_seconds: f64,
     /// Names of the reasons why the window is left out of the estimates; empty for a clean window.
     pub left_out: Vec<&'static str>,

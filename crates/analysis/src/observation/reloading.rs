@@ -43,8 +43,8 @@ impl Reloaded {
     }
 }
 
-/// Largest share of preemptions among the switches at which too few compared preemptions do no
-/// harm: each preemption is assumed to cost as much as a wait (docs/method/matched-intervals.md).
+/// Largest share of preemptions among the switches for which a preemption of unknown cost is
+/// assumed to cost as much as a wait (docs/method/matched-intervals.md).
 const FEW_PREEMPTIONS: f64 = 0.05;
 
 /// Returns the cost of reloading from the compared calls. The cost has no upper end and no likely
