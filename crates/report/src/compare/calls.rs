@@ -7,7 +7,7 @@ use super::pairs::{changed, grid};
 use super::words::{judged, shown_change, side};
 use crate::Page;
 
-/// Maximum number of cases on one screen whose system calls get rows.
+/// Maximum number of cases with changed system calls that get rows on one screen.
 const MOST_CASES: usize = 4;
 
 /// Selects the cases whose system calls get rows.

@@ -38,8 +38,8 @@ const VIEWS: [View; 3] = [
     },
 ];
 
-/// Least number of segments of a curve that is drawn. A curve of fewer segments would be mostly
-/// noise, and determine the scale.
+/// Least number of segments of a class whose curve is drawn. A curve of fewer segments would be
+/// mostly noise, and determine the scale.
 const FEW: u64 = 30;
 
 /// The curves of one design: its groups of switches, and the length of an interval in instructions.
