@@ -240,7 +240,7 @@ impl Dependences {
         self.known.is_empty()
     }
 
-    /// Adds a block. Calls `find` for the dependences if the code is new.
+    /// Adds a block, if there is room. Calls `find` for the dependences if the code is new.
     pub fn learn(
         &mut self,
         block: &Block,

@@ -173,8 +173,8 @@ impl<'a> Importer<'a> {
         self.assembler.unknown_sizes
     }
 
-    /// Returns sentences that qualify all numbers computed from the trace. The list is complete
-    /// once the first chunk has been read.
+    /// Returns sentences that qualify all numbers computed from the trace, as far as the trace has
+    /// been read.
     pub fn notes(&self) -> Vec<String> {
         let made_up = self.assembler.begins_with_data().then_some(MADE_UP);
         let notes = self.source.notes().into_iter().chain(made_up);

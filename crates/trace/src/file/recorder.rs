@@ -118,7 +118,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
     ///
     /// # Errors
     ///
-    /// If an earlier chunk could not be written. The open chunk is lost then.
+    /// If an earlier chunk could not be written. The open chunk stays open then.
     pub fn cut(&mut self) -> Result<(), WriteTraceError> {
         if self.encoder.blocks() > 0 || !self.marks.is_empty() {
             let (spare, no_marks) = self.behind.spare()?;
