@@ -35,7 +35,7 @@ use task_monitor::TaskMonitor;
 const TIMEOUT: Duration = Duration::from_millis(50);
 /// Longest time between two checks for ended tasks while there is always a buffer to read.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
-/// Wait between two checks if the task whose report is needed is about to run.
+/// Wait between two checks while a buffer waits for the cause of the switch before it.
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// Longest time that tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);

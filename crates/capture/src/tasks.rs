@@ -165,7 +165,7 @@ impl Tasks {
         }
     }
 
-    /// Adds the tasks that have claimed a slot since the last call.
+    /// Adds the tasks that have filled in a slot since the last call.
     pub(crate) fn discover(&mut self, ring: &Ring) {
         let highest = self.tasks.iter().map(|task| task.slot).max();
         for index in 0..SLOTS as u32 {
@@ -190,7 +190,7 @@ impl Tasks {
             .any(|task| ring.slot(task.slot).get(slot::IS_MAKING) != 0)
     }
 
-    /// Whether a slot is claimed by a task that has not written its IDs yet.
+    /// Whether a task has claimed a slot, but has not filled it in yet.
     pub(crate) fn is_any_claiming(&self, ring: &Ring) -> bool {
         self.claimed(ring).next().is_some()
     }
@@ -290,7 +290,7 @@ impl Tasks {
         Ok(false)
     }
 
-    /// Returns the process ID of the task in a slot, if that process has ended; otherwise `None`.
+    /// Returns the process ID of the task in a slot, if the task has ended; otherwise `None`.
     pub(crate) fn gone_from(&mut self, slot: u32) -> io::Result<Option<u32>> {
         let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else {
             return Ok(None);

@@ -114,7 +114,7 @@ impl<T: Take> Decoder<'_, T> {
     }
 
     /// Records the end of the task in a slot. Returns the task; `None` if its end has been recorded
-    /// before.
+    /// before, or if the task was never created.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
         if self.is_as_run {
             self.ended.extend(u32::try_from(slot).ok());

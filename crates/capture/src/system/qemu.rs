@@ -116,7 +116,7 @@ impl Machine {
         length(&self.report) + length(&self.console)
     }
 
-    /// Whether the guest has booted and started its programs.
+    /// Whether the guest has booted, so that its first process has begun its report.
     pub(super) fn is_ready(&self) -> bool {
         fs::read(self.report.path()).is_ok_and(|bytes| !bytes.is_empty())
     }
@@ -134,7 +134,7 @@ impl Machine {
         })
     }
 
-    /// Returns the symbols of the guest's kernel; empty if the guest did not start its programs.
+    /// Returns the symbols of the guest's kernel; empty if the guest has not listed them.
     pub(super) fn symbols(&self) -> KernelSymbols {
         let said = fs::read(self.report.path()).unwrap_or_default();
         let words = self.memory.u64s();
@@ -147,8 +147,8 @@ impl Machine {
         Report::symbols(&said, word)
     }
 
-    /// Returns the preemption models that the guest's kernel offers; `None` if the guest did not
-    /// start its programs.
+    /// Returns the preemption models that the guest's kernel offers; `None` if the guest has not
+    /// reported them.
     pub(super) fn preemption(&self) -> Option<String> {
         Report::preemption(&fs::read(self.report.path()).unwrap_or_default())
     }

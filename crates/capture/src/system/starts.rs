@@ -24,7 +24,8 @@ pub(super) struct FirstLine {
     pub(super) by_name: Option<String>,
 }
 
-/// Parses the first line of a file; returns `None` if the file is not a script.
+/// Parses the first line of a file. Returns `None` if the file is not a script, or if the line
+/// names no interpreter.
 pub(super) fn first_line(start: &[u8]) -> Option<FirstLine> {
     let line = start
         .strip_prefix(b"#!")?
