@@ -93,8 +93,8 @@ fn planted_files_are_withstood() {
     withstands("planted", "planted/read/newest-record");
 }
 
-/// Makes a program that prepares inputs like the real one, but runs a faulty script when a report
-/// is requested.
+/// Makes a program that prepares inputs like the real program, but runs a faulty script when a
+/// report is requested.
 fn spoilt(folder: &Path, program: &Path, report: &str) -> PathBuf {
     let path = folder.join("spoilt");
     let script = format!(

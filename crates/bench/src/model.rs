@@ -1,10 +1,10 @@
 //! Compares the model of a switch with measurements of ten existing programs.
 //!
-//! The rule was written before the first run. For each program, the cost of cold caches by the
-//! model is compared with the result of `inject`, at each of three footprints. A footprint is right
-//! if the model's likely value is within 25 % of the result, or within its interval. A program is
-//! right if all three footprints are right. The miss costs are measured only with arrays and a
-//! loop.
+//! The following rule was written before the first run. For each program, the cost of cold caches
+//! by the model is compared with the result of `inject`, at each of three footprints. A footprint
+//! is right if the model's likely value is within 25 % of the result, or within its interval. A
+//! program is right if all three footprints are right. The miss costs are measured only with arrays
+//! and a loop.
 //!
 //! Faults of earlier models were found with six other programs, which are not judged: bzip2, mawk,
 //! tclsh, bc, objdump and troff. Of these, 4 programs and 13 of 18 footprints are right. One rule

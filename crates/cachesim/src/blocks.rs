@@ -12,8 +12,8 @@ pub(crate) trait Lookups {
     /// Advances the clock by executed instructions.
     fn advance_clock(&mut self, instructions: u64);
     /// Looks up the code of blocks ahead of their loads and stores, up to the first block that may
-    /// miss; returns the number of blocks. Returns `None` if the order of code among loads and
-    /// stores matters.
+    /// miss; returns the number of blocks. Returns 0 if the order of code among loads and stores
+    /// matters.
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize;
     /// Returns a counter that increases whenever code known to be cached may have been evicted.
     fn code_losses(&self) -> u64;

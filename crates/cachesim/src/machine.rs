@@ -60,8 +60,8 @@ const VIEWS: usize = 3;
 const SHARED: usize = 0;
 const PRIVATE: usize = 1;
 const FLUSHED: usize = 2;
-/// Index of the cycles lost to other owners, which follow the cycles of the views. The next two are
-/// the cycles gained, and the cycles gained by first touches.
+/// Index of the cycles lost to other owners, after the cycles of the views. The next two indices
+/// are those of the cycles gained, and of the cycles gained by first touches.
 const LOST: usize = VIEWS;
 const GAINED: usize = LOST + 1;
 const FIRST_TOUCHES: usize = GAINED + 1;
@@ -118,7 +118,7 @@ struct Hierarchies<'a, L> {
     comparison: Comparison,
 }
 
-/// Program, and cause of its last switch, to which the cost of running code is attributed.
+/// Program to which the cost of running code is attributed, and the cause of its last switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) program: u32,

@@ -25,7 +25,8 @@ struct Process {
 pub(crate) struct Running {
     /// Index of the private hierarchy.
     pub(crate) process: u32,
-    /// Number of the address space, in the order of their first occurrence.
+    /// Number of the address space. Address spaces are numbered in the order in which they first
+    /// occur.
     pub(crate) space: u32,
     /// Whether the preceding process ran in another address space.
     pub(crate) is_other_space: bool,
@@ -46,7 +47,7 @@ pub(crate) struct Change {
     pub(crate) fork: Option<(u32, u32)>,
     /// Process whose last task ended or moved to another process.
     pub(crate) ended: Option<u32>,
-    /// Address space whose last task ended or moved to another one.
+    /// Address space whose last task ended or moved to another address space.
     pub(crate) ended_space: Option<u32>,
     /// Whether another process runs after the mark.
     pub(crate) is_other: bool,

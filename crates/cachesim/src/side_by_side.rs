@@ -20,7 +20,7 @@ use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
 
 /// Index of the machine's private view, in which a process runs alone.
 const PRIVATE: usize = 1;
-/// Number of blocks simulated in one step, during which their requests are stored.
+/// Largest number of blocks simulated in one step, during which their requests are stored.
 const SLICE_BLOCKS: usize = 2048;
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
@@ -88,7 +88,8 @@ impl SideBySide {
     ///
     /// # Errors
     ///
-    /// If the last level is not a plain LRU cache.
+    /// If no level of instructions and data follows a first level, if the last level is not a plain
+    /// LRU cache, or if a level has a partition.
     pub fn new(design: Design, private_by: PrivateBy) -> Result<SideBySide, NoLastLevel> {
         let last = design
             .levels
@@ -171,8 +172,8 @@ impl SideBySide {
         }
     }
 
-    /// Simulates the last level for the requests of the running process's first levels, in the
-    /// shared level and in the process's own.
+    /// Simulates the last level for the requests of the running process's first levels, both in the
+    /// level that all processes share and in the process's private one.
     fn answer(&mut self, process: u32) {
         let SideBySide {
             machine,

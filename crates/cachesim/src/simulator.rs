@@ -78,7 +78,7 @@ pub struct Outcome {
     pub loads: u64,
     /// Number of stores in the trace, without the kernel's touches.
     pub stores: u64,
-    /// Number of switches at which the task left the CPU by itself.
+    /// Number of switches at which the task left the CPU voluntarily.
     pub voluntary_switches: u64,
     /// Number of all other switches.
     pub involuntary_switches: u64,
@@ -166,7 +166,7 @@ impl Simulator {
         })
     }
 
-    /// Returns the number of designs that are simulated one by one, if they are more than
+    /// Returns the number of designs that are simulated one by one, if there are more of them than
     /// [`Options::most_in_full`]; otherwise 0.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
         if self.designs_in_full > self.most_in_full {

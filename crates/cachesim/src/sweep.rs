@@ -1,5 +1,5 @@
 //! Simulates many designs in one pass that differ in the size and ways of some levels, or in all
-//! levels after one.
+//! levels after a certain level.
 //!
 //! The input is designs, and the same runs of blocks and marks that a machine takes. The output is
 //! the machine's full result for one design, and for all others the same counters and sums of

@@ -12,7 +12,8 @@ use crate::machine::{
 };
 use crate::mappings::Mappings;
 
-/// Owner of a line for which another line was evicted: a program, or [`KERNEL`].
+/// Owner of a line that replaced an evicted line: a program, or [`KERNEL`]; and whether the owner's
+/// line is code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Evictor {
     program: u32,

@@ -59,7 +59,8 @@ pub(super) struct CommonLines {
     /// Sets that may hold lines, each listed once.
     used: Vec<u32>,
     is_used: Vec<bool>,
-    /// Counter that increases whenever the lists or the predictions lose a line.
+    /// Counter that increases whenever a line comes in, or a list or prediction is cleared or
+    /// replaced.
     losses: u64,
     /// Scratch space for sorting.
     order: Vec<u32>,
@@ -216,7 +217,8 @@ impl CommonLines {
         slot
     }
 
-    /// Replaces the least recently used line of a full list, and returns it.
+    /// Replaces the least recently used line of a full list. Returns its slot and the replaced
+    /// line.
     #[inline]
     pub(super) fn replace_oldest(&mut self, set: usize, held: CommonLine) -> (usize, CommonLine) {
         let start = set * self.ways;
@@ -300,7 +302,7 @@ impl CommonLines {
         used
     }
 
-    /// Returns the memory of a list from [`CommonLines::take_used`] for reuse.
+    /// Takes back a list from [`CommonLines::take_used`], whose memory is reused.
     pub(super) fn reuse(&mut self, mut used: Vec<u32>) {
         used.clear();
         self.used = used;

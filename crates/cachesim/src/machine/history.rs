@@ -1,6 +1,6 @@
-//! Records what the private hierarchy of a process has held so far. The history distinguishes a
-//! line that others bring in repeatedly from a line that the process requests for the first time,
-//! and from chance.
+//! Records what the private hierarchy of a process has held so far. So a line that a process finds
+//! only in the shared hierarchy can be explained: others have brought the line in repeatedly, or
+//! before the process first requested it, or neither.
 
 use rustc_hash::FxHashMap;
 

@@ -18,7 +18,7 @@ pub(super) struct Level {
     pub(super) views: [Lines; VIEWS],
     /// Lead of each view's clock over the shared one at which the write buffers of all views are
     /// alike. The shared view's buffers then represent those of all views. `None` if each view has
-    /// its own.
+    /// its own buffers.
     writes_alike_at: Option<[u64; VIEWS]>,
     /// Counts of lookups that were the same in all views.
     pub(super) common: Counts,
@@ -155,7 +155,8 @@ impl Level {
         }
     }
 
-    /// Whether the write buffers of all views are alike, so that the shared view's represent them.
+    /// Whether the write buffers of all views are alike, so that the shared view's buffers
+    /// represent them.
     #[inline]
     fn has_alike_writes(&self, clocks: &Clocks) -> bool {
         // Each value is read by itself: reading an array that was just written value by value would

@@ -8,7 +8,7 @@ use switchcost_trace::{Chunk, Mark, ProcessId};
 /// Reason why a simulation cannot start or continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimulationError {
-    /// A design that cannot be built.
+    /// A design cannot be built.
     #[error("{0}")]
     Unrealisable(#[from] switchcost_design::UnrealisableDesign),
     /// Intervals have no length.
@@ -82,8 +82,8 @@ impl Check {
     }
 }
 
-/// Checks that marks are in order and within the blocks, and that the blocks have as many
-/// references as they claim.
+/// Checks that marks are in order and within the blocks, and that the numbers of references of all
+/// blocks add up to the references of the chunk.
 fn check(chunk: &Chunk) -> Result<(), SimulationError> {
     let blocks = chunk.blocks.len();
     let mut least = 0;

@@ -10,8 +10,8 @@ pub(super) type Beyond = u8;
 const LENGTH_BITS: u32 = 8;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 
-/// Stacks of lines, one for each set. A level with as many sets and `w` ways holds the first `w`
-/// lines of each stack.
+/// Stacks of lines, one for each set. A level with this number of sets and `w` ways holds the first
+/// `w` lines of each stack.
 ///
 /// A line's mark says in which levels the line is modified: [`Beyond`], or a set of members.
 #[derive(Debug)]
@@ -19,7 +19,8 @@ pub(super) struct Stacks<M> {
     ways: usize,
     keys: Vec<u64>,
     marks: Vec<M>,
-    /// Time slice and length of each stack, in one word. A stack of an earlier time slice is empty.
+    /// Length of each stack, and the value of `turn` at its last change, in one word. A stack with
+    /// an earlier value of `turn` is empty.
     lengths: Vec<u32>,
     turn: u32,
     /// Whether any line came in since the stacks were last cleared.

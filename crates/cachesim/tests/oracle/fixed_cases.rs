@@ -30,7 +30,7 @@ fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
 }
 
 /// Shows that after a store moves the page of the running code to another frame, the rest of the
-/// block is looked up there.
+/// block is looked up in that frame.
 #[test]
 fn code_that_is_stored_to_goes_on_in_another_frame() {
     let cache = data_cache(16, Ways::Count(2));

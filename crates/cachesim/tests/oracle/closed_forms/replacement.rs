@@ -48,7 +48,7 @@ fn each_policy_evicts_the_expected_line() {
     }
 }
 
-/// The cache has two ways and eight sets: set 0 leads for SRRIP, set 1 for BRRIP.
+/// Uses a cache of two ways and eight sets, of which set 0 leads for SRRIP and set 1 for BRRIP.
 #[test]
 fn drrip_follows_whichever_misses_less() {
     let misses = |replacement, leading_set: u64| {

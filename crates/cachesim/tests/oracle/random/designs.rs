@@ -166,7 +166,8 @@ fn level() -> impl Strategy<Value = Level> {
     draft(1..6, 1..9)
 }
 
-/// Generates a level, and by how many powers of two its lines are longer than those before.
+/// Generates a level, and the binary logarithm of how many times longer its lines are than the
+/// longest lines before.
 fn longer_level() -> impl Strategy<Value = (Level, u32)> {
     (level(), prop_oneof![3 => Just(0_u32), 1 => Just(1)])
 }

@@ -192,7 +192,8 @@ impl Cache {
         self.turn_away(set, way);
     }
 
-    /// Makes room in the line's set and inserts the line; returns the line that left for it.
+    /// Makes room in the line's set and inserts the line; returns the line that was evicted for
+    /// this, if any.
     pub(crate) fn put(&mut self, mut line: Line) -> Option<Line> {
         let set = line.address.set(&self.shape);
         let empty =

@@ -154,7 +154,7 @@ impl Hierarchy {
         }
     }
 
-    /// Returns the events of lines since the last call, each with whether it was in the TLBs.
+    /// Returns the events of lines since the last call, each with true if the line was in a TLB.
     pub(crate) fn take_events(&mut self) -> Vec<(bool, Event)> {
         let mut all = Vec::new();
         for stack in [&mut self.caches, &mut self.tlbs] {

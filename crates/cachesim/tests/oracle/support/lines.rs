@@ -109,8 +109,8 @@ impl Stack {
         }
     }
 
-    /// Removes all lines inside one that leaves `level` from the levels before; returns whether one
-    /// was modified.
+    /// Removes all lines inside a line that leaves `level` from the levels before; returns whether
+    /// one of them was modified.
     fn lose_inside(&mut self, level: usize, address: Address, why: Why) -> bool {
         let shape = self.levels[level].shape.clone();
         let is_inside = |inner: Address| inner.tag(&shape) == address.tag(&shape);

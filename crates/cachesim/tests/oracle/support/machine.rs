@@ -20,7 +20,8 @@ enum Reason {
     EvictedByOthers,
     EvictedByKernel,
     Aged,
-    /// The line was aged in a level whose lines are not in the order that they would have alone.
+    /// The line was aged in a level whose replacement policy orders a process's lines differently
+    /// with and without other processes.
     State,
     Flushed,
 }
@@ -112,7 +113,7 @@ pub(crate) struct Machine {
     pub(crate) evictors: Vec<(usize, u32, bool, u64)>,
     absences: HashMap<u32, Absence>,
     departures: HashMap<u32, u64>,
-    /// Names and numbers in the trace of the processes that run.
+    /// Name and number in the trace of each process that has run.
     pub(crate) programs: HashMap<u32, (String, u32)>,
     /// Whether each task has a private hierarchy. If so, other tasks of its process have the same
     /// pages in their TLBs, too.

@@ -106,8 +106,7 @@ impl ProcessTable {
         self.tasks.get(&task).copied().unwrap_or(0)
     }
 
-    /// Returns the number of a process (or task) that has one; `None` for one that has neither run
-    /// nor been named.
+    /// Returns the number of a process (or task); `None` if it has neither run nor been named.
     pub(crate) fn known(&self, (process, task): Who) -> Option<u32> {
         let place = self
             .processes

@@ -14,10 +14,10 @@ pub(crate) enum Kind {
     Store,
 }
 
-/// Why a line left the main array of a level.
+/// Reason why a line left the main array of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// The line was evicted for one that came in, or an inclusive level lost it.
+    /// The line was evicted for another that came in, or because an inclusive level lost it.
     DrivenOut,
     /// The level was flushed.
     Flushed,
