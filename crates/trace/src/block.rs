@@ -41,7 +41,8 @@ pub struct Block {
 /// Why a block is invalid. A message prints the reason after "block 12: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitBlock {
-    /// The block has no instruction, or its length is 0 or too large.
+    /// The numbers of instructions and bytes are impossible, such as no instruction, or a length
+    /// that is 0 or too large.
     #[error(
         "{instructions} instructions in {bytes} bytes, the first of {first_bytes}; a block has 1 to {} bytes",
         Block::LONGEST

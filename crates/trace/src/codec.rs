@@ -1,7 +1,8 @@
 //! Encodes one chunk as bytes, and decodes it: columns, predicted and compressed.
 //!
-//! The encoder turns the blocks, references and marks of one chunk into the body of a chunk record, and the decoder does the reverse. No
-//! state is carried from one chunk to the next. The columns are specified in docs/formats/trace.md, which this code follows.
+//! The encoder turns the blocks, references and marks of one chunk into the body of a chunk record,
+//! and the decoder does the reverse. A body does not depend on other chunks. The columns are
+//! specified in docs/formats/trace.md, which this code follows.
 //!
 //! Bodies may come from anybody: decoding never panics, and never allocates more than [`limits`]
 //! allows.

@@ -36,7 +36,7 @@ pub enum UnfitShape {
     /// The block does not fit its references.
     #[error(transparent)]
     Block(#[from] UnfitBlock),
-    /// The base of a relative reference is not explicit.
+    /// The base of a relative reference is not an earlier explicit reference.
     #[error(
         "reference {reference} is relative to reference {base}, which is not an earlier one with an explicit address"
     )]

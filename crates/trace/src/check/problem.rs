@@ -86,7 +86,7 @@ pub enum Violation {
     /// A task's parent was never born.
     #[error("parent {0} was never born")]
     Parent(TaskId),
-    /// A task is in an address space that has ended.
+    /// A task is born into an address space whose tasks have all ended.
     #[error("a task is born into address space {0}, whose tasks have all ended")]
     EndedProcess(ProcessId),
     /// A switch names a leaving task that was not running.

@@ -11,7 +11,7 @@ use super::{limits, marks};
 use crate::shape::{ShapeReference, Unfold, unfold};
 use crate::{Block, Chunk, Placed, Reference, TaskId};
 
-/// Head of a chunk's body: counts of its contents.
+/// Head of a chunk's body: counts of its contents, and its position in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkHead {
     pub(crate) blocks: u32,

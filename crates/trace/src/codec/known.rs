@@ -145,7 +145,7 @@ pub(super) struct Cold {
     pub(super) first_row: u32,
     /// Number of the last chunk in which the shape occurred.
     pub(super) chunk: u32,
-    /// Number of the shape in that chunk's table of shapes.
+    /// Number of the shape in the table of shapes of the last chunk in which the shape occurred.
     pub(super) number: u32,
 }
 

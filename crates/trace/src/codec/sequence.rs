@@ -15,7 +15,7 @@ pub(super) const INDEX_BITS: usize = SUCCESSORS.ilog2() as usize;
 pub(super) struct SequenceReader<'a> {
     indices: &'a [u8],
     mispredictions: Numbers<'a>,
-    /// Predicted successors of each shape. The first entry is for the start of the chunk.
+    /// Predicted successors of each shape. The last entry is for the start of the chunk.
     predictors: &'a mut [[u32; SUCCESSORS]],
     /// Number of blocks of the chunk that have not been read yet.
     blocks: usize,

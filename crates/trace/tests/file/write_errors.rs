@@ -176,7 +176,8 @@ fn a_header_of_megabytes_is_refused() {
 /// Number of chunks to write, more than may wait to be written.
 const RECORDED: u64 = 12;
 
-/// Records chunks of one block each; every fifth time this thread writes one itself.
+/// Records [`RECORDED`] chunks of one block each, some of which this thread writes itself. Returns
+/// the results of the recording and of its end.
 fn record(
     into: Disk,
 ) -> (
