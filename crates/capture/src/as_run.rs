@@ -68,7 +68,7 @@ struct Launch {
     since: Instant,
 }
 
-/// Reason why a capture's loop ended before all tasks had.
+/// Reason why a capture's loop ended before all tasks had ended.
 enum Halt<E: std::error::Error + 'static> {
     Ending(Ending),
     Failed(Failure<E>),

@@ -91,7 +91,7 @@ struct Wait {
     since: Option<Instant>,
 }
 
-/// Reason why the controller's loop ended before all tasks had.
+/// Reason why the controller's loop ended before all tasks had ended.
 enum Halt {
     Ending(Ending),
     Failed(CaptureError),

@@ -110,8 +110,8 @@ pub enum GuestError {
         /// Last lines of the guest's console and of QEMU's output.
         said: String,
     },
-    /// A program ended before it stopped itself, as it should have. Contains the output of the
-    /// programs.
+    /// A program ended without stopping itself, although the capture is between its stops. Contains
+    /// the output of the programs.
     #[error(
         "a program ended before it had stopped itself{}; let each stop itself when it is ready (kill -STOP $$), or use \
          --seconds",

@@ -9,7 +9,7 @@ use crate::protocol::{NO_SLOT, tag};
 const LOW: u64 = 0xffff_ffff;
 
 impl<T: Take> Decoder<'_, T> {
-    /// Applies one record of a task's buffer. Returns the mark for which the record stands, if any.
+    /// Applies one record other than a block. Returns the mark for which the record stands, if any.
     pub(super) fn apply(
         &mut self,
         tag: u64,

@@ -166,8 +166,8 @@ fn package_with_image(name: &str) -> io::Result<String> {
     Ok(name)
 }
 
-/// Returns the kernel package on which another one depends. `shown` is the output of `apt-cache
-/// show`.
+/// Returns the kernel package on which a package depends; `None` if there is none. `shown` is the
+/// output of `apt-cache show`.
 fn dependency(shown: &str) -> Option<String> {
     let depends = shown
         .lines()

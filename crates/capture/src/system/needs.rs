@@ -87,7 +87,7 @@ pub(super) fn named(archive: &mut Archive, path: &Path) -> Result<(), GuestError
     named_once(archive, path, &mut BTreeSet::new())
 }
 
-/// Adds a file or folder that the user named. A path in `seen` is skipped, because links may lead
+/// Adds a file or folder that the user named. A folder in `seen` is skipped, because links may lead
 /// to a folder that contains them.
 fn named_once(
     archive: &mut Archive,

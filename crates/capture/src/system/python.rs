@@ -1,5 +1,5 @@
 //! Finds the parts of Python's standard library that go into a guest. Python finds its library by
-//! its own path.
+//! the path of its interpreter.
 
 use std::ffi::OsStr;
 use std::fs;

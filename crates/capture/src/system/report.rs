@@ -1,4 +1,4 @@
-//! Parses the report that the guest's first process writes at its end (capture/qemu/init.c).
+//! Parses the report that the guest's first process writes (capture/qemu/init.c).
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;

@@ -115,8 +115,8 @@ int main(int count, char **words)
 "#;
 const GETRUSAGE: u16 = 98;
 
-/// Returns the switches away from a task between its two readings of the kernel's count, and in
-/// all.
+/// Returns the numbers of switches away from a task: between its two readings of the kernel's
+/// count, and in the whole trace.
 fn switches_of(chunks: &[Chunk], task: u32) -> (u64, u64) {
     let (mut looks, mut between, mut all) = (0, 0, 0);
     for (runner, mark) in with_runners(chunks) {
