@@ -232,7 +232,7 @@ fn negative_value(argument: &str) -> Option<String> {
     Some(word.unwrap_or_else(|| argument.to_owned()))
 }
 
-/// Rewrites an error of Rust's number parsers in plain words; `None` for other errors.
+/// Rewrites an error of clap's or Rust's number parsers in plain words; `None` for other errors.
 fn plain(wrong: &str) -> Option<String> {
     let range = wrong.rsplit_once(" is not in ").map(|(_, range)| range);
     match range.and_then(|range| range.split_once("..")) {

@@ -105,12 +105,13 @@ pub(crate) struct Started {
 
 impl ProgramId {
     /// Identifies the program that a command line starts. A script is identified by its interpreter
-    /// and its content. Returns `None` if the program is not found.
+    /// and its content. Returns `None` if the program is not found, or has no build ID.
     pub(crate) fn identify_command(words: &[OsString]) -> Option<ProgramId> {
         started(words).map(|started| started.id)
     }
 
-    /// Identifies the program that a process runs; `None` if the process cannot be read.
+    /// Identifies the program that a process runs; `None` if the process cannot be read, or its
+    /// file has no build ID.
     pub(crate) fn identify_process(process: u32) -> Option<ProgramId> {
         started_process(process).map(|started| started.id)
     }
@@ -121,7 +122,7 @@ impl ProgramId {
 }
 
 /// Finds the program that a command line starts, through scripts, `env` and launchers such as
-/// `taskset`; `None` if it is not found.
+/// `taskset`; `None` if it is not found, or has no build ID.
 pub(crate) fn started(words: &[OsString]) -> Option<Started> {
     let folder = Place::own()?;
     let mut words = words.to_vec();
@@ -146,7 +147,7 @@ pub(crate) fn started(words: &[OsString]) -> Option<Started> {
 }
 
 /// Finds the program that a process runs, with its command line; `None` if the process cannot be
-/// read.
+/// read, or its file has no build ID.
 fn started_process(process: u32) -> Option<Started> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     let words = words_of_process(process)?;
@@ -283,8 +284,9 @@ fn telling(words: &[OsString], place: &Place) -> usize {
     words.len()
 }
 
-/// Returns a digest of all words but the first. For a word that names a file, the file's content is
-/// digested. If no word names a file, the working directory is added.
+/// Returns a digest of the applet of a multi-call program, and of all words but the first. For a
+/// word that names a file, the file's content is digested. If no word names a file, the working
+/// directory is added.
 fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
     let mut digest = Xxh3::new();
     digest.update(applet.unwrap_or_default().as_bytes());

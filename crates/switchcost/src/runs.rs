@@ -34,7 +34,7 @@ pub(crate) struct Place {
 impl Place {
     /// Chooses the path named by the user, or a new name in the usual folder. The usual folder is
     /// created if needed. If the usual folder is not writable, a temporary folder is used, which is
-    /// reported. A path in the usual folder gets the folder's permissions.
+    /// reported. Only this user may read a record in the usual folder.
     pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Result<Place, Failure> {
         let is_usual = |path: &&Path| folder().is_ok_and(|folder| path.starts_with(folder));
         match named {

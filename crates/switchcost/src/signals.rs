@@ -152,8 +152,8 @@ impl Interrupt {
         &self.is_raised
     }
 
-    /// Returns the exit code that a shell expects of a program ended by the signal; `None` if no
-    /// signal came.
+    /// Returns the exit code that a shell expects of a program ended by a signal, for the signal
+    /// that came; `None` if no signal came.
     pub(crate) fn exit(&self) -> Option<Exit> {
         match self.number.load(SeqCst) {
             0 => None,

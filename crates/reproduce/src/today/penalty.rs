@@ -45,8 +45,8 @@ fn step(kib: u64, view: View) -> String {
     format!("today-penalty-{of}-{kib}KiB")
 }
 
-/// Returns two steps for each guest that `servers` traces: the first simulates all references, the
-/// second only the references of the programs.
+/// Returns two steps for each size in [`PAIRS_KIB`]: the first simulates all references, the second
+/// only the references of the programs. The steps of `servers` make the traces.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let pairs = if site.effort == Effort::Quick {
         &PAIRS_KIB[..1]

@@ -52,9 +52,9 @@ pub(crate) struct Outcome {
     pub(crate) calibration: Option<Calibration>,
 }
 
-/// Stores the calibration from a complete measurement, or the fact that it has none. Returns the
-/// calibration; `None` if there is none, if the measurement lacks a required case, or if its rounds
-/// are not the usual ones.
+/// Stores the calibration from a measurement that is complete or has all costs. If a complete
+/// measurement has no calibration, this fact is stored. Returns the calibration; `None` if there is
+/// none, if the measurement lacks a required case, or if its rounds are not the usual ones.
 pub(crate) fn keep(
     record: &MeasureRecord,
     findings: &Findings,

@@ -221,7 +221,8 @@ fn command(arguments: &ObserveArguments) -> Command {
     Command::new(arguments.command.clone(), streams).shown_as(shown)
 }
 
-/// Returns true if the observation lasts until it is stopped, or until its target ends.
+/// Returns true if an observation without `--duration` lasts until it is stopped, or until its
+/// target ends.
 fn is_endless(arguments: &ObserveArguments) -> bool {
     arguments.listen.is_some() || arguments.live || arguments.every.is_some()
 }

@@ -104,7 +104,8 @@ pub(super) fn show_text(
     output.write(&text)
 }
 
-/// Renders the report of a record. A report on one screen ends with a line on the full report.
+/// Renders the report of a record. A report on one screen ends with the commands for the full
+/// report and for the figures, and with the path of the record.
 fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     let text = loaded.text(format, style);
     if format != Format::Table || style.is_detailed {

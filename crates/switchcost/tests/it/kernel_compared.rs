@@ -24,9 +24,9 @@ const ARRAY: u64 = 0x1000_0000;
 const BEHIND: u64 = 0x8000;
 const OF_KERNEL: u64 = 0xffff_8880_0000_0000;
 
-/// Content of a time slice. The first task walks an array, and after it as many lines as the kernel
-/// touches. The second task calls the kernel, which touches its lines, and then walks an array that
-/// maps to the same cache lines as the first task's array.
+/// Content of the time slices. The first task walks an array, and after it as many lines as the
+/// kernel touches. The second task calls the kernel, which touches its lines, and then walks an
+/// array that maps to the same cache lines as the first task's array.
 struct Made {
     /// Number of lines of an array.
     array: u64,

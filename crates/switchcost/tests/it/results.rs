@@ -19,8 +19,8 @@ fn json(path: PathBuf) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Returns the stored results of a paper; nothing, with a message, if they do not exist or are
-/// older than the table of claims.
+/// Returns the stored results of a paper; nothing, with a message, if they do not exist or have an
+/// older format.
 fn stored(paper: Paper) -> Option<Value> {
     let path = folder().join(format!("{paper}.json"));
     let found = path.exists().then(|| json(path));

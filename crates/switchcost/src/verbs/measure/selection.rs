@@ -62,8 +62,8 @@ pub(super) fn placement(
     }
 }
 
-/// Returns the quietest CPU and a partner: the first core that shares a cache with this CPU, or the
-/// first other CPU; `None` without a partner.
+/// Returns the quietest CPU that no other measurement uses, and a partner: the first CPU that
+/// shares a cache with it, or else the first other CPU. Returns `None` without a partner.
 fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
     let first = claims.first_free(&cpus_by_quiet(host))?;
     let others = || {

@@ -15,7 +15,8 @@ use crate::runs::calibrations::{Outcomes, RETRY, keep, place};
 use crate::signals::Interrupt;
 use crate::verbs::measure;
 
-/// Returns the cost of a switch; `None` if the cost is unknown and may not be measured now.
+/// Returns the cost of a switch; `None` if the cost is unknown and may not be measured now, or
+/// could not be measured.
 pub(super) fn find(
     host: &HostManifest,
     arguments: &ObserveArguments,

@@ -58,7 +58,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Writes a line for the last reporting period, which is shorter than the others.
+    /// Writes a line for the last reporting period, which may be shorter than the others.
     pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
         if self.is_left {
             Ok(())

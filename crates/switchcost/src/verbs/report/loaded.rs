@@ -190,7 +190,8 @@ impl Loaded {
         }
     }
 
-    /// Returns the exit code of a program that shows this record.
+    /// Returns the exit code of a command that reports this record: [`Exit::Partial`] if too many
+    /// results are missing, or an injection is doubtful.
     pub(in crate::verbs) fn exit(&self) -> Exit {
         let is_any_missing = match &self.content {
             Content::Measured {

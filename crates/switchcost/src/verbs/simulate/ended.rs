@@ -73,7 +73,8 @@ impl Several {
         Ok(several)
     }
 
-    /// Returns a sentence on the records with the curves; empty if no record was written.
+    /// Returns a line with the command that draws the curves of the records; empty if no record was
+    /// written.
     pub(super) fn curves(&self) -> String {
         if self.records.is_empty() {
             return String::new();

@@ -61,8 +61,8 @@ impl Order {
     }
 }
 
-/// Returns the quantum of programs that are simulated as they run, in instructions; an error if
-/// other options on the order are given.
+/// Returns the quantum of programs that are simulated as they run, in instructions; an error for a
+/// time, for several quanta, or if other options on the order are given.
 pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure> {
     if !arguments.schedule.is_empty()
         || arguments.at_once.is_some()
@@ -285,7 +285,7 @@ fn simulate(
     }
 }
 
-/// Returns the report on several orders, with a line on the full report.
+/// Returns the report on several orders. A table is followed by the command that draws the curves.
 fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
     let loaded = &several.contents;
     let orders = over_orders(

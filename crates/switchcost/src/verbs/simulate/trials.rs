@@ -61,7 +61,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
     })
 }
 
-/// Returns the report on the trials, with a line on the full report.
+/// Returns the report on the trials. A table is followed by the command that draws the curves.
 fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
     let loaded = &several.contents;
     let findings: Vec<Findings> = loaded

@@ -314,8 +314,8 @@ impl Place {
         self.measure((arguments, "--format json")).json()
     }
 
-    /// Measures again, up to four times, until each case has a number despite other load. Returns
-    /// `None`, with a message, if no attempt succeeds, because there is nothing to test then.
+    /// Measures up to five times, until other load disturbs no case. Returns `None`, with a
+    /// message, if no attempt succeeds, because there is nothing to test then.
     pub(crate) fn measure_undisturbed(&self, arguments: impl Arguments) -> Option<Value> {
         let mut last = String::new();
         for _ in 0..5 {

@@ -26,7 +26,8 @@ const AS_NOBODY: [&str; 4] = [
     "--clear-groups",
 ];
 
-/// Returns the folder of the unpacked packages; nothing, with a message, if they are not unpacked.
+/// Returns the folder of the unpacked packages, which `SWITCHCOST_SERVICES` names; nothing, with a
+/// message, if this variable is not set.
 fn packages() -> Option<PathBuf> {
     let folder = std::env::var_os("SWITCHCOST_SERVICES").map(PathBuf::from);
     if folder.is_none() {
