@@ -36,9 +36,9 @@ fn each_policy_evicts_the_expected_line() {
         // C evicts A, though A was used last; A evicts B.
         (Replacement::Fifo, 2, "ABACA", "ABCA"),
         (Replacement::Lru, 2, "ABACA", "ABC"),
-        // Ways hold ABCD. D turned the root to the lower half, B turned that half's bit to A: E drives out A. Now the root
-        // points to the upper half, where D turned the bit to C: A drives out C. B is found, the root points up again, the
-        // bit there to D: C drives out D.
+        // Ways hold ABCD. D turned the root to the lower half, B turned that half's bit to A: E
+        // drives out A. Now the root points to the upper half, where D turned the bit to C: A
+        // drives out C. B is found, the root points up again, the bit there to D: C drives out D.
         (Replacement::TreePlru, 4, "ABCDEABC", "ABCDEAC"),
         (Replacement::Lru, 4, "ABCDEABC", "ABCDEABC"),
         // A 2, B 2; A found: 0. C: A 1, B 3: B leaves, C 2. B: A 2, C 3: C leaves. A is found.
