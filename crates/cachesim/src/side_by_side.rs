@@ -40,7 +40,7 @@ pub enum NoLastLevel {
     NotPlain(&'static str),
     /// A level has a partition: programs may fill only some ways.
     #[error(
-        "its last level has a partition of its ways, but each process has a CPU of its own here; leave the partition out"
+        "one of its levels has a partition of its ways, but each process has its own CPU here; leave the partition out"
     )]
     Partition,
 }
