@@ -8,7 +8,7 @@ use rustix::net::{
 };
 use switchcost_record::Fact;
 
-/// Message type from linux/audit.h; the other numbers are from linux/netlink.h.
+/// Type of a message that asks for the audit state (linux/audit.h).
 const AUDIT_GET: u16 = 1000;
 const NLM_F_REQUEST: u16 = 1;
 const HEADER_BYTES: u32 = 16;
@@ -16,7 +16,8 @@ const HEADER_BYTES: u32 = 16;
 /// Longest wait for the kernel's answer, which comes immediately or never.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// Returns `off`, `on` or `locked on`, or the reason why the kernel may not be asked.
+/// Returns `off`, `on`, `locked on` or `not in this kernel`; unknown, with the reason, if the
+/// kernel does not answer the question.
 pub(crate) fn audit() -> Fact<String> {
     match ask().map(|answer| state(&answer)) {
         Ok(Some(state)) => Fact::Known(state.to_owned()),
@@ -53,7 +54,7 @@ fn request() -> Vec<u8> {
 }
 
 /// Returns the audit state in a message: the second field of `struct audit_status`; `None` if the
-/// message is another one, such as a refusal.
+/// message is not an audit state, such as a refusal.
 fn state(answer: &[u8]) -> Option<&'static str> {
     let word = |at: usize| {
         answer

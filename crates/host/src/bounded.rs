@@ -39,7 +39,7 @@ pub enum Unfinished {
     Late(Duration),
     /// The program printed more than [`MOST_PRINTED`] bytes.
     Endless,
-    /// The program could not be started.
+    /// The kernel refused an operation, such as starting the program.
     Refused(io::Error),
 }
 
@@ -165,7 +165,8 @@ fn run_checked(
     }
 }
 
-/// Returns the program's exit status; `None` if the program has not ended within `timeout`.
+/// Returns the program's exit status; `None` if the next report is not its end, or does not come
+/// within `timeout`.
 fn end(supervisor: &mut Supervisor, timeout: Duration) -> io::Result<Option<ExitStatus>> {
     match supervisor.report(timeout)? {
         Some(Report::Ended { status, .. }) => Ok(Some(status)),
@@ -234,7 +235,7 @@ mod tests {
         );
     }
 
-    /// Returns the number of programs with this text among their words.
+    /// Returns the number of processes whose command lines contain `mark`.
     fn living(mark: &str) -> usize {
         let processes = std::fs::read_dir("/proc").expect("mounted").flatten();
         let words = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());

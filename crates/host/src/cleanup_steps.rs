@@ -118,7 +118,7 @@ impl Terminal {
         }
     }
 
-    /// Restores the terminal's modes if they have changed.
+    /// Restores the terminal's screen and modes if its local modes have changed.
     fn restore(&self) {
         let mut stdout = io::stdout();
         let is_raw = tcgetattr(&stdout).is_ok_and(|now| now.local_modes != self.0.local_modes);

@@ -57,8 +57,8 @@ impl Clock {
         }
     }
 
-    /// Reads the clock after all earlier instructions have finished, and before any later one
-    /// starts.
+    /// Reads the clock. The CPU's counter is read after all earlier instructions have finished, and
+    /// before any later one starts.
     #[inline(always)]
     pub fn now(self) -> Ticks {
         match self {

@@ -1,6 +1,6 @@
-//! Controls of the environment as guards. Each changes one setting of the calling thread or
-//! process, and restores it when dropped. Nothing outside this process is changed, so a killed
-//! process leaves the machine as it was.
+//! Controls of the calling thread or process. A control that is a guard restores the setting when
+//! dropped. Nothing outside this process is changed, so a killed process leaves the machine as it
+//! was.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -173,8 +173,8 @@ fn format_kib(limit: Option<u64>) -> String {
 }
 
 /// Limits how long any thread of this process may run under a real-time policy without blocking.
-/// Beyond the limit the kernel kills the process (SIGXCPU, then SIGKILL). The limit is the last
-/// resort against an endless loop.
+/// Beyond the limit the kernel kills the process. The limit is the last resort against an endless
+/// loop.
 pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     let micros = longest.0 / 1_000;
     let highest = getrlimit(Resource::Rttime).maximum;

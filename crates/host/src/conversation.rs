@@ -1,6 +1,6 @@
 //! Runs other programs that exchange lines over their standard streams. The programs are not
-//! trusted: lines, answers, the time and memory they take are limited, and at the end all
-//! descendants of a program are killed.
+//! trusted: the length of a line, the wait for a line and the program's memory are limited. At the
+//! end all descendants of a program are killed.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -42,7 +42,7 @@ pub enum Silence {
     Late(Nanos),
     /// The line is longer than an answer may be.
     Endless,
-    /// The program uses more memory than its limit, which is given.
+    /// The program uses more memory than allowed: the bytes in field 0.
     TooLarge(Bytes),
     /// The kernel refused an operation.
     Refused(io::Error),

@@ -1,4 +1,4 @@
-//! Measures the speed and sharing of the core in a microsecond, without a performance counter.
+//! Measures the speed and sharing of the core in one or two microseconds, without a counter.
 //!
 //! In a chain of multiplications, each depends on the one before. The cycles of the chain depend
 //! only on the core's design, so the chain is a cycle counter. Independent additions take as long
@@ -43,7 +43,7 @@ pub struct CoreProbe {
     pub additions: Ticks,
 }
 
-/// Probes the core on which the caller runs. Takes about a microsecond.
+/// Probes the core on which the caller runs. Takes one or two microseconds.
 #[inline(never)]
 pub fn probe(clock: Clock) -> CoreProbe {
     // The shorter of two readings counts: a walk may have evicted the probe's code, which the first

@@ -2,9 +2,9 @@
 //!
 //! Until then a draft has no name (O_TMPFILE), so nothing remains, whatever ends the program. If
 //! the file system does not support this, the draft has a name next to the target, and a helper
-//! process removes it if this process dies ([`crate::temporary`]). A draft left by a death at the
-//! wrong moment is removed by the next draft for the same target: if its name has that form, it
-//! belongs to this user, and its lock shows that the owner is dead.
+//! process removes it if this process dies ([`crate::temporary`]). A draft can remain if both die
+//! at the wrong moment. The next draft for the same target removes it, if the name is that of a
+//! draft, the file belongs to this user, and its lock shows that the owner is dead.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};

@@ -22,7 +22,7 @@ pub use memory_word::{Futex, Semaphore};
 pub use message_queue::MessageQueue;
 pub use signal::{SignalLink, block_token_signal};
 
-/// A channel that holds at most one token.
+/// A channel for a single token.
 pub trait Channel {
     /// Puts the token into the channel.
     fn send(&self) -> io::Result<()>;

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
 const LINE: usize = 64;
-/// Opcodes of `jmp rel32` and `ret` on x86-64.
+/// Opcode of `jmp rel32` on x86-64.
 const JUMP: u8 = 0xe9;
 const JUMP_BYTES: usize = 5;
 const RETURN: u8 = 0xc3;
@@ -23,12 +23,14 @@ pub struct Jumps {
 }
 
 impl Jumps {
-    /// Writes a jump into each line of `order`, which begins with line 0. Each jump leads to the
-    /// next line in the order, and follows a loop of `turns` passes, which takes some time.
+    /// Generates code with a jump in each line of `order` except the last, which has a return. Each
+    /// jump leads to the next line in the order, after a loop of `turns` passes, which takes some
+    /// time.
     ///
     /// # Errors
     ///
-    /// If the kernel gives no executable memory, or the processor is not an x86-64.
+    /// If the kernel gives no executable memory, the processor is not an x86-64, or the order does
+    /// not begin with line 0.
     pub fn lay(order: &[u32], turns: u32) -> io::Result<Jumps> {
         if cfg!(not(target_arch = "x86_64")) || order.first() != Some(&0) {
             return Err(io::ErrorKind::Unsupported.into());
@@ -54,7 +56,7 @@ impl Jumps {
         unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), self.start.as_ptr(), self.bytes) };
     }
 
-    /// Executes the code: one jump for each line.
+    /// Executes the code: one jump for each line except the last.
     #[inline(never)]
     pub fn run(&self) {
         let start = self.start.as_ptr();

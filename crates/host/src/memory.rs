@@ -109,7 +109,7 @@ impl Memory {
         let _ = unsafe { madvise(self.mapping.as_ptr(), self.mapped, advice) };
     }
 
-    /// Checks that all touched memory is on huge pages.
+    /// Checks that the whole memory is on huge pages. Memory that was never touched is not.
     pub fn require_huge(&self) -> Result<(), MapError> {
         let size = Bytes((self.words * size_of::<AtomicU64>()) as u64);
         let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();

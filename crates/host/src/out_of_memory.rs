@@ -1,5 +1,5 @@
-//! Ends the program with a message if an allocation fails: one line that names the limit, instead
-//! of an abort.
+//! Ends the program with a message if an allocation fails. The message names the limits that apply
+//! and a remedy.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::{self, Write};

@@ -1,5 +1,6 @@
 //! Environment and folder for tools that this program starts for its own purposes: compilers,
-//! interpreters, package managers. The user's settings and files for these tools have no effect.
+//! interpreters, package managers. Most of the user's variables are not passed on, and files in the
+//! working directory have no effect.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -53,7 +53,7 @@ impl AddAssign for Pause {
     }
 }
 
-/// Clocks and run delay of this thread at one moment.
+/// CLOCK_MONOTONIC and CLOCK_BOOTTIME at one moment.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     monotonic: Nanos,
@@ -76,8 +76,8 @@ impl Moment {
 /// Detector of pauses of one thread during its waits.
 #[derive(Debug)]
 pub struct PauseDetector {
-    /// Time for which the thread has waited for a CPU so far; `None` if the kernel does not show
-    /// it.
+    /// Run delay of the thread at the start, or at the last late return; `None` if the kernel does
+    /// not show it.
     run_delay: Option<Nanos>,
 }
 
@@ -89,8 +89,8 @@ impl PauseDetector {
         }
     }
 
-    /// Calls `wait`, which should take at most `longest`. Returns the pause of the thread during
-    /// the call.
+    /// Calls `wait`, which should take at most `longest`. Returns the result, and the pause of the
+    /// thread during the call.
     pub fn detect<T>(&mut self, longest: Nanos, wait: impl FnOnce() -> T) -> (T, Pause) {
         let begun = Moment::read();
         let result = wait();
@@ -134,8 +134,8 @@ fn own_run_delay() -> Option<Nanos> {
 mod tests {
     use super::*;
 
-    /// Returns the pause in a wait for 0.1 s that took this long on both clocks, by a thread that
-    /// had waited for a CPU for `run_delay` before and after.
+    /// Returns the pause in a wait that should take 0.1 s, and takes `monotonic` and `boot` on the
+    /// two clocks. `run_delay` is the thread's run delay before and after the wait.
     fn pause(monotonic: Nanos, boot: Nanos, run_delay: [Option<Nanos>; 2]) -> Pause {
         let at = |monotonic, boot| Moment { monotonic, boot };
         let (begun, ahead) = (Nanos::seconds(100), Nanos::seconds(50));

@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Returns what the counters of these events count while they run once.
+    /// Returns the counts of scripted counters of `events` after one start and stop.
     fn count(
         events: &[(Event, Script)],
         threads: &[i32],
@@ -174,8 +174,8 @@ mod tests {
         );
     }
 
-    /// Shows that a task's counter also counts, at each switch, the kernel's own work for the
-    /// counters.
+    /// A task's counter of hardware events also counts, at each switch, the kernel's work for the
+    /// counters. So hardware events of pinned tasks are counted on the CPUs.
     #[test]
     fn the_cpus_events_are_counted_on_the_cpu_and_the_kernels_on_tasks() {
         for (event, each, cpus, expected) in [

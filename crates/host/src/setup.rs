@@ -50,7 +50,7 @@ pub struct Kept {
     /// Exit code of the program, or of commands that failed, as a shell gives it; `None` if the
     /// keeper was told to stop.
     pub code: Option<i32>,
-    /// Settings that could not be undone, each with the reason.
+    /// Failures to undo the set-up, and settings that are still changed, one sentence each.
     pub complaints: Vec<String>,
 }
 

@@ -88,7 +88,8 @@ impl SharedFile {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words) }
     }
 
-    /// Returns the memory as 32-bit words. The lower half of each 64-bit word comes first.
+    /// Returns the memory as 32-bit words. On little-endian machines the lower half of each 64-bit
+    /// word comes first.
     pub fn u32s(&self) -> &[AtomicU32] {
         // SAFETY: as in `u64s`; atomics of both sizes are plain memory accesses at disjoint places.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words * 2) }

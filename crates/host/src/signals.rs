@@ -1,4 +1,4 @@
-//! Defers or blocks signals that would end the program.
+//! Defers signals that would end the program, or blocks all other signals.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

@@ -213,8 +213,8 @@ impl FreshProcess {
         }
     }
 
-    /// Returns the exit status of a process that has closed its output. Waits briefly for the end
-    /// of the process.
+    /// Returns the exit status of a process that has closed its output. Waits at most 10 s for the
+    /// end of the process.
     pub fn exit_status(&mut self) -> io::Result<ExitStatus> {
         let status = end_within(&mut self.child, GONE_WITHIN)?;
         status.ok_or_else(|| {
@@ -254,7 +254,8 @@ pub(crate) mod tests {
     use std::sync::mpsc;
     use std::thread::JoinHandle;
 
-    /// Starts a thread that does something once it is told to; returns its number.
+    /// Starts a thread that calls `then` once it is told to. Returns the thread's ID, the channel
+    /// by which it is told, and its handle.
     pub(crate) fn waiting_thread(
         then: impl FnOnce() + Send + 'static,
     ) -> (i32, mpsc::Sender<()>, JoinHandle<()>) {

@@ -28,7 +28,7 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::signals::defer_signals;
 
 const PREFIX: &str = "switchcost-";
-/// Maximum number of folders, which exceeds any number of concurrent runs.
+/// Upper limit of the numbers of folders, which exceeds any number of concurrent runs.
 const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";

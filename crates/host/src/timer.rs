@@ -33,7 +33,8 @@ impl PeriodicTimer {
         Ok(PeriodicTimer(timer))
     }
 
-    /// Creates a timer that never fires. A wait for this timer returns immediately.
+    /// Creates a timer that never fires. [`PeriodicTimer::poll`] returns immediately, and
+    /// [`PeriodicTimer::wait`] fails.
     pub fn idle() -> io::Result<PeriodicTimer> {
         Ok(PeriodicTimer(timerfd_create(
             TimerfdClockId::Monotonic,
@@ -47,7 +48,8 @@ impl PeriodicTimer {
         Ok(())
     }
 
-    /// Checks whether the timer has fired, by the same system call as [`PeriodicTimer::wait`].
+    /// Reads the timer by the same system call as [`PeriodicTimer::wait`]. That a timer from
+    /// [`PeriodicTimer::idle`] has not fired is no error.
     pub fn poll(&self) -> io::Result<()> {
         match rustix::io::read(&self.0, &mut [0; 8]) {
             Ok(_) | Err(Errno::AGAIN) => Ok(()),

@@ -147,7 +147,8 @@ impl Twin {
             .map_or_else(|| self.signal(Signal::CONT), TwinGroup::thaw)
     }
 
-    /// Moves the program and everything that it has started to a CPU, if it has a control group.
+    /// Moves the program and everything that it has started to a CPU. Fails if the program has no
+    /// control group.
     pub fn place(&self, cpu: CpuId) -> io::Result<()> {
         self.control.as_ref().map_or_else(
             || Err(io::Error::other("there is no control group to move")),

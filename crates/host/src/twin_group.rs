@@ -109,7 +109,8 @@ impl TwinGroup {
     }
 }
 
-/// Returns the CPU time of all tasks that were ever in a group, from the text of its `cpu.stat`.
+/// Returns the CPU time of all tasks that were ever in a group. `accounts` is the path of its
+/// `cpu.stat`.
 fn used(accounts: &Path) -> io::Result<Duration> {
     let text = fs::read_to_string(accounts)?;
     let used = text

@@ -85,8 +85,8 @@ mod tests {
         }
     }
 
-    /// Shows that a larger state loaded after a smaller one leaves none of the smaller state's
-    /// registers in use, and that a loss of the larger state is noticed.
+    /// Shows that registers are no longer in use after the initial state was loaded, and that this
+    /// is noticed.
     #[test]
     fn registers_that_went_back_to_their_initial_state_are_noticed() {
         let Some(widest) = available()

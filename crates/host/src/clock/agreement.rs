@@ -19,10 +19,10 @@ const TIMEOUT: Nanos = Nanos::millis(200);
 /// Number of the request that ends the exchange.
 const END: u64 = u64::MAX;
 
-/// Whether the clocks of two CPUs disagree: whether the clock of one CPU, read on request of the
-/// other, was ever outside the time between request and answer by the other CPU's clock. Clocks
-/// that agree never disagree by this test. Clocks that differ by more than the time of a request
-/// always disagree.
+/// Whether the clocks of two CPUs disagree. One CPU repeatedly asks the other to read its clock,
+/// and notes the time of the request and of the answer by its own clock. The clocks disagree if a
+/// reading is outside these times. Clocks that differ by more than the time of an exchange are
+/// always found; clocks that agree never are.
 ///
 /// # Errors
 ///

@@ -6,7 +6,7 @@ use std::io;
 use super::machine::{Machine, address_of};
 
 /// A ring of contexts that switch by swapcontext. Context 0 is the caller. In each round, every
-/// other context runs once.
+/// context runs once.
 pub struct UcontextRing {
     // Boxed: the contexts hold its address.
     inner: Box<Inner>,

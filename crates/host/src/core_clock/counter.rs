@@ -82,8 +82,8 @@ fn register(name: &str) -> io::Result<Dynamic> {
     builder.build().map_err(missing)
 }
 
-/// Opens and starts a counter of a CPU. Counters read from registers can exclude no mode, and the
-/// kernel refuses them if asked to.
+/// Opens and starts a counter of everything that runs on a CPU. Only hardware counters can exclude
+/// a mode; the kernel refuses a counter of the `msr` PMU that is to exclude one.
 fn running(mut builder: Builder<'static>, is_hardware: bool, cpu: CpuId) -> io::Result<Counter> {
     builder
         .any_pid()
@@ -123,7 +123,7 @@ impl Count {
 
 /// Tests counters on the cycles of the probe's chain. Stores the first one that gives the known
 /// answer in `clock`, and returns its event and the outcome. On an unknown core any whole number of
-/// cycles per multiplication is accepted.
+/// cycles from 2 to 10 per multiplication is accepted.
 pub fn prove(
     source: &dyn CycleSource,
     cpu: CpuId,

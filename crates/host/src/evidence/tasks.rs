@@ -73,7 +73,7 @@ pub struct TaskCounts {
     pub minor_faults: u64,
     /// Number of page faults with I/O.
     pub major_faults: u64,
-    /// CPU time in user mode and in the kernel, in units of the kernel's tick of 10 ms.
+    /// CPU time in user mode and in the kernel, in steps of 10 ms.
     pub user_and_system: (Nanos, Nanos),
 }
 
@@ -120,7 +120,7 @@ impl TaskWitness {
         })
     }
 
-    /// Returns the CPU time so far, to the nanosecond.
+    /// Returns the CPU time so far, to the nanosecond; 0 for a later thread of another process.
     pub fn cpu_time(&self) -> io::Result<Nanos> {
         self.clock.map_or(Ok(Nanos(0)), CpuClock::read)
     }

@@ -137,8 +137,7 @@ impl Channel for Turn {
 mod tests {
     use super::*;
 
-    /// Shows that the lock is held from before the first hand-off until after the last, as in the
-    /// blog post.
+    /// Shows that a task holds the lock from before its first hand-off until after its last.
     #[test]
     fn whose_turn_it_is_holds_the_lock() {
         let turns = Turns::new().expect("a monitor");

@@ -27,7 +27,8 @@ pub struct SignalLink {
 }
 
 impl SignalLink {
-    /// Makes a channel to the task that `receiver` returns, which is called at each send.
+    /// Makes a channel to the task whose process ID and thread ID `receiver` returns. `receiver` is
+    /// called at each send.
     pub fn new(receiver: impl Fn() -> (i32, i32) + Send + Sync + 'static) -> SignalLink {
         SignalLink {
             receiver: Box::new(receiver),

@@ -24,8 +24,8 @@ pub struct Seen {
     pub cpu: CpuId,
     /// CPU time of the thread since it started.
     pub used: Nanos,
-    /// Whether no task of this program can preempt the thread, because it has one of the two
-    /// highest real-time priorities, or a deadline.
+    /// Whether measured tasks cannot preempt the thread, because it has one of the two highest
+    /// real-time priorities, or a deadline.
     pub is_unyielding: bool,
     /// Whether this is a kernel thread.
     pub is_kernel: bool,

@@ -111,9 +111,8 @@ impl PutBack {
         })
     }
 
-    /// Restores the allowed CPUs of the thread, and of threads of its process that have started
-    /// since and inherited the restriction. Threads that have been given other CPUs keep the other
-    /// CPUs.
+    /// Restores the allowed CPUs of the thread, and of threads that its process and its descendants
+    /// have started since. Threads that no longer have the restriction keep their CPUs.
     fn perform(&self) {
         let census = Census::now(&Root::system());
         let family = census.family(self.id.process);

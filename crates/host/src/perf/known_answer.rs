@@ -129,9 +129,8 @@ fn count(
         .ok_or_else(|| "the CPU's counters are taken: it counted only part of the time".to_owned())
 }
 
-/// Returns the test of an event. The lower bound is the count of the workload itself. The upper
-/// bound leaves room for kernel mode: interrupts, and the two system calls that start and stop the
-/// counter.
+/// Returns the test of an event. The upper bound leaves room for kernel mode: interrupts, and the
+/// two system calls that start and stop the counter.
 fn known_answer(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run| KnownAnswer {
         text,
@@ -169,8 +168,8 @@ fn known_answer(event: Event) -> KnownAnswer {
     }
 }
 
-/// Returns the test of an event that counts misses. In the workload, half of the branches or
-/// accesses miss.
+/// Returns the test of an event that counts misses or stalls. The quiet workload does similar work
+/// with few misses.
 fn known_misses(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run, quiet| KnownAnswer {
         text,

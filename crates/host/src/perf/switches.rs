@@ -11,8 +11,8 @@ use switchcost_units::{CpuId, Nanos};
 use super::source::OWN_TASKS;
 use crate::unavailable::{Unavailable, unavailable};
 
-/// Size of the record buffer of each CPU in bytes: as much as any user may lock
-/// (kernel.perf_event_mlock_kb), minus one page.
+/// Size of the record buffer of each CPU in bytes. By default any user may lock 512 KiB and a page
+/// for each CPU (kernel.perf_event_mlock_kb).
 const RING: usize = 256 << 10;
 
 // Number of PERF_RECORD_LOST in linux/perf_event.h.

@@ -1,4 +1,4 @@
-//! Workloads for the known-answer tests, one for each event.
+//! Workloads for the known-answer tests.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod code;
@@ -41,7 +41,8 @@ pub(super) fn counted_loop(rounds: u64) {
     }
 }
 
-/// Does nothing on other architectures. The count is then wrong, and the event is refused.
+/// Does nothing on architectures other than x86-64 and aarch64. The count is then wrong, and the
+/// event is refused.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn counted_loop(_: u64) {}
 

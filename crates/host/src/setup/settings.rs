@@ -37,8 +37,8 @@ impl Settings {
         }
     }
 
-    /// Restores the settings that differ from their values before the run. Returns a complaint for
-    /// each that could not be restored.
+    /// Restores the scheduler's settings that differ from their values before the run. Returns a
+    /// complaint for each that could not be restored, and for each other setting that has changed.
     pub(super) fn put_back(&self) -> Vec<String> {
         let now = settings(&Root::system());
         let changed = self
@@ -84,7 +84,8 @@ fn others() -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Describes a change, such as `vm.stat_interval is 2, and was 1 before the run; ...`.
+/// Describes a change and how to undo it, such as `vm.stat_interval is 2 after a run, and was 1
+/// before it: ...`.
 fn changed_setting(path: &Path, before: &[u8], now: &[u8]) -> String {
     let name = path.strip_prefix("/proc/sys").unwrap_or(path);
     let name = name.display().to_string().replace('/', ".");

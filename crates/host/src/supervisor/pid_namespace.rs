@@ -80,7 +80,7 @@ pub(crate) struct PidNamespace {
 struct User {
     /// Lines for the maps of users and of groups.
     maps: [String; 2],
-    /// Capabilities that no program of this user may get, not even from its file.
+    /// Capabilities that are not in this process's bounding set, one bit each.
     never: u64,
 }
 
@@ -121,7 +121,7 @@ impl PidNamespace {
         libc::CLONE_NEWPID | libc::CLONE_NEWNS | user
     }
 
-    /// Returns the error for the message: why there is no PID namespace.
+    /// Returns an error that says that the kernel refused a new PID namespace.
     pub(crate) fn refused(&self, error: Errno) -> io::Error {
         Step::Clone.refused(error)
     }

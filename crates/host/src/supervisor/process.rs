@@ -209,8 +209,8 @@ impl Asked {
     }
 }
 
-/// Calls `end` with the ID of each child. Only the supervisor reaps its children, so their IDs are
-/// not reused.
+/// Calls `end` with the IDs of the children, up to 4 KiB of text, and with those of the programs.
+/// Only the supervisor reaps its children, so their IDs are not reused.
 fn visit_children(state: &State<'_>, mut end: impl FnMut(i32)) {
     let mut list = [0; 4096];
     let bytes = child::read_children(&mut list).unwrap_or(0);

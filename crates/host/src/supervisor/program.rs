@@ -26,7 +26,7 @@ pub struct Program {
     pub directory: Option<CString>,
 }
 
-/// Variables of an environment.
+/// Environment variables, each a name and a value.
 pub type Variables = Vec<(OsString, OsString)>;
 
 impl Program {
@@ -67,7 +67,8 @@ impl Program {
         })
     }
 
-    /// Creates a program that runs a shell command in this process's environment.
+    /// Creates a program that runs a shell command in this process's environment. `arguments` are
+    /// the command's `$1`, `$2` and so on.
     ///
     /// # Errors
     ///

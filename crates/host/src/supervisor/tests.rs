@@ -117,7 +117,7 @@ fn marked(script: &str, name: &str) -> (Program, String) {
     (program, variable)
 }
 
-/// Counts the processes that were started with this variable in their environment.
+/// Counts the processes that have `variable` in their environment.
 fn living_with(variable: &str) -> usize {
     let processes = std::fs::read_dir("/proc").expect("a list of processes");
     let has_variable = |process: &std::fs::DirEntry| {
@@ -128,8 +128,8 @@ fn living_with(variable: &str) -> usize {
     processes.flatten().filter(has_variable).count()
 }
 
-/// Waits for this many processes with the variable. A process that is just starting a program has
-/// no environment for a moment.
+/// Waits until `count` processes have `variable` in their environment. A process that is just
+/// starting a program has no environment for a moment.
 fn await_living_with(variable: &str, count: usize) {
     let deadline = std::time::Instant::now() + LONGEST;
     while living_with(variable) != count {

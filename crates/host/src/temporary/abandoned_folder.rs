@@ -10,8 +10,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat, unlinka
 use super::{FILES, GROUPS, LOCK, PREFIX, open_folder};
 use crate::abandoned::{is_own, take_over};
 
-/// Takes the lock of a folder. Returns `None` unless this program made the folder and its run has
-/// ended.
+/// Takes the lock of a folder that this program made. Returns `None` if the run that made the
+/// folder has not ended.
 pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     let lock = open_lock(path)?;
     Ok(take_over(&lock)?.then_some(lock))

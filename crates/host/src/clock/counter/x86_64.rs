@@ -16,8 +16,8 @@ pub(in crate::clock) fn fitness(is_invariant: bool) -> Result<&'static str, &'st
     }
 }
 
-/// Executes RDTSC between two LFENCEs. By the manuals of Intel and AMD, they order it against loads
-/// and all earlier instructions.
+/// Reads the counter by RDTSC between two LFENCEs: after all earlier instructions have finished,
+/// and before any later one starts (manuals of Intel and AMD).
 #[inline(always)]
 pub(in crate::clock) fn read() -> u64 {
     // SAFETY: SSE2 is part of x86-64.

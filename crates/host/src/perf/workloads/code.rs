@@ -15,8 +15,7 @@ const JUMP: [u8; 2] = [0xeb, (LINE - 2) as u8];
 #[cfg(target_arch = "x86_64")]
 const RETURN: [u8; 1] = [0xc3];
 
-/// Machine code of `b` to the next line (the distance, in instructions, is in the lower bits) and
-/// of `ret`.
+/// Machine code of `b` to the next line. The distance, in instructions, is in the lower bits.
 #[cfg(target_arch = "aarch64")]
 const JUMP: [u8; 4] = (0x1400_0000 + LINE as u32 / 4).to_le_bytes();
 #[cfg(target_arch = "aarch64")]
