@@ -167,8 +167,8 @@ impl TaskControls {
         })
     }
 
-    /// Applies the other controls, locked memory and the policy, after the memory was touched. The
-    /// policy is set whatever policy the caller had.
+    /// Locks memory and sets the policy, after the memory was touched. The policy is set whatever
+    /// policy the caller had.
     pub(crate) fn apply(&self, guards: &mut ControlGuards) -> Result<(), String> {
         if self.locks_memory {
             let lock = lock_memory()

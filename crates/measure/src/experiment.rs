@@ -43,8 +43,8 @@ pub(crate) struct Timed {
     pub(crate) counted: CountedHandoffs,
 }
 
-/// Difference of a longer and a shorter batch. Only the hand-offs and times of the result are
-/// meaningful.
+/// Difference of a longer and a shorter batch. Only the hand-offs, times and user-level switches of
+/// the result are meaningful.
 impl Sub for Timed {
     type Output = Timed;
 
@@ -60,8 +60,9 @@ impl Sub for Timed {
 
 /// Time of hand-offs and time of walks, measured separately.
 ///
-/// Both times wrap around. If the counters of two CPUs differ, a hand-off in one direction looks
-/// longer by as much as one in the other direction looks shorter. The sum over a round is right.
+/// Both times wrap around. If the counters of two CPUs differ, hand-offs in one direction look
+/// longer, and hand-offs in the other direction shorter, by the same amount. The sum over a round
+/// is right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split {
     pub(crate) handoffs: Ticks,

@@ -14,9 +14,9 @@ use crate::LatencyPlan;
 /// Number of timed walks at each size.
 const WALKS: usize = 3;
 
-/// Measures the load latency for memory of each size on `cpu`, or on any CPU if `None`, with the
-/// machine's usual pages. A real-time `policy` keeps other tasks away: with ten busy tasks on the
-/// CPU, the walks took ten times as long.
+/// Measures the load latency for memory of each size on `cpu`, or on any CPU if `None`, with base
+/// pages. A real-time `policy` keeps other tasks away: with ten busy tasks on the CPU, the walks
+/// took ten times as long.
 ///
 /// Sizes for which there is no memory are left out.
 pub fn measure_latencies(
@@ -78,7 +78,7 @@ fn chasing(size: Bytes, node: Bytes) -> WorkingSet {
     }
 }
 
-/// Returns a working set that is read, one word per line.
+/// Returns a working set of which one word per stride is read.
 fn reading(size_bytes: Bytes, stride_bytes: Bytes) -> WorkingSet {
     WorkingSet {
         size_bytes,

@@ -18,7 +18,8 @@ use switchcost_host::task::{Forked, fork};
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 
-/// Maximum number of idle tasks, which is more than the kernel stacks that a CPU keeps for reuse.
+/// Exclusive upper limit of the number of idle tasks: more than the kernel stacks that a CPU keeps
+/// for reuse.
 const MOST_TASKS: u32 = 8;
 const MOST_PIPES: u32 = 16;
 const MOST_PAGES: u64 = 1024;

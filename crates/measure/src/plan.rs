@@ -23,7 +23,8 @@ pub enum Preset {
     /// All mechanisms without data. For the pipe also a sweep of sizes and one of strides.
     #[default]
     Default,
-    /// The cases of `Default` with fewer sizes, shorter batches and less precision.
+    /// The mechanisms of `Default` with one kind of tasks each, fewer sizes, no strides, shorter
+    /// repetitions and less precision.
     Quick,
     /// The costs that `observe` uses: a pipe, a yield, a preemption, and arrays, as coarse as
     /// `Quick`.
@@ -64,18 +65,19 @@ impl PlacementChoice {
 /// The user's selection of cases. An empty list stands for the preset's choice.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// Preset on which the selection is based. If any list is given, only the cases that the lists
-    /// name are run, with the preset's times.
+    /// Preset on which the selection is based. With `Default` and `Quick`, any list that is given
+    /// replaces the preset's cases. Other presets keep their cases.
     pub preset: Preset,
     /// Mechanisms to measure.
     pub mechanisms: Vec<Mechanism>,
-    /// Hand-offs of runtimes to measure. If mechanisms are not named, the hand-offs of the kernel
+    /// Hand-offs of runtimes to measure. If no mechanisms are named, a fiber, a futex and a pipe
     /// are measured, too.
     pub runtimes: Vec<RuntimeSelection>,
     /// Whether arrays are walked only in one hand-off of each runtime and in hand-offs of OS
     /// threads.
     pub is_ladder: bool,
-    /// Kinds of tasks: processes or threads. A mechanism that uses neither keeps its own kind.
+    /// Kinds of tasks: processes or threads. A mechanism that supports none of them keeps its
+    /// default kind.
     pub betweens: Vec<Between>,
     /// Numbers of tasks in the ring.
     pub tasks: Vec<u32>,
@@ -108,7 +110,7 @@ pub struct Selection {
     pub confidence_per_mille: u32,
     /// Time for the whole run; `None` for the preset's.
     pub budget: Option<Nanos>,
-    /// Maximum number of repetitions of a case; `None` for no maximum.
+    /// Maximum number of repetitions of a case; `None` for the preset's.
     pub max_repetitions: Option<u32>,
     /// Whether hardware counters are read.
     pub wants_counters: bool,
@@ -293,9 +295,9 @@ impl Draft {
 /// one thread, one per hand-off on one CPU; `None` if the number cannot be predicted.
 ///
 /// An ordinary task that is woken may take the CPU immediately, find that it cannot continue (a
-/// lock is held) and give the CPU back, which the blog post calls "hurry up and wait". On Linux
-/// 6.18, 2.00 to 2.4 switches were counted per hand-off of a mutex, and 1.00 to 1.15 for pipes and
-/// futexes. Real-time tasks of one priority do not take the CPU from each other.
+/// lock is held) and give the CPU back. On Linux 6.18, 2.00 to 2.4 switches were counted per
+/// hand-off of a mutex, and 1.00 to 1.15 for pipes and futexes. Real-time tasks of one priority do
+/// not take the CPU from each other.
 fn switch_plan(
     mechanism: Mechanism,
     between: Between,

@@ -165,7 +165,8 @@ impl Experiment for Preemption {
     }
 }
 
-/// Walks once with warm caches, and returns eight times the time that the walks of both tasks take.
+/// Times a walk of the victim with warm caches. Returns eight times its time, but at least
+/// [`PERIOD`].
 fn walking_period(own: &Worker, shared: &Shared, case: &Case) -> Nanos {
     let memory = own.memory(shared, true);
     walk(memory, &case.working_set);

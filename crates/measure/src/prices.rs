@@ -29,8 +29,8 @@ const FEWEST_ROUNDS: usize = 3;
 const MOST_ROUNDS: usize = 64;
 /// Time in which an array has more rounds than the fewest, however little is left.
 const LEAST_TIME: Nanos = Nanos(20_000_000);
-/// Maximum number of pages that are allocated before each array, a random number, so that each
-/// array has other page frames.
+/// Exclusive upper limit of the random number of pages that are allocated before each array, so
+/// that each array has other page frames.
 const MOST_PAGES: u64 = 1024;
 
 /// A point of the miss-cost table: kind of walk (one touch per line), size of the array, and size

@@ -35,7 +35,7 @@ const SINGLE_HANDOFFS: u64 = 300;
 /// second.
 const WINDOW: Nanos = Nanos::millis(25);
 
-/// Number of batches by which the length of a batch is calibrated.
+/// Number of batches that are timed for each number of rounds that is tried.
 const CALIBRATION_BATCHES: u32 = 5;
 
 /// Number of walks after a switch when the reload of a working set is measured. The last three

@@ -27,8 +27,7 @@ const MOST_REPETITIONS: u32 = 2 * FIRST_REPETITIONS;
 const MOSTLY_SET_UP: u64 = 3;
 
 /// Divisor of a runtime's warm-up time that gives the least time of its rounds. A process that is
-/// expensive to start is thus used longer than the time for which other tasks usually use the same
-/// core.
+/// expensive to start is thus measured for longer.
 const OF_WARM_UP: u64 = 4;
 
 /// Time by which a running repetition may exceed the budget, in addition to a quarter of the
@@ -189,9 +188,9 @@ fn first_cycles_time(planned: Nanos, launch: Option<&Launch>) -> Nanos {
     planned.max(launch.map_or(planned, |launch| Nanos(launch.warm_up_ns.0 / OF_WARM_UP)))
 }
 
-/// Returns the intended time of the rounds in later repetitions. `first` is the time that a first
-/// repetition took in all. Large arrays take long to set up, and at least half of the time should
-/// go to measured rounds.
+/// Returns the intended time of the rounds in later repetitions. `first` is the total time of the
+/// first [`FIRST_REPETITIONS`] repetitions. Large arrays take long to set up, and at least half of
+/// the time should go to measured rounds.
 fn cycles_time(planned: Nanos, first: Nanos) -> Nanos {
     let each = Nanos(first.0 / u64::from(FIRST_REPETITIONS));
     if each.0 > MOSTLY_SET_UP * planned.0 {
@@ -212,7 +211,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Writes one refusal to the record for each runtime that cannot be started.
+    /// Writes a refusal to the record for each case whose runtime cannot be started.
     fn refuse_missing_runtimes<E>(
         &mut self,
         sink: &mut dyn FnMut(Line) -> Result<(), E>,

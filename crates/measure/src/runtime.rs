@@ -398,8 +398,8 @@ fn next_rounds(rounds: u64, took_ns: u64, batch: Nanos) -> u64 {
     fitting.clamp(1, rounds.saturating_mul(4))
 }
 
-/// Returns the windows to be recorded: the first half as they are, because most changes happen
-/// there, and some of the other windows at equal distances.
+/// Returns the windows to be recorded: the first [`MOST_WARM_UP`] / 2 windows, because most changes
+/// happen there, and some of the later windows at equal distances.
 fn thinned(windows: Vec<WarmUp>) -> Vec<WarmUp> {
     let (begin, rest) = windows.split_at(windows.len().min(MOST_WARM_UP / 2));
     let step = rest.len().div_ceil(MOST_WARM_UP / 2).max(1);

@@ -97,7 +97,8 @@ pub fn interleave<R: Runs>(runs: &mut R, limits: Limits, seed: u64) -> Result<En
 mod tests {
     use super::*;
 
-    /// Scripted runs of a second each, which suffice or are asked to stop after this many runs.
+    /// Scripted runs of a second each. The result is good enough after `enough_behind` runs, and
+    /// the runs are asked to stop after `stop_behind` runs.
     #[derive(Default)]
     struct Script {
         done: Vec<Side>,

@@ -83,8 +83,8 @@ impl Turns {
     }
 }
 
-/// Runs the batch in the JSON text. Stops this process (SIGSTOP) before the first round and after
-/// the last one.
+/// Runs the batch in the JSON text, after [`ROUNDS_BEFORE`] other rounds. Stops this process
+/// (SIGSTOP) before and after the batch.
 ///
 /// # Errors
 ///

@@ -72,7 +72,8 @@ fn window(order: &Order) -> Cycles {
     }
 }
 
-/// A stop condition: precise after this many windows; stops after this many checks.
+/// A stop condition: a case is precise after `enough` windows, and the run stops after `looks_left`
+/// checks.
 struct Patience {
     enough: usize,
     /// Latest end of a run that is over its budget, but has no interval.

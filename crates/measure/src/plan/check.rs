@@ -4,7 +4,7 @@ use switchcost_record::{Between, Case, Family, HostManifest, Mechanism, Relation
 use switchcost_units::{Bytes, CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Sharing, UnfitWorkingSet};
 
-/// Allowed numbers of tasks. A ring has at least two; lmbench's largest has 64.
+/// Allowed numbers of tasks. A ring has at least two.
 const TASKS: std::ops::RangeInclusive<u32> = 2..=64;
 
 /// Upper bound on the speed, in bytes per nanosecond, at which a task allocates and writes memory:
@@ -194,7 +194,7 @@ pub(super) fn check_repetitions(confidence_per_mille: u32, most: u32) -> Result<
     })
 }
 
-/// Refuses a kind of tasks (processes, threads, contexts) that no selected mechanism has.
+/// Refuses kinds of tasks (processes, threads, contexts) of which no selected mechanism has any.
 pub(super) fn check_betweens(
     mechanisms: &[Mechanism],
     wanted: &[Between],

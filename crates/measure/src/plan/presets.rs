@@ -6,7 +6,7 @@ use switchcost_workload::{Access, Pattern, WorkingSet};
 
 use super::{Draft, Preset, RuntimeSelection, Selection, sizes};
 
-/// Default times of a run of one preset.
+/// Default times and precision of a run of one preset.
 pub(super) struct Pace {
     pub(super) budget: Nanos,
     pub(super) precision_per_mille: u32,
@@ -273,7 +273,8 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
     drafts
 }
 
-/// Returns a draft for each selected mechanism and kind of tasks.
+/// Returns a draft for each selected mechanism and kind of tasks, and for each hand-off of a
+/// runtime.
 fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
     let of_runtime = |of: &RuntimeSelection| {
         let mut draft = Draft::direct(Mechanism::Runtime, of.between);

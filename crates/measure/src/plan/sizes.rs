@@ -7,7 +7,7 @@ use switchcost_units::Bytes;
 /// Cache sizes that are assumed if the machine reports none.
 const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)];
 
-/// Maximum number of sizes in a sweep.
+/// Number of sizes in a sweep, unless the machine's caches and TLBs give more.
 const SWEEP: usize = 16;
 
 /// Returns the sizes of the data and unified caches, the nearest first.
@@ -118,8 +118,8 @@ pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes.into_iter().map(|size| size.min(top)).collect()
 }
 
-/// Returns four array sizes: half of the first-level cache, the second-level cache, half of the
-/// last-level cache, and the last-level cache.
+/// Returns four array sizes: half of the first-level cache, the second-level cache, a quarter of
+/// the last-level cache, and the last-level cache.
 pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = caches[caches.len() - 1].min(ceiling(host));
@@ -200,7 +200,7 @@ pub struct LatencyPlan {
     pub line: Bytes,
     /// Size of a page in bytes.
     pub page: Bytes,
-    /// Sizes of memory: inside each cache, and well outside the last.
+    /// Sizes of memory: inside each cache, and twice as large as each cache.
     pub sizes: Vec<Bytes>,
     /// Size of the largest cache in bytes.
     pub last_level: Bytes,

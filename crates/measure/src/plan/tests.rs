@@ -2,7 +2,7 @@ use super::*;
 use switchcost_record::{Cache, CacheKind, Fact, Rounds, VectorState};
 use switchcost_workload::{Pattern, Sharing};
 
-/// What is changed in a selection, and what the error contains.
+/// Change of a selection that is refused, and the start of the error message.
 type Refused = (fn(&mut Selection), &'static str);
 
 fn host() -> HostManifest {
@@ -39,7 +39,7 @@ fn selection() -> Selection {
     }
 }
 
-/// Returns a selection with these changes.
+/// Returns the selection of the tests after `change`.
 fn with(change: impl FnOnce(&mut Selection)) -> Selection {
     let mut wanted = selection();
     change(&mut wanted);
@@ -285,8 +285,8 @@ fn a_reload_that_cannot_be_measured_is_refused() {
     ));
 }
 
-/// Makes a plan of 64 tasks with 256 MiB each: 16 GiB fit into this machine's memory, but cannot be
-/// prepared in five seconds.
+/// Returns a selection of 64 tasks with 256 MiB each. These 16 GiB fit into the memory of [`host`],
+/// but cannot be prepared in five seconds.
 fn large(budget: Nanos) -> Selection {
     Selection {
         tasks: vec![64],

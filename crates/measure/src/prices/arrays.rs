@@ -20,8 +20,8 @@ const STRIDE: usize = 5;
 /// prefetched. A power of two.
 const SPREAD: usize = 8;
 
-/// Number of iterations of a loop of 50 instructions. With so many iterations left, a core does not
-/// fetch the code after the loop.
+/// Number of passes of the loop before each jump, about 50 instructions in all. With so many left,
+/// a core does not fetch the code after the loop.
 const TURNS: u32 = 24;
 
 pub(super) enum Array {
@@ -135,8 +135,8 @@ fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
     std::hint::black_box(sum);
 }
 
-/// Returns the step of a walk by the golden section: about 0.618 of the lines, without a common
-/// divisor.
+/// Returns the step of a walk by the golden section: about 0.618 of `lines`, and coprime to
+/// `lines`.
 fn golden_step(lines: usize) -> usize {
     let about = (lines as f64 * 0.618_034) as usize;
     (about.max(1)..)

@@ -48,8 +48,8 @@ fn order(script: &str) -> Order {
     }
 }
 
-/// Returns a shell script that answers like a ring whose hand-offs take this many nanoseconds, and
-/// 100 from a task to itself.
+/// Returns a shell script that answers like a ring whose hand-offs take `handoff_ns`, or 100 ns
+/// from a task to itself.
 fn ring(handoff_ns: u64) -> String {
     format!(
         "read plan; echo '{{\"ready\":\"made-up 2.10\"}}'; while read line; do
@@ -103,7 +103,7 @@ fn a_window_is_what_the_program_says_of_it() {
     }
 }
 
-/// Returns the message about a program that runs this script.
+/// Returns the message about a program that runs `script`.
 fn refused(script: &str) -> String {
     match Runtimes::start(&order(script)) {
         Err(why) => why,

@@ -182,7 +182,7 @@ impl PreemptedGreens {
     }
 }
 
-/// Returns eight times the time of a walk with warm caches.
+/// Returns eight times the time of a walk with warm caches, but at least [`PERIOD`].
 fn walking_period(bodies: &Bodies) -> Nanos {
     bodies.walk(0);
     let start = monotonic();
