@@ -41,8 +41,7 @@ impl Turns {
     ///
     /// # Errors
     ///
-    /// If the tasks do not pass a token: the fault. A message prints the fault after "failed to
-    /// make a trace of walks: ".
+    /// If the tasks do not pass a token, or there are fewer than two: the fault and a remedy.
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
         let family = mechanism.traits().family;

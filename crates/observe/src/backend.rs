@@ -56,9 +56,9 @@ pub trait Backend {
     /// Returns the sums over all observed tasks.
     fn totals(&self) -> Totals;
 
-    /// Returns the counts so far. The observation continues. Facts that only the loop knows (the
-    /// subject, the window, its CPU time) are missing, and starts of waits are times on
-    /// CLOCK_MONOTONIC.
+    /// Returns the counts so far. The observation continues. Facts that only the caller knows (the
+    /// subject, the window, the CPU time of this process) are missing, and starts of waits are
+    /// times on CLOCK_MONOTONIC.
     ///
     /// # Errors
     ///

@@ -64,8 +64,8 @@ impl ByPerf {
         })
     }
 
-    /// Observes `processes` and their future children. Fails only if the first thread of all may
-    /// not be recorded; other threads that may not be recorded are counted as lost.
+    /// Observes `processes` and their future children. Fails only if no task is observed yet and a
+    /// thread may not be recorded. Later threads that may not be recorded are counted as lost.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), Unavailable> {
         for &process in processes {
             // Threads that start in the meantime are found by the second search, or have a recorded

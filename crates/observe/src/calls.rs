@@ -371,8 +371,8 @@ mod tests {
         }
     }
 
-    /// Whether tracing counts as cheap after 1,000 traced calls, 400 us in all, in a second in
-    /// which the observed tasks used this CPU time.
+    /// Whether tracing counts as cheap after 1,000 traced calls, 400 us in all. In the second since
+    /// the start, the observed tasks used `used` of CPU time.
     fn is_cheap(tracing: CallTracing, used: Nanos) -> bool {
         let began = Nanos::seconds(9);
         let mut calls = Calls::new(tracing, began);

@@ -112,7 +112,7 @@ impl Command {
         Some(status)
     }
 
-    /// Whether the command has been started and has ended.
+    /// Whether the command does not run: it has ended, or was never started.
     pub(crate) fn has_ended(&self) -> bool {
         self.child.is_none()
     }

@@ -13,8 +13,7 @@ use crate::layout::COUNTERS;
 use crate::sums::histogram;
 use crate::tables::Tables;
 
-/// Events in the order of the BPF program's counters. The event of the second cache level counts
-/// requests that missed the first.
+/// Events in the order of the BPF program's counters.
 const EVENTS: [Event; COUNTERS] = [
     Event::Instructions,
     Event::Cycles,

@@ -10,7 +10,7 @@ use crate::layout::CPUS;
 /// Time between two searches for new CPUs.
 const EACH: Duration = Duration::from_secs(1);
 
-/// CPUs that have been online since the start and that have a slot in the tables.
+/// CPUs that have been online at any time since the start and that have a slot in the tables.
 pub(crate) struct Cpus {
     known: Vec<CpuId>,
     looked_at: Instant,

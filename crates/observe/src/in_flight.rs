@@ -15,7 +15,7 @@ use crate::subject::{name_in_kernel, name_of, process_of};
 use crate::tables::Tables;
 use crate::totals::Totals;
 
-/// Index of a field of /proc/PID/stat after the name. Other fields follow.
+/// Index of the task's flags among the fields of /proc/PID/stat after the name.
 const FLAGS: usize = 6;
 const CPU: usize = 36;
 
@@ -44,7 +44,7 @@ impl InFlight {
     }
 
     /// Returns the unfinished parts of a CPU's busy time and idle time, in nanoseconds. For a CPU
-    /// that has not switched, it is unknown which of the two it is, so both are 0.
+    /// that has not switched, both are 0, because it is unknown whether the CPU was busy.
     pub(crate) fn cpu_counts(&self, cpu: &Cpu) -> (u64, u64) {
         let ns = self.now.0.saturating_sub(cpu.since);
         match (cpu.switches, cpu.since, cpu.running_pid) {

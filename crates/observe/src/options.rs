@@ -28,8 +28,8 @@ pub enum CallTracing {
     /// Calls are never traced.
     #[default]
     Never,
-    /// Calls are traced for one second out of ten, as long as the cost is a small share of the
-    /// observation's.
+    /// Calls are traced for one second out of ten at most, as long as the cost is a small share of
+    /// the observed tasks' CPU time.
     Sampled {
         /// Duration of the observation; `None` if it is not known.
         duration: Option<Nanos>,

@@ -40,7 +40,8 @@ pub enum SubjectError {
     },
 }
 
-/// Returns the folder of a control group. `name` is a full path, or a path below the common folder.
+/// Returns the folder of a control group. `name` is a full path, or a path below a folder of
+/// [`CONTROL_GROUPS`].
 pub(crate) fn folder_of_group(root: &Root, name: &str) -> Result<String, SubjectError> {
     let below = CONTROL_GROUPS
         .iter()

@@ -221,7 +221,7 @@ impl Sums {
         }
     }
 
-    /// Returns all pairs of processes, the pairs with the longest times first.
+    /// Returns the pairs of processes that are kept, in descending order of run time.
     pub(crate) fn take_pairs(&mut self) -> Vec<Pair> {
         self.drop_light_pairs();
         let mut pairs: Vec<Pair> = std::mem::take(&mut self.pairs).into_values().collect();
@@ -232,7 +232,8 @@ impl Sums {
         pairs
     }
 
-    /// Returns the waits for a CPU during which no recorded process had the CPU.
+    /// Returns, for each process, the parts of its waits for a CPU in which no recorded process had
+    /// the CPU.
     pub(crate) fn take_waits(&mut self) -> Vec<Waits> {
         let mut waits: Vec<Waits> = std::mem::take(&mut self.waits).into_values().collect();
         for each in &mut waits {

@@ -82,8 +82,8 @@ impl Target {
         Processes::named(root, names).map(Target::Processes)
     }
 
-    /// Returns the target for a control group. `name` is a full path, or a path below the common
-    /// folder.
+    /// Returns the target for a control group. `name` is a full path, or a path below a folder of
+    /// control groups.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl Target {
         }
     }
 
-    /// Returns the children that the processes have at present.
+    /// Returns the present children of the target's processes; none for other targets.
     pub(crate) fn older_children(&self, root: &Root) -> Older {
         match self {
             Target::Processes(processes) => Older::new(root, &processes.numbers()),

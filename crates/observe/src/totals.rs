@@ -7,7 +7,7 @@ pub struct Totals {
     pub voluntary: u64,
     /// Number of involuntary switches, including those by sched_yield.
     pub involuntary: u64,
-    /// Time on a CPU, by the kernel's own account.
+    /// Time for which tasks were on a CPU.
     pub run: Nanos,
     /// Time for which tasks were runnable but waited for a CPU, in waits that have ended.
     pub wait: Nanos,

@@ -105,8 +105,8 @@ impl Kept {
         thread.add(site, call);
     }
 
-    /// Ends the current slice of traced calls. Returns whether slices should become half as
-    /// frequent, because the record has its maximum of calls.
+    /// Ends the current slice of traced calls. If the record then has more than [`MOST`] calls,
+    /// drops every second slice and returns true: slices should become half as frequent.
     pub(super) fn end(&mut self, now: Nanos) -> bool {
         let Some(open) = self.slice.take() else {
             return false;

@@ -28,8 +28,8 @@ pub(crate) struct Call {
     pub(crate) flags: u8,
 }
 
-/// Words that control the tracing: the number of the current slice, and the number of its calls
-/// that were lost because the buffer was full.
+/// Words that control the tracing: the number of the current slice, and the number of calls in all
+/// slices that were lost because the buffer was full.
 pub(crate) type Control = [u64; 2];
 
 // Must match bpf/calls.bpf.c.

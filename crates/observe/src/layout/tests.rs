@@ -1,4 +1,4 @@
-//! Tests that both sides of the contract are the same.
+//! Tests that the layouts and numbers in Rust are those of the BPF program.
 
 use switchcost_record::observation::Why;
 

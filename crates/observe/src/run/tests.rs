@@ -41,7 +41,7 @@ impl Script {
         script
     }
 
-    /// Creates a machine with control groups, and process number 7 in this one.
+    /// Creates a machine with control groups, and with process number 7 in `group`.
     fn with_process_7_in(group: &str) -> Script {
         let script = Script::with_process_7();
         let mounts = "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
@@ -101,7 +101,7 @@ impl Script {
         self.file(&format!("{folder}/cpu.stat"), &stat);
     }
 
-    /// Adds an event at this time after the start, in milliseconds.
+    /// Adds an event `ms` milliseconds after the start.
     fn at(mut self, ms: u64, step: impl Fn(&mut Script) + 'static) -> Script {
         self.events
             .insert(self.now.0 + ms * 1_000_000, Box::new(step));
@@ -205,13 +205,13 @@ fn observed(
     (observation, said.0)
 }
 
-/// Observes a control group for so many milliseconds.
+/// Observes a control group for `ms` milliseconds.
 fn observed_group(script: &mut Script, name: &str, ms: u64) -> (Observation, Vec<String>) {
     let target = Target::group(&script.root(), name).expect("a group");
     observed(script, target, Some(Nanos::millis(ms)))
 }
 
-/// Observes these processes.
+/// Observes the processes `numbers`.
 fn observed_processes(
     script: &mut Script,
     numbers: &[u32],

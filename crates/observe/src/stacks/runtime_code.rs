@@ -97,7 +97,8 @@ impl Functions {
         (address < *end).then_some(name)
     }
 
-    /// Inserts a function, and removes the functions that it overlaps.
+    /// Inserts a function. Removes the functions that it overlaps, and cuts those that begin before
+    /// it.
     fn insert(&mut self, start: u64, size: u64, name: &[u8]) {
         let Some(end) = start.checked_add(size).filter(|end| *end > start) else {
             return;

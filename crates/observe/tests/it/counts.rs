@@ -40,7 +40,7 @@ fn counts_equal_the_kernels() {
     assert_eq!(events, []);
 }
 
-/// Returns what is known of the two processes if everything is requested.
+/// Returns the output of [`PING_PONG`], its counts and its events, with the scheduler's times.
 fn in_detail() -> Option<&'static (String, Observation, Vec<Event>)> {
     static DETAILS: OnceLock<Option<(String, Observation, Vec<Event>)>> = OnceLock::new();
     let options = Options {
@@ -133,7 +133,7 @@ fn check_counts(reported: &str, counted: &Observation) {
     assert_eq!(sum(counted, |tasks| tasks.count), 2);
 }
 
-/// Checks the numbers of voluntary and of other switches.
+/// Checks the numbers of voluntary and involuntary switches, and returns them.
 fn check_switches(reported: &str, counted: &Observation) -> (u64, u64) {
     let of = |name: &str| -> u64 {
         let numbers = reported.lines().filter_map(|line| line.strip_prefix(name));

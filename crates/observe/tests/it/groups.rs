@@ -185,7 +185,7 @@ impl Listener for Until {
     }
 }
 
-/// Returns a program that exits at once.
+/// Returns a program that moves itself into a group and exits.
 fn short_program(group: &Path) -> Command {
     let mut command = Command::new("sh");
     let script = format!(
@@ -196,8 +196,8 @@ fn short_program(group: &Path) -> Command {
     command
 }
 
-/// Returns a program of four threads that lives for some milliseconds, a tenth of the time between
-/// two looks.
+/// Returns a program that moves itself and three other threads into a group. The program lives for
+/// some milliseconds, a tenth of the time between two looks.
 fn short_threads(group: &Path) -> Command {
     let mut command = Command::new("perl");
     let script = format!(
@@ -210,8 +210,8 @@ fn short_threads(group: &Path) -> Command {
     command
 }
 
-/// Shows that also threads of a process that enters a group are observed, although the kernel
-/// reports only its first thread.
+/// Shows that all threads of a process that enters a group are observed, although the kernel
+/// reports only the first thread.
 #[test]
 fn short_programs_and_their_threads_that_come_to_a_group_are_observed() {
     let _turn = turn();

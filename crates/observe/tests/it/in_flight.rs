@@ -15,8 +15,8 @@ use crate::{by_records, observer, shared_out_ns, sum, turn};
 const THEIRS: &str = "1";
 const OURS: &str = "0";
 
-/// Time by which the kernel's account of a running task may be older than the clock, at both ends:
-/// a tick at 100 Hz.
+/// Time by which the kernel's account of a running task may be older than the clock: a tick at 100
+/// Hz at each end of the observation.
 const TICK: u64 = 20_000_000;
 
 /// Whether there is a CPU for a real-time task, and this thread is on another.

@@ -47,7 +47,8 @@ pub(crate) fn known(names: &[&str]) -> Option<Observation> {
     Some(counted)
 }
 
-/// Pins everything after it to one CPU: without concurrent work, no task takes another's CPU.
+/// Returns a script that runs `script` on CPU 0: without concurrent work, no task takes another's
+/// CPU.
 fn pinned(script: &str) -> String {
     let silent = r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n);"#;
     format!(r#"{silent} system("taskset", "-pc", "0", $$) == 0 or die; {script}"#)
@@ -180,8 +181,8 @@ const FULL_TABLE: &str = r#"use Socket; $| = 1;
                $wait == 61 ? syscall(61, $p, 0, 0, 0) : syscall(247, 1, $p, $room, 4, 0) }
            $ts = pack("q2", 0, 1e5); for (1..300) { syscall(230, 1, 0, $ts, 0) }"#;
 
-/// Perl code of one process that makes calls of thirty kinds that do not wait, and another that
-/// wakes up continually and takes the CPU from it.
+/// Perl code of one process that makes calls of 32 kinds that do not wait, and another that wakes
+/// up continually and takes the CPU from it.
 const MANY_CALLS: &str = r#"my @calls = (0, 1, 3, 5, 8, 16, 21, 27, 28, 32, 37, 39, 72, 74, 95, 97, 99, 100, 102, 104, 107, 108, 110, 111, 121, 124,
                125, 140, 145, 186, 274, 309);
            if (!fork) { for (1..20000) { select(undef, undef, undef, 0.00005) } exit }

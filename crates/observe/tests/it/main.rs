@@ -168,7 +168,8 @@ fn sum(counted: &Observation, number: impl Fn(&Tasks) -> u64) -> u64 {
     counted.tasks.iter().map(number).sum()
 }
 
-/// Returns how long tasks have waited by the account of who kept them waiting.
+/// Returns the total time for which tasks waited, summed over the processes that kept them waiting
+/// and over other parts of waits.
 fn shared_out_ns(counted: &Observation) -> u64 {
     let kept = counted.pairs.iter().map(|pair| pair.kept_waiting_ns.0);
     let others = counted.waits.iter().map(|waits| waits.sum().0);

@@ -50,8 +50,9 @@ fn stacks_are_sampled_as_often_as_was_asked_for_and_stand_for_all_switches() {
     );
 }
 
-/// Perl code of two processes that yield to each other from code that each has generated and has
-/// published for profilers, in different ways.
+/// C code of two processes that yield to each other from code that each has generated. Each
+/// publishes the name of the code for profilers: in a compiler's log in the folder given as an
+/// argument, or without an argument in a map.
 #[cfg(target_arch = "x86_64")]
 const MAKES_CODE: &str = r#"
     #define _GNU_SOURCE
