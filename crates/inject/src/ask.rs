@@ -49,8 +49,8 @@ impl Executor for ProcessExecutor {
     }
 }
 
-/// Sends the order to the process, and returns the answer; `None` if the run was stopped. Adds the
-/// time for which the run was paused to `paused`.
+/// Sends the order to a new process, and returns the answer; `None` if the run was stopped. Adds
+/// the time for which the run was paused to `paused`.
 fn ask(
     order: &Order,
     should_stop: &dyn Fn() -> bool,

@@ -51,7 +51,7 @@ pub enum Fault {
         /// Last line of the error output, escaped.
         said: String,
     },
-    /// Two runs of the command ended with different exit statuses.
+    /// Two copies of the command ended with different exit statuses.
     #[error(
         "two copies ended differently ({0} and {1}), but every run must do the same; run the command twice by hand, \
          or use --apart if both copies write the same files"

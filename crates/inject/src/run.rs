@@ -1,5 +1,5 @@
-//! Decides the order of runs: passes through all footprints in random order, until the time is
-//! over.
+//! Decides the order of runs: passes through all ways of preemption in random order, until the time
+//! is over.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -186,7 +186,7 @@ struct Passes<'a> {
     instruments: &'a Instruments,
     plan: &'a Plan,
     start: Nanos,
-    /// Total time for which the runs had been paused before this pass began.
+    /// Total time for which the runs had been paused before the injection began.
     paused_before: Nanos,
     runs: Vec<Run>,
 }

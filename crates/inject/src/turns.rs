@@ -29,7 +29,8 @@ pub(crate) trait TwinControl {
     fn is_late(&self) -> bool;
 }
 
-/// Lengths of the time slices of a run, and of the periods between preemptions.
+/// Time slices of a run: their lengths, the periods between preemptions, and which copy is
+/// preempted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
     pub(crate) period: Nanos,
@@ -267,7 +268,8 @@ mod tests {
         assert_eq!((run.chain_ps, run.turns_ns.0), (600_000, second.ticks));
     }
 
-    /// Shows that the cost at the beginning of a time slice is not counted as cost of a preemption.
+    /// Shows that the cost at the beginning of time slices cancels, if the preempted copy's time
+    /// slices are longer by the cost of their preemptions.
     #[test]
     fn with_turns_as_long_as_what_is_lost_the_cost_of_a_preemption_is_what_comes_out() {
         let cost = |lost| {

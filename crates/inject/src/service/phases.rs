@@ -187,7 +187,7 @@ fn phase(
 }
 
 /// Returns the number of time slices in a phase, and their length. A time slice is at least as long
-/// as a preemption, so that the service has the CPU for half of the time. A phase without
+/// as a preemption, so that the service has the CPU for at least half of the time. A phase without
 /// preemption is a single time slice of the same total length.
 fn turns(timing: Timing, arm: Arm, took: Nanos) -> (u64, Nanos) {
     let turn = timing.period_ns.max(took);

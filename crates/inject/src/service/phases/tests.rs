@@ -107,7 +107,8 @@ fn groups_of_5_s() -> Vec<Group> {
     groups
 }
 
-/// Returns the first comparison with a service that is not preempted, or with one that is.
+/// Returns the first group of phases that compares preemption with no preemption, or with another
+/// preemption.
 fn comparison(groups: &[Group], is_against_idle: bool) -> &Group {
     let mut found = groups
         .iter()
