@@ -143,7 +143,7 @@ fn isolate(subject: &Subject) -> Remedy {
     }
 }
 
-/// Checks the interrupts on the CPU that receives the fewest.
+/// Checks the interrupts on the least disturbed CPU.
 pub(super) fn interrupts(subject: &Subject) -> Check {
     let line = Line::new("interrupts", "a CPU with no more than its own timer");
     let cpu = subject.quietest();

@@ -17,8 +17,8 @@ pub(super) enum CycleCounter {
     Counts,
     /// The counter can be opened but stays at zero, as under some hypervisors.
     StaysZero,
-    /// The counter counts something else. The text says how, and whether the instruction counter is
-    /// correct.
+    /// The counter counts something else. The text says what was counted, and whether the
+    /// instruction counter is correct.
     Wrong(String),
     /// The kernel has no counter of cycles; the text has the error.
     Absent(String),

@@ -6,8 +6,8 @@
 //! remedy. A [`Subject`] reads everything first. Each check then judges one condition, and is
 //! tested on machines that consist of files. This crate changes nothing and prints nothing.
 //!
-//! Only conditions that make measurements meaningless are `Unfit`. A condition that cannot be read
-//! is a caveat that gives the reason.
+//! Only conditions that make measurements meaningless are `Unfit`. Most conditions that cannot be
+//! read are caveats that give the reason.
 
 mod clock_drift;
 mod core;
@@ -83,12 +83,12 @@ fn judge(subject: &Subject) -> Fitness {
 mod testing {
     use switchcost_record::{Check, Severity};
 
-    /// Returns what a check found and how fit that is.
+    /// Returns the severity of a check, and the state that it found.
     pub(crate) fn said(check: &Check) -> (Severity, &str) {
         (check.severity, &check.found)
     }
 
-    /// Returns what a check advises now and how fit the machine is without it.
+    /// Returns the severity of a check, and its temporary remedy.
     pub(crate) fn advised(check: &Check) -> (Severity, &str) {
         (check.severity, &check.fix)
     }

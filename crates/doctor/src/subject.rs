@@ -14,7 +14,7 @@ pub(super) struct Subject {
     pub(super) host: HostManifest,
     /// Outcome of the attempt to count cycles.
     pub(super) cycles: CycleCounter,
-    /// Clock of the core with the fewest interrupts, and how often another hardware thread used the
+    /// Clock of the least disturbed CPU's core, and how often another hardware thread used the
     /// core; `None` if the core could not be observed.
     pub(super) clock_drift: Option<ClockDrift>,
     /// Content of `/proc/stat` at the start and at the end of the time in which interrupts were
@@ -48,7 +48,7 @@ impl Subject {
         }
     }
 
-    /// Returns the CPU with the fewest interrupts, on which measurements run; CPU 0 if unknown.
+    /// Returns the least disturbed CPU, on which measurements run; CPU 0 if unknown.
     pub(super) fn quietest(&self) -> CpuId {
         facts::quietest_cpu(&self.host).unwrap_or(CpuId(0))
     }
@@ -69,7 +69,7 @@ impl Subject {
 
 #[cfg(test)]
 impl Subject {
-    /// Creates a machine that is as wanted.
+    /// Creates a machine that is fit in every respect except TLBs, which files cannot show.
     pub(super) fn workstation() -> Self {
         Subject::scripted(&facts::fixture::Fixture::workstation())
     }

@@ -7,7 +7,7 @@ pub(super) const CLOCK: &str = if IS_X86 {
     "a counter of the CPU at one rate in every state, which is also the kernel's clock source"
 };
 
-/// Name of this clock among the kernel's clock sources.
+/// Name of the CPU's own clock among the kernel's clock sources.
 pub(super) const CLOCK_SOURCE: &str = match (IS_X86, cfg!(target_arch = "aarch64")) {
     (true, _) => "tsc",
     (false, true) => "arch_sys_counter",
