@@ -38,8 +38,8 @@ pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
         .collect()
 }
 
-/// Wraps a CPUID reader so that it hides cache leaves whose number of sets is all ones, because the
-/// CPUID crate would add one and overflow.
+/// Wraps a CPUID reader so that ECX is never all ones, because the CPUID crate would add one to the
+/// number of sets and overflow.
 fn countable<R: CpuIdReader>(reader: R) -> impl CpuIdReader {
     move |leaf, sub_leaf| {
         let result = reader.cpuid2(leaf, sub_leaf);

@@ -56,7 +56,7 @@ impl Fixture {
         self
     }
 
-    /// Removes the file at `path` from the machine.
+    /// Removes the file or directory at `path` from the machine.
     pub fn remove(self, path: &str) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         match path.is_dir() {

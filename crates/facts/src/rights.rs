@@ -23,7 +23,8 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// All capabilities of this type, with their names as in capabilities(7).
+    /// The capabilities that the program uses, with their names as in capabilities(7). `SysAdmin`
+    /// is not among them.
     pub const ALL: [(Capability, &str); 5] = [
         (Capability::SysNice, "cap_sys_nice"),
         (Capability::IpcLock, "cap_ipc_lock"),
