@@ -1,5 +1,5 @@
-//! Magic, the VLSI layout system that the paper used as well. In batch mode Magic repeatedly checks
-//! the design rules of a generated layout and extracts its circuit.
+//! Magic, the VLSI layout system that Mogul and Borg 1990 used as well. In batch mode Magic
+//! repeatedly checks the design rules of a generated layout and extracts its circuit.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;

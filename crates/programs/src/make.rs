@@ -19,7 +19,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
 
 pub(crate) const USES: &[&str] = &["sh", "rm", "ar", "gcc"];
 
-/// Programs that gcc runs. The files with which gcc links a program follow; headers are not needed.
+/// Programs that gcc runs. [`LINKED`] has the files with which gcc links a program.
 const PASSES: [&str; 4] = ["cc1", "as", "collect2", "ld"];
 const LINKED: [&str; 14] = [
     "liblto_plugin.so",

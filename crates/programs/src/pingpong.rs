@@ -2,9 +2,9 @@
 //!
 //! The client requests blocks of a file and adds up the answers. The server finds the block, copies
 //! it and answers. The length of messages is chosen so that a time slice of either process has
-//! about 6600 instructions, as in the paper. Both together have about 0.3 MB of data (0.6 in the
-//! paper). The programs are compiled on the machine where they run, always with the same flags, and
-//! linked statically, so that other versions of switchcost have the same programs.
+//! about 6600 instructions, as in Mogul and Borg 1990. Both together have about 0.3 MB of data (0.6
+//! MB there). The programs are compiled on the machine where they run, always with the same flags,
+//! and linked statically, so that other versions of switchcost have the same programs.
 
 use std::io::{self, Read};
 use std::path::Path;

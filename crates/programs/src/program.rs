@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 /// A command of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Name of the program in the paper.
+    /// Name of the program in Mogul and Borg 1990.
     pub name: &'static str,
     /// The program and its arguments.
     pub arguments: Vec<OsString>,

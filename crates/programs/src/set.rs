@@ -9,7 +9,7 @@ use strum::{Display, EnumIter, EnumString};
 use crate::program::{Inputs, MissingProgram, PrepareError, Program, find, find_in};
 use crate::{interactive, magic, make, pingpong, scheme, verifier};
 
-/// A set of programs that run together, as in Table 2 of the paper.
+/// A set of programs that run together, as in Table 2 of Mogul and Borg 1990.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Set {
