@@ -15,7 +15,7 @@ use crate::row::{Sources, filled};
 use crate::tool::{Tool, environment, last_lines};
 use crate::{Missing, Row};
 
-/// Longest time for a compiler, including the download of dependences.
+/// Longest time for a compiler, including the download of dependencies.
 const BUILT_WITHIN: Duration = Duration::from_secs(300);
 
 /// Maximum number of lines of a compiler's output in a message.
@@ -30,7 +30,7 @@ pub struct Prepared {
     pub program: String,
     /// Command that starts the runtime's program for measurements.
     pub command: Vec<String>,
-    /// First runtime in the search, if it does not work, with the reason; `None` if it works.
+    /// First runtime of the search that does not work, with the reason; `None` if there is none.
     pub passed_over: Option<String>,
 }
 

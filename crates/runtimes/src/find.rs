@@ -104,8 +104,8 @@ fn is_program(file: &Path) -> bool {
         .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
-/// Returns the version of a runtime: the first number with a point that it prints, to standard
-/// output or standard error.
+/// Returns the version of a runtime: the first number with a point that it prints to standard
+/// output or standard error, or else the first number.
 fn version(row: &Row, program: &Path, should_stop: &dyn Fn() -> bool) -> Result<String, String> {
     let words: Vec<String> = row
         .version

@@ -8,8 +8,9 @@ use switchcost_record::{Between, Class, HandoffFacts, printable};
 /// A runtime as its `runtime.toml` describes it: how the runtime is found, compiled and started,
 /// and the hand-offs of its tasks.
 ///
-/// In arguments `{program}` is the program that was found, `{folder}` its folder, `{source}` the folder of the sources and `{out}` that
-/// of the compiled files. In the start command and the environment `{cpus}` is the number of CPUs.
+/// In arguments `{program}` is the program that was found, `{folder}` its folder after symbolic
+/// links are resolved, `{source}` the folder of the sources and `{out}` that of the compiled files.
+/// In the start command and the environment `{cpus}` is the number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Row {
