@@ -82,7 +82,7 @@ impl Turns {
     }
 }
 
-/// Runs the batch in the JSON text, after [`ROUNDS_BEFORE`] other rounds. Stops this process
+/// Runs the batch in the JSON text, after two rounds that touch every page. Stops this process
 /// (SIGSTOP) before and after the batch.
 ///
 /// # Errors
