@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// First argument that makes the program a cleanup helper. The step follows.
+/// First argument that makes the program a cleanup helper. The following arguments give the step.
 pub const CLEANUP_ARGUMENT: &str = "clean-up-when-abandoned";
 
 // Begins with dashes, because a test program would take a plain word for the name of a test.

@@ -108,6 +108,7 @@ impl Drop for Forked {
 /// returns from this function.
 ///
 /// # Errors
+///
 /// If this process has several threads, whose locks the child would inherit in an unknown state.
 pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();

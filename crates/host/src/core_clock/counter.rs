@@ -365,8 +365,8 @@ mod tests {
         assert!(clock.counter.is_some() || clock.multiplication_cycles == known);
     }
 
-    /// The access to APERF is tested with the one register that every machine lets programs read:
-    /// the time-stamp counter.
+    /// Tests the way in which APERF is read with another register of the `msr` PMU, the time-stamp
+    /// counter, because guests rarely have APERF.
     #[test]
     fn a_register_is_counted_while_it_is_read() {
         let cpu = crate::perf::workloads::allowed_cpus()[0];

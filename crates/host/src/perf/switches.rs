@@ -115,6 +115,7 @@ impl SwitchRecords {
     /// Records the switches of another thread, and of tasks that it starts from now on.
     ///
     /// # Errors
+    ///
     /// If the kernel refuses.
     pub fn add(&mut self, thread: u32) -> Result<(), Unavailable> {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;

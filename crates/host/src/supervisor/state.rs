@@ -40,7 +40,7 @@ impl<'a> Ready<'a> {
 /// All data of the supervisor.
 pub(super) struct State<'a> {
     pub(super) programs: Vec<Ready<'a>>,
-    /// Process ID of each program that has not been reaped; otherwise 0.
+    /// Process ID of each program; 0 before its start and after it has been reaped.
     pub(super) pids: Vec<i32>,
     pub(super) setting: &'a Setting<'a>,
     pub(super) pid_namespace: Option<PidNamespace>,

@@ -60,9 +60,9 @@ impl JumpChain {
 #[cfg(target_arch = "x86_64")]
 fn show_to_fetches(_: &[u8]) {}
 
-/// Makes code that was just written visible to instruction fetches, because instruction caches are
-/// not coherent with data caches on 64-bit Arm (the steps are in the Arm Architecture Reference
-/// Manual, "Caches and memory hierarchy"). No line is shorter than 16 bytes.
+/// Makes code that was just written visible to instruction fetches. On 64-bit Arm, instruction
+/// caches are not coherent with data caches (Arm Architecture Reference Manual, "Caches and memory
+/// hierarchy", which has the steps). No line is shorter than 16 bytes.
 #[cfg(target_arch = "aarch64")]
 fn show_to_fetches(written: &[u8]) {
     use std::arch::asm;
