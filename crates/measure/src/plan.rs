@@ -91,8 +91,8 @@ pub struct Selection {
     pub walk: WorkingSet,
     /// Whether the reload of the working set is measured, walk by walk.
     pub reload: bool,
-    /// Numbers of bytes that other tasks touch while the first task is off the CPU; empty for as
-    /// many as the first task touches. If the list is not empty, the reload is measured.
+    /// Numbers of bytes that other tasks touch while the first task is off the CPU; if empty, the
+    /// number that the first task touches. The reload is measured if the list is not empty.
     pub away: Vec<Bytes>,
     /// Vector registers that are in use at each hand-off.
     pub vectors: Vec<VectorCase>,

@@ -42,7 +42,8 @@ const CALIBRATION_BATCHES: u32 = 5;
 /// count as settled: the noise of a single settled walk would be in every difference.
 const WALKS_A_VISIT: u32 = 8;
 
-/// Ratio of a long batch for counters to a usual batch, unless batches are already long.
+/// Ratio of the rounds of a long batch for counters to those of a usual batch, unless batches are
+/// already long.
 const COUNTED_BATCHES: u64 = 16;
 
 /// Least number of rounds of a long batch for counters without walks, because the starts of batches
@@ -52,6 +53,7 @@ const LEAST_COUNTED_ROUNDS: u64 = 256;
 /// Reads one order, runs it, and writes samples as they are taken.
 ///
 /// # Errors
+///
 /// If the order cannot be read, or the answer cannot be written. A failure of the experiment is an
 /// answer, too.
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {

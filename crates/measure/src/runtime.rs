@@ -179,8 +179,8 @@ impl Runtimes {
         }
     }
 
-    /// Warms up both arms alternately, until the time is over and the program has used as much CPU
-    /// time. Background compilation needs that CPU time.
+    /// Warms up both arms alternately, until `time` is over and the program has used `time` of CPU
+    /// time, which background compilation needs. Stops after twice `time` in any case.
     fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
         let arms = match order.case.working_set.is_empty() {
             true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
