@@ -161,8 +161,8 @@ fn of_this_machine() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Perl code that waits a millisecond in each of more system calls than a task's table holds, then
-/// 300 times in one more.
+/// Perl code that waits once in each of several system calls, more than a task's table has entries
+/// for, and then 300 times in another one.
 const FULL_TABLE: &str = r#"use Socket; $| = 1;
            my $ts = pack("q2", 0, 1e6); my $tv = pack("q2", 0, 1000); my $room = "\0" x 4096; my $none = "\0" x 64;
            socketpair(my $a, my $b, AF_UNIX, SOCK_DGRAM, 0); socket(my $l, AF_UNIX, SOCK_STREAM, 0);
@@ -188,8 +188,8 @@ const MANY_CALLS: &str = r#"my @calls = (0, 1, 3, 5, 8, 16, 21, 27, 28, 32, 37, 
            if (!fork) { for (1..20000) { select(undef, undef, undef, 0.00005) } exit }
            while ((times)[0] < 1.5) { for my $call (@calls) { syscall($call, -1, 0, 0) for 1..50 } } 1 while wait > 0"#;
 
-/// Operation, word and timeout of each wait in a futex; the wait ends by the signal of a child's
-/// end.
+/// Operation, word and timeout of each wait on a futex. A wait without a timeout is ended by
+/// SIGCHLD.
 pub(crate) const FUTEX_WAITS: [(u32, u32, &str); 7] = [
     // A lock of glibc, whose value 2 means that it is taken and waited for; one of musl; and one
     // with FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG.

@@ -1,5 +1,5 @@
-//! Tests that tasks which the kernel keeps from running are recognised by the kernel's own state of
-//! them.
+//! Tests that tasks which the kernel keeps from running are recognised by their state in the
+//! kernel.
 
 use std::process::Command;
 
@@ -76,8 +76,8 @@ fn a_quota_that_is_used_up_is_reported_as_such_though_another_task_is_next() {
     );
 }
 
-/// Asserts that a process that runs while a quota keeps a task from its CPU is blamed for no more
-/// preemptions than the task had, and for no more waiting than the task did afterwards.
+/// Asserts that a process that runs while a quota keeps a task from its CPU is not blamed for the
+/// quota: neither for more preemptions nor for more waiting than the task had for other causes.
 fn assert_is_not_blamed_for_quota(counted: &Observation, other: u32) {
     let is_preemption = |cause: &Cause| cause.why.is_preemption();
     let preemptions = sum_causes(&counted.tasks, is_preemption, |cause| cause.switches);

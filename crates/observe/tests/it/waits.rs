@@ -17,7 +17,7 @@ fn by(counted: &Observation, process: u32, of: fn(&Pair) -> u64) -> u64 {
         .sum()
 }
 
-/// Returns how long tasks waited while too many processes ran to know each.
+/// Returns the time for which unknown tasks had the CPU while tasks waited for it.
 fn behind_others(counted: &Observation) -> u64 {
     counted.waits.iter().map(|waits| waits.others_ns.0).sum()
 }
