@@ -1,4 +1,5 @@
-//! What a hand-off between tasks of tokio costs: a ring of them hands a token on, or each in turn hands it to itself.
+//! Measures hand-offs between tasks of tokio: a ring of tasks passes a token round. In the baseline
+//! each task in turn passes the token to itself, or does nothing if tasks hand over by yielding.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ struct Window {
     rounds: u64,
 }
 
-/// A task's array, and what brings it the token.
+/// A task: its array, and its ends of the channels that carry the token.
 struct Task {
     array: Vec<f64>,
     stride: usize,
@@ -27,7 +28,7 @@ struct Task {
 }
 
 impl Task {
-    /// Every element once: from each of the first ones up to the stride, in steps of the stride.
+    /// Adds 1 to each element of the array, in steps of the stride, and returns the time.
     fn walk(&mut self) -> Duration {
         let begin = Instant::now();
         for first in 0..self.stride {
@@ -36,7 +37,8 @@ impl Task {
         begin.elapsed()
     }
 
-    /// The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks.
+    /// Runs the rounds of a task that has the token. Returns the time of the rounds after the
+    /// warm-up, and the time of the walks in these rounds.
     async fn rounds(&mut self, window: Window, is_alone: bool) -> (Duration, Duration) {
         let next = if is_alone { self.itself.clone() } else { self.next.clone() };
         let (mut start, mut walked) = (Instant::now(), Duration::ZERO);
@@ -53,7 +55,7 @@ impl Task {
                     self.own.recv().await.expect("the ring is whole");
                 }
                 (true, false) => yield_now().await,
-                // A yield to nobody goes through the scheduler, too.
+                // A task that yields alone would go through the scheduler, too.
                 (true, true) => (),
             }
         }
@@ -112,7 +114,7 @@ fn number(line: &str, name: &str) -> u64 {
     behind[..end].parse().unwrap_or(0)
 }
 
-/// Of tokio, as cargo has noted it, and of what has compiled it.
+/// Returns the version of tokio in `Cargo.lock`, and the version of cargo.
 fn versions() -> String {
     let tokio = include_str!("Cargo.lock").split_once("name = \"tokio\"\nversion = \"").map_or("", |(_, behind)| behind);
     format!("tokio {}, {}", tokio.split('"').next().unwrap_or_default(), env!("COMPILER"))
