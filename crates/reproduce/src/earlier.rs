@@ -128,7 +128,7 @@ fn judge_beside(claim: &mut Claim) {
             let own = claim.entry.judge(&other.terms);
             let (file, numbers) = (&other.file, other.numbers());
             if own == Verdict::Undecided {
-                format!("the other result, {file}, leaves the claim open: {numbers}")
+                format!("{file} leaves the claim open: {numbers}")
             } else if own == claim.alone {
                 differs_too_much(other)
             } else {

@@ -146,7 +146,7 @@ fn stored_results_say_what_they_were_made_from() {
             let of = &found["verdicts"][kind];
             format!("{} | {} | {}", of["holds"], of["differs"], of["not_told"])
         });
-        let row = format!("| [{paper}]({paper}.json) | {tested} | {calibrated} |");
+        let row = format!("| [{paper}]({paper}.md) | {tested} | {calibrated} |");
         assert!(text.contains(&row), "results/README.md lacks {row}");
     }
 }
