@@ -145,8 +145,8 @@ fn open(process: u32) -> Option<(u32, OwnedFd)> {
     Some((process, pidfd_open(pid, PidfdFlags::empty()).ok()?))
 }
 
-/// Ends a process and everything that it has started. Asks all processes to end; after `grace`,
-/// kills those that are left and those started in the meantime.
+/// Ends a process and its descendants: asks all of them to end, and after `grace` kills those that
+/// are left, with their descendants.
 pub fn end_family(process: u32, grace: Duration) {
     let deadline = Instant::now() + grace;
     let asked = family(process);

@@ -216,7 +216,8 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Starts a calibration of `clock` against CLOCK_MONOTONIC_RAW, with the first pair of readings.
+    /// Starts a calibration of `clock` against CLOCK_MONOTONIC_RAW, with the first pair of
+    /// readings.
     pub fn start(clock: Clock) -> Calibration {
         Calibration {
             clock,

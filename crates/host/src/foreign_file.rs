@@ -13,7 +13,8 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, sta
 ///
 /// # Errors
 ///
-/// If there is no such file, if it belongs to another user or is no regular file, or if the process is gone.
+/// If there is no such file, if it belongs to another user or is no regular file, or if the process
+/// is gone.
 pub fn open_seen_by(process: u32, path: &Path) -> io::Result<File> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = open(format!("/proc/{process}/root"), folder, Mode::empty())?;

@@ -257,8 +257,8 @@ fn own_directory(layer: &Path) -> io::Result<()> {
     })
 }
 
-/// Returns the process IDs of this process's living children except `known`: orphans that became
-/// its children.
+/// Returns the process IDs of the calling thread's living children except `known`: orphans that
+/// became its children.
 pub fn list_other_children(known: &[i32]) -> io::Result<Vec<i32>> {
     let children = std::fs::read_to_string("/proc/thread-self/children")?;
     let children = children

@@ -42,7 +42,8 @@ mod tests {
     use super::*;
     use std::convert::Infallible;
 
-    /// Returns the judgement of windows with these results, the last one repeated, and the number of windows examined.
+    /// Returns the judgement of windows with these results, the last one repeated, and the number
+    /// of windows examined.
     fn judged(found: &[u64]) -> (SelfTestOutcome, usize) {
         let mut looks = 0;
         let window = || {

@@ -52,11 +52,11 @@ pub struct Scheduler {
 }
 
 impl Green {
-    /// Makes a set of `threads` threads. Threads 1 to `threads - 1` call `turn` forever, each with its number, whenever they have the
-    /// CPU.
+    /// Makes a set of `threads` threads. Threads 1 to `threads - 1` call `turn` forever, each with
+    /// its number, whenever they have the CPU.
     ///
-    /// Errors: another set exists in this process, there is no memory for the stacks, or the calling thread blocks the timer's signal,
-    /// which every thread would inherit.
+    /// Errors: another set exists in this process, there is no memory for the stacks, or the
+    /// calling thread blocks the timer's signal, which every thread would inherit.
     pub fn new(threads: usize, turn: Turn) -> io::Result<Green> {
         require_deliverable()?;
         let mut scheduler = Box::new(Scheduler {
