@@ -105,12 +105,11 @@ fn converse(
     }
 }
 
-/// Keeps this thread, and its child processes, on the CPU of the measured tasks, if the measured
-/// tasks are ordinary tasks on one CPU; otherwise returns `None`, because real-time tasks would not
-/// let this thread run. Except for a moment after each window, the thread sleeps. If a control
-/// group (or autogroup) has tasks on two CPUs, the kernel divides its share again at each switch
-/// (`calc_group_shares` in the kernel's sched/fair.c). With eight nested groups a switch is then 6
-/// % longer.
+/// Keeps this thread, and its child processes, on the CPU of the measured tasks. Returns `None` if
+/// these are on several CPUs, or are real-time tasks, which would not let this thread run. Except
+/// for a moment after each window, the thread sleeps. If a control group (or autogroup) has tasks
+/// on two CPUs, the kernel divides its share again at each switch (`calc_group_shares` in the
+/// kernel's sched/fair.c). With eight nested groups a switch is then 6 % longer.
 fn stay_beside(order: &Order) -> Option<PinGuard> {
     let case = &order.case;
     let [first, others @ ..] = &case.placement.cpus[..] else {

@@ -29,7 +29,8 @@ pub enum Preset {
     /// The costs that `observe` uses: a pipe, a yield, a preemption, and arrays, as coarse as
     /// `Quick`.
     Observe,
-    /// The whole grid of Li, Ding and Shen 2007 (3 accesses x 16 sizes, 5 strides x 6 sizes), and all mechanisms.
+    /// The whole grid of Li, Ding and Shen 2007 (3 accesses x 16 sizes, 5 strides x 6 sizes), and
+    /// all mechanisms.
     Full,
     /// The matrix of lmbench's lat_ctx: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
     Lmbench,

@@ -1,4 +1,5 @@
-//! Messages between the measuring process and the process of one repetition: JSON, one value per line.
+//! Messages between the measuring process and the process of one repetition: JSON, one value per
+//! line.
 
 use serde::{Deserialize, Serialize};
 use switchcost_host::clock::Clock;

@@ -333,8 +333,8 @@ fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
     }
 }
 
-/// Returns the kinds of tasks in `wanted` that the mechanism supports; its default kind if `wanted`
-/// is empty.
+/// Returns the kinds of tasks in `wanted` that the mechanism supports; its default kind if it
+/// supports none of them.
 fn betweens(mechanism: Mechanism, wanted: &[Between]) -> Vec<Between> {
     let own = mechanism.betweens();
     let chosen: Vec<Between> = own

@@ -10,7 +10,8 @@ const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)
 /// Number of sizes in a sweep, unless the machine's caches and TLBs give more.
 const SWEEP: usize = 16;
 
-/// Returns the sizes of the data and unified caches, the nearest first.
+/// Returns the sizes of the data and unified caches in ascending order; [`USUAL_CACHES`] if the
+/// machine reports none.
 fn capacities(host: &HostManifest) -> Vec<Bytes> {
     let holds_data = host
         .caches
@@ -46,7 +47,8 @@ fn ceiling(host: &HostManifest) -> Bytes {
 }
 
 /// Returns array sizes from 1 KiB to four times the last-level cache: half, once and twice the size
-/// of each cache, the reach of each TLB, and sizes in between.
+/// of each cache, the reach of each TLB, and sizes in between. Sizes for which memory is too small
+/// are left out.
 pub fn sweep_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = *caches.last().unwrap_or(&USUAL_CACHES[2]);
@@ -204,8 +206,8 @@ pub struct LatencyPlan {
     pub sizes: Vec<Bytes>,
     /// Size of the largest cache in bytes.
     pub last_level: Bytes,
-    /// Size of the memory that is walked to empty all caches: twice the last level. `None` if that is
-    /// more than [`LARGEST_FLUSH`], or if there is not enough memory.
+    /// Size of the memory that is walked to empty all caches: twice the last level. `None` if that
+    /// is more than [`LARGEST_FLUSH`], or if there is not enough memory.
     pub flush: Option<Bytes>,
 }
 

@@ -121,7 +121,8 @@ fn strided(memory: &[AtomicU64], lines: usize) {
     std::hint::black_box(sum);
 }
 
-/// Touches each line once, none shortly after its neighbours. Every address is known in advance.
+/// Touches the word of each line of a sparse array once, no line shortly after its neighbours.
+/// Every address is known in advance.
 #[inline(never)]
 fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
     let lines = memory.len() / LINE / SPREAD;
