@@ -78,8 +78,8 @@ struct Program {
     restricts_speculation: bool,
 }
 
-/// Examines the program of a process several times, because a process that has just started may
-/// soon execute another one.
+/// Examines the program of a process. Must be called several times, because a process that has just
+/// started may soon execute another program.
 fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
     let Ok(path) = fs::read_link(format!("/proc/{process}/exe")) else {
         return;

@@ -89,7 +89,8 @@ impl Script {
             .expect("it was there");
     }
 
-    /// Creates a control group of version 2 with these threads, throttled `throttled` times for a millisecond each.
+    /// Creates a control group of version 2 with these threads, throttled `throttled` times for a
+    /// millisecond each.
     fn group(&self, name: &str, threads: &str, throttled: u64) {
         let folder = format!("/sys/fs/cgroup/{name}");
         self.file(&format!("{folder}/cgroup.procs"), "");

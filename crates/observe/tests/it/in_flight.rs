@@ -11,7 +11,7 @@ use switchcost_units::Nanos;
 
 use crate::{by_records, observer, shared_out_ns, sum, turn};
 
-/// CPU that the real-time tasks of these tests have for themselves; the tests run on the other one.
+/// CPU that the real-time tasks of these tests have for themselves; the tests run on another CPU.
 const THEIRS: &str = "1";
 const OURS: &str = "0";
 
@@ -370,8 +370,8 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
     assert!(counted.lost.unfollowed > 100_000, "{:?}", counted.lost);
 }
 
-/// Perl code of a program that a timer wakes often, and of one that starts many short programs; each
-/// prints the kernel's account of its CPU time in nanoseconds shortly before its end. For the
+/// Perl code of a program that a timer wakes often, and of one that starts many short programs;
+/// each prints the kernel's account of its CPU time in nanoseconds shortly before its end. For the
 /// kernel, a run begins with an interrupt, some microseconds before the switch.
 const REPORTS_ITS_TIME: &str = r#"$| = 1;
     if (my $p = fork) { waitpid($p, 0) } else {
