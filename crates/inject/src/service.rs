@@ -1,5 +1,5 @@
-//! Preempts one thread of a running service on its CPU, and compares the CPU time that the thread uses
-//! for its work in two kinds of phases.
+//! Preempts one thread of a running service on its CPU, and compares the CPU time that the thread
+//! uses for its work in two kinds of phases.
 //!
 //! ```text
 //!  find ──> Placed (the thread on one CPU) ──> a fresh process: preempt ──> phases ──(Reply)──> follow

@@ -73,7 +73,7 @@ impl Found {
 ///
 /// # Errors
 ///
-/// If there is no such thread, the thread does nothing, or its work cannot be counted.
+/// If there is no such thread, the thread hardly uses the CPU, or its work cannot be counted.
 pub fn find(
     number: u32,
     counted: &Work,
