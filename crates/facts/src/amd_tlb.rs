@@ -1,4 +1,5 @@
-//! TLBs as AMD's CPUID reports them (AMD64 Architecture Programmer's Manual, volume 3, appendix E.4).
+//! TLBs as AMD's CPUID reports them (AMD64 Architecture Programmer's Manual, volume 3, appendix
+//! E.4).
 //!
 //! The registers are decoded here, because the counts have 12 bits. The CPUID crate, which decodes
 //! the other leaves, keeps only 8 bits for pages of 1 GiB.

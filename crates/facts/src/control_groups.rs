@@ -159,8 +159,8 @@ fn folders(
     above.take_while(is_within).map(str::to_owned).collect()
 }
 
-/// Returns the mounted group and the mount point of the cgroup file system of this kind that has
-/// this option (proc(5), `mountinfo`).
+/// Returns the mounted group and the mount point of the first control-group file system that has
+/// the type `kind` and the option `option` (proc(5), `mountinfo`).
 fn mount(root: &Root, kind: &str, option: Option<&str>) -> Option<(String, String)> {
     let text = root.read("/proc/self/mountinfo").ok()?;
     text.lines().find_map(|line| {

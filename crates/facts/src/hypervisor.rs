@@ -74,8 +74,9 @@ fn is_sold_bare(root: &Root) -> bool {
     product.ends_with(".metal") || product.contains(".metal-")
 }
 
-/// Returns the hypervisor's name from the device tree's hypervisor node. The result is QEMU if the
-/// tree has QEMU's firmware-configuration device or the name of a virtual board of QEMU.
+/// Returns the hypervisor's name from the device tree's hypervisor node. Without such a node, the
+/// result is `qemu or kvm` if the tree has QEMU's firmware-configuration device or the name of a
+/// virtual board.
 fn device_tree_hypervisor(root: &Root) -> Option<String> {
     let of_itself = root
         .line("/proc/device-tree/hypervisor/compatible")

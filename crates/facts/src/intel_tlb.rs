@@ -1,4 +1,5 @@
-//! TLBs as Intel's CPUID reports them (Software Developer's Manual, volume 2A, CPUID, leaves 02H and 18H).
+//! TLBs as Intel's CPUID reports them (Software Developer's Manual, volume 2A, CPUID, leaves 02H
+//! and 18H).
 //!
 //! Leaf 18H gives sets and ways of each TLB. Older CPUs list one-byte descriptors in leaf 02H. Only
 //! descriptors with a single number of entries are decoded. A descriptor with a choice of page

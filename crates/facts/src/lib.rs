@@ -1,4 +1,5 @@
-//! Internal to switchcost: facts about the machine and about this process, from the kernel's files and the CPU.
+//! Internal to switchcost: facts about the machine and about this process, from the kernel's files
+//! and the CPU.
 //!
 //! The input is a [`Root`]: the running machine, or a tree of files that simulates one. The output
 //! is a filled [`HostManifest`], with a reason for each missing fact, and limits and capabilities.

@@ -34,8 +34,8 @@ impl Capability {
     ];
 }
 
-/// Real-time priority that a run needs: the kernel's highest. Measured tasks have the priority below
-/// it, and a task that preempts a measured task has this one.
+/// Real-time priority that a run needs: the kernel's highest. Measured tasks have the priority
+/// below it, and a task that preempts a measured task has this one.
 pub const REAL_TIME_PRIORITY: i32 = 99;
 /// Rights that allow [`REAL_TIME_PRIORITY`], each sufficient.
 pub const REAL_TIME_RIGHTS: &str = "CAP_SYS_NICE, or RLIMIT_RTPRIO of 99";
