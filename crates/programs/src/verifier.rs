@@ -28,7 +28,8 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
     })
 }
 
-/// Returns a netlist without loops between registers. The inputs of a gate are earlier gates.
+/// Returns a netlist without loops between registers. The inputs of a gate are earlier gates or
+/// registers.
 fn circuit(inputs: &mut Inputs<'_>) -> String {
     let (gates, registers) = (
         inputs.random.random_range(GATES),
