@@ -61,7 +61,7 @@ def amount(pair: Pair) -> str:
     """How much more or less it costs."""
     if pair.ratio is None or pair.low is None or pair.high is None:
         return pair.why or pair.outcome
-    return f"{pair.ratio:.3f} of theirs ({pair.low:.3f} to {pair.high:.3f}): {pair.verdict}"
+    return f"{pair.ratio:.3f} times theirs ({pair.low:.3f} to {pair.high:.3f}): {pair.verdict}"
 
 
 def values(fact: Fact) -> str:
