@@ -181,7 +181,8 @@ impl Interrupt {
     /// Computes the cost of the interrupt. `measure` reports half of a whole preemption, which is
     /// two switches and the interrupt. The likely cost assumes that each of the two switches, one
     /// of them with the interrupt, takes half. The upper end assumes the least cost for the switch
-    /// without the interrupt. If `inject` has measured the program, that result is used instead.
+    /// without the interrupt. If `inject` has measured the program, its cost is that of one switch
+    /// with the interrupt: the CPU time charged to a program is about half of a whole preemption.
     /// Without a measured preemption there is no upper end.
     fn new(costs: Costs<'_>) -> Option<Interrupt> {
         let calibration = costs.calibration;
