@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Findings;
 use crate::lists::saturating_sum;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,10 +29,29 @@ pub struct NeighbourFinding {
     pub run_ns: Option<f64>,
     /// Number of times that the other program preempted the observed program.
     pub preempted: u64,
-    /// Number of these preemptions as a share of all preemptions of the observed program.
+    /// Number of these preemptions as a share of the preemptions of all observed tasks.
     pub preempted_share: f64,
     /// Number of wake-ups of the observed program while the other program was running.
     pub woke: u64,
+}
+
+/// Least share of all preemptions that makes a program the main preemptor.
+const MOSTLY: f64 = 0.5;
+
+impl Findings {
+    /// Returns the program that made most of the preemptions of all observed tasks, with its share;
+    /// `None` if no program made at least half of them.
+    pub fn main_preemptor(&self) -> Option<(&NeighbourFinding, f64)> {
+        let share = |of: &NeighbourFinding| -> f64 {
+            let rows = self.neighbours.iter().filter(|row| row.other == of.other);
+            rows.map(|row| row.preempted_share).sum()
+        };
+        let programs = self.neighbours.iter().filter(|row| !row.other.is_empty());
+        programs
+            .map(|program| (program, share(program)))
+            .filter(|(_, share)| *share >= MOSTLY)
+            .max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
 }
 
 /// Returns the thread names that only kernel threads have.

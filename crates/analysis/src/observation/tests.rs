@@ -456,6 +456,26 @@ pub(crate) fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
     }
 }
 
+#[test]
+fn the_main_preemptor_has_the_preemptions_of_all_observed_programs() {
+    let of = |observed: &str, other: &str, preempted| Pair {
+        process_name: observed.to_owned(),
+        ..pair(other, Some(9), preempted)
+    };
+    let mut both = observation(left(Why::PreemptedByWoken, Entry::Interrupt, 100));
+    both.pairs = vec![
+        of("nginx", "cron", 45),
+        of("nginx", "stress", 30),
+        of("redis", "stress", 25),
+    ];
+    let found = analyse(&both);
+    let (program, share) = found.main_preemptor().expect("more than half");
+    assert_eq!(program.other, "stress");
+    assert_is_near(share, 0.55, 1e-9);
+    both.pairs[2].preempted = 5;
+    assert_eq!(analyse(&both).main_preemptor(), None);
+}
+
 /// Creates waits of a process for an idle CPU, for its quota, and behind others.
 pub(super) fn waits(process: u32, ns: [u64; 3]) -> Waits {
     let [nobody_ns, throttled_ns, others_ns] = ns.map(Nanos);

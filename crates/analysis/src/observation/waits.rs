@@ -22,7 +22,7 @@ pub struct KeptWaitingFinding {
     pub is_own: bool,
     /// Waiting time in nanoseconds, summed over the tasks.
     pub wait_ns: f64,
-    /// Waiting time as a share of all waits for a CPU of the observed program.
+    /// Waiting time as a share of the waits for a CPU of all observed tasks.
     pub share: f64,
     /// Number of waits; null if the reason is not a program.
     pub waits: Option<u64>,

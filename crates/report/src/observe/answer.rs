@@ -431,22 +431,13 @@ fn often(observation: &Observation, findings: &Findings) -> String {
     );
     let involuntary = share(all.involuntary_share);
     let preemptions = all.involuntary_share * all.switches as f64;
-    let by = findings
-        .neighbours
-        .iter()
-        .filter(|neighbour| neighbour.preempted_share >= 0.5 && !neighbour.other.is_empty());
-    let by = by.max_by_key(|neighbour| neighbour.preempted);
-    let by = match by {
-        Some(neighbour) if all.involuntary_share >= 0.1 && preemptions >= FEW => {
-            let whose = if neighbour.is_own {
-                "the observed "
-            } else {
-                ""
-            };
+    let by = match findings.main_preemptor() {
+        Some((program, of_all)) if all.involuntary_share >= 0.1 && preemptions >= FEW => {
+            let whose = if program.is_own { "the observed " } else { "" };
             format!(
                 "; {whose}{} caused {} of the preemptions",
-                name(&neighbour.other),
-                share(neighbour.preempted_share)
+                name(&program.other),
+                share(of_all)
             )
         }
         _ => String::new(),
