@@ -35,7 +35,7 @@ const MOST_NAMES: usize = 10;
 /// Largest number of preempting programs that are compared.
 const MOST_NEIGHBOURS: usize = 5;
 
-/// Least share of all switches that a compared name must have, summed over both sides. Also the
+/// Least share of a side's switches that a compared name must have on at least one side. Also the
 /// share of lost events above which numbers are suspect.
 const LEAST_SHARE: f64 = 0.01;
 
@@ -218,7 +218,7 @@ pub(super) fn keys(sides: &[Vec<Record>; 2]) -> Vec<Key> {
     let key = |who: Who, quantity: Quantity| Key { who, quantity };
     let mut keys: Vec<Key> = OF_ALL.map(|quantity| key(Who::All, quantity)).to_vec();
     for (name, is_on_both) in names(sides) {
-        // For a name that only one side has, a single quantity is enough.
+        // For a name that some records lack, a single quantity is enough.
         let quantities = if is_on_both {
             &OF_NAME[..]
         } else {
@@ -235,23 +235,24 @@ pub(super) fn keys(sides: &[Vec<Record>; 2]) -> Vec<Key> {
 
 /// Returns the names with most switches, each with whether every record has the name.
 fn names(sides: &[Vec<Record>; 2]) -> Vec<(String, bool)> {
-    let mut names: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
-    for side in sides {
+    let mut names: BTreeMap<&str, ([f64; 2], usize)> = BTreeMap::new();
+    for (place, side) in sides.iter().enumerate() {
         let all: f64 = side
             .iter()
             .map(|record| record.findings.all.per_second)
             .sum();
         for found in side.iter().flat_map(Record::names) {
-            let (share, records) = names.entry(&found.name).or_default();
-            *share += found.per_second / all.max(f64::MIN_POSITIVE);
+            let (shares, records) = names.entry(&found.name).or_default();
+            shares[place] += found.per_second / all.max(f64::MIN_POSITIVE);
             *records += 1;
         }
     }
-    let mut names: Vec<(&str, (f64, usize))> = names
+    let mut names: Vec<(&str, ([f64; 2], usize))> = names
         .into_iter()
-        .filter(|(_, (share, _))| *share >= LEAST_SHARE)
+        .filter(|(_, (shares, _))| shares.iter().any(|share| *share >= LEAST_SHARE))
         .collect();
-    names.sort_by(|(_, (a, _)), (_, (b, _))| b.total_cmp(a));
+    let both = |(_, (shares, _)): &(&str, ([f64; 2], usize))| shares[0] + shares[1];
+    names.sort_by(|a, b| both(b).total_cmp(&both(a)));
     names.truncate(MOST_NAMES);
     let records = sides.iter().flatten().count();
     names

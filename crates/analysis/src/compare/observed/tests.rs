@@ -354,6 +354,30 @@ fn what_no_record_has_is_left_out_and_what_one_side_has_not_says_why() {
 }
 
 #[test]
+fn a_compared_name_has_a_hundredth_of_the_switches_of_one_side() {
+    let mut random = seeded(7);
+    let small = |voluntary| Made {
+        voluntary,
+        involuntary: 0.0,
+        ..USUAL
+    };
+    let mut of = |grown| {
+        let names = [
+            ("server", USUAL),
+            ("rare", small(60.0)),
+            ("grown", small(grown)),
+        ];
+        runs(&mut random, 3, 0.01, &names)
+    };
+    let comparison = judged(&of(10.0), &of(130.0));
+    let has = |name: &str| {
+        let who = super::Subject::Observed(Who::Name(name.to_owned()));
+        comparison.pairs.iter().any(|pair| pair.subject == who)
+    };
+    assert_eq!(["server", "rare", "grown"].map(has), [true, false, true]);
+}
+
+#[test]
 fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
     let mut random = seeded(6);
     let mut of = |times| {
