@@ -26,8 +26,6 @@ pub struct OrderFinding {
     pub average_cost_cycles: Cost,
     /// Cycles lost to other processes per switch.
     pub lost_cycles: Cost,
-    /// Net cost times the number of switches, as a share of all cycles; `None` if unknown.
-    pub overhead: Option<f64>,
     /// Excess cycles as a share of all cycles, without a cut-off; `None` if unknown.
     pub excess_share: Option<f64>,
     /// Number of all cycles of the shared hierarchy.
@@ -106,7 +104,6 @@ fn order_findings<'a>(
         involuntary_switches: trace.involuntary_switches,
         average_cost_cycles: design.average_cost_cycles.clone(),
         lost_cycles: design.lost_cycles.clone(),
-        overhead: design.overhead,
         excess_share: design.excess_share,
         cycles: design.hierarchies.shared.cycles,
         over_fewest: None,

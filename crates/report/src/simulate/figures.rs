@@ -365,7 +365,7 @@ fn add_quanta(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
                 references.")
     });
     page.figure(|| {
-        let height: Height = |order| Some((order.overhead?, share(order.overhead)));
+        let height: Height = |order| Some((order.excess_share?, share(order.excess_share)));
         quanta(&orders, height, Axis::new(Scale::Share, "of all cycles (simulated)"), ["share-by-quantum", "Share of time lost by quantum"])
             .caption(
                 "Share of all cycles that switches cost, without the kernel's own work, by the length of a time slice in \

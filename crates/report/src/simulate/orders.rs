@@ -185,7 +185,7 @@ fn table(orders: &[OrderFinding], is_detailed: bool) -> Grid {
     grid
 }
 
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 14] = [
     ("design", "/design"),
     ("order", "/order"),
     ("quantum_instructions", "/quantum_instructions"),
@@ -197,7 +197,6 @@ const COLUMNS: [Column; 15] = [
     ("lost_cycles", "/lost_cycles/estimate"),
     ("lost_cycles_low", "/lost_cycles/low"),
     ("lost_cycles_high", "/lost_cycles/high"),
-    ("overhead", "/overhead"),
     ("excess_share", "/excess_share"),
     ("cycles", "/cycles"),
     ("over_fewest", "/over_fewest"),
