@@ -354,8 +354,9 @@ pub struct Comparison {
     pub compared: usize,
     /// Assumed spread between runs, as a share; `None` if the spread was not assumed.
     pub assumed_run_spread: Option<f64>,
-    /// Spread between runs of a measurement in cases on one CPU, beyond the runs' own intervals;
-    /// `None` without such cases.
+    /// Spread between runs that widens the intervals, beyond the runs' own intervals. For
+    /// measurements: the spread in cases on one CPU, or across CPUs if there are no others. `None`
+    /// for simulations, and if the spread of each number was estimated separately.
     pub run_spread: Option<RunSpread>,
     /// Spread between runs of hand-offs across CPUs; `None` without such cases.
     pub run_spread_across_cpus: Option<RunSpread>,

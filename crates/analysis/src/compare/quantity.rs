@@ -18,7 +18,7 @@ pub enum Quantity {
     HandOffWithCalls,
     /// Excess cycles of a simulated switch up to the cut-off.
     AverageCost,
-    /// Average cost of a simulated switch times the number of switches, as a share of all cycles.
+    /// Excess cycles of simulated switches, without a cut-off, as a share of all cycles.
     Overhead,
     /// All cycles of a simulated trace divided by its instructions.
     CyclesPerInstruction,
@@ -51,7 +51,8 @@ pub enum Quantity {
     DirectShare,
     /// Likely direct and indirect cost as a share of the observed tasks' CPU time.
     CostShare,
-    /// Indirect cost as a share of the observed tasks' CPU time, between its lower and upper end.
+    /// Likely indirect cost as a share of the observed tasks' CPU time. The interval of its ratio
+    /// includes the uncertainty of this cost.
     ColdShare,
     /// Median wait of observed tasks for a CPU, in nanoseconds.
     WaitP50,
