@@ -487,10 +487,9 @@ pub struct LevelFinding {
 /// long the trace is.
 pub const FULL_FROM: f64 = 0.75;
 
-/// Returns the largest number of lines held as a share of the capacity, at most 1: `most_held` may
-/// be an upper bound that exceeds the capacity.
+/// Returns the largest number of lines held as a share of the capacity of `lines` lines.
 pub(crate) fn filled(most_held: u64, lines: u64) -> f64 {
-    (most_held as f64 / lines as f64).min(1.0)
+    most_held as f64 / lines as f64
 }
 
 impl LevelFinding {
