@@ -71,9 +71,6 @@ fn rewrite_description(schema: &mut Schema) {
         ("`]", "`"),
         (". `None`", ". Null"),
         ("`None`", "null"),
-        ("; hostile text until escaped", ""),
-        ("; hostile data, made UTF-8 with replacement characters", ""),
-        ("; hostile data", ""),
     ];
     *said = replaced
         .into_iter()
