@@ -15,6 +15,8 @@ const MANY: f64 = 1e6;
 const WIDEST: f64 = 100.0;
 const NOT_KNOWN: &str = "the records differ so much that the ratio may be anything within a factor of 100 and more; give more \
                          records of each side";
+const NO_SPREAD: &str =
+    "a side has a single value, so its spread is unknown; give more records of each side";
 
 /// A summand of a variance, with the degrees of freedom of its estimate.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +159,10 @@ impl LogRatio {
     /// computed or is too wide.
     pub(super) fn judge(&self, confidence: f64) -> Outcome {
         let Some(half) = half_width(&self.parts, confidence) else {
-            return Outcome::incomparable("");
+            return Outcome::NotJudged {
+                ratio: self.mean.exp(),
+                why: NO_SPREAD.to_owned(),
+            };
         };
         let half = half + self.resolution;
         let (low, high) = ((self.mean - half).exp(), (self.mean + half).exp());
@@ -199,8 +204,11 @@ fn jackknife(without_one: &[f64]) -> Part {
 }
 
 /// Returns the half-width of the confidence interval of a sum whose variance has these parts;
-/// `None` without degrees of freedom.
+/// `None` if a part has no degrees of freedom.
 fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
+    if parts.iter().any(|part| part.freedom <= 0.0) {
+        return None;
+    }
     let variance: f64 = parts.iter().map(|part| part.variance).sum();
     let squares: f64 = parts
         .iter()
@@ -212,4 +220,21 @@ fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
         MANY
     };
     Some(student(freedom, confidence)? * variance.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_within;
+
+    #[test]
+    fn single_values_have_a_ratio_without_an_interval() {
+        let sides = [2.0, 3.0].map(|value| LogCost::cost_of_values(&[value]));
+        assert_eq!(sides[0].cost(0.9).interval, None);
+        let Outcome::NotJudged { ratio, why } = LogRatio::between(&sides).judge(0.9) else {
+            panic!("an interval")
+        };
+        assert_within(ratio, 1.5, 1e-9);
+        assert_eq!(why, NO_SPREAD);
+    }
 }
