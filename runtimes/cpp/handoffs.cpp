@@ -1,4 +1,6 @@
-// What a hand-off between coroutines, or between threads, of C++ costs: a ring of them hands a token on, or each in turn hands it to itself.
+// Measures hand-offs between coroutines, or between threads, of C++: a ring of tasks passes a token
+// round. In the baseline each thread in turn passes the token to itself, and each coroutine runs
+// its rounds without a transfer.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -21,7 +23,8 @@ static std::vector<long> walked;
 
 static long since(Clock::time_point start) { return std::chrono::nanoseconds(Clock::now() - start).count(); }
 
-// Every element once: from each of the first ones up to the stride, in steps of the stride.
+// Adds 1 to each element of a task's array, in steps of the stride, and adds the time to the task's
+// number in `walked`.
 static void walk(long task) {
     auto begin = Clock::now();
     auto &array = arrays[task];
@@ -30,7 +33,7 @@ static void walk(long task) {
     walked[task] += since(begin);
 }
 
-// Of a coroutine that runs until it transfers to another one.
+// A coroutine, which runs until it transfers control to another coroutine.
 struct Coroutine {
     struct promise_type {
         Coroutine get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -49,8 +52,9 @@ struct Transfer {
     void await_resume() noexcept {}
 };
 
-// The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks.
-// Without a transfer in the baseline: one to itself takes as long as any.
+// Runs the rounds of a coroutine. Stores the time of the rounds after the warm-up in `ns`, and that
+// of their walks in `walked`. In the baseline there is no transfer, because a transfer to itself
+// takes as long as any other.
 static Coroutine coroutine(Window window, long task, const std::vector<Coroutine> &ring, bool transfers, long &ns) {
     Clock::time_point start;
     for (long round = -window.warm_up; round < window.rounds; round++) {
@@ -72,7 +76,7 @@ static long coroutines(Window window, bool is_switch) {
     return all;
 }
 
-// The token of a thread, under a mutex.
+// A thread's token, protected by a mutex.
 struct Link {
     std::mutex mutex;
     std::condition_variable arrival;
@@ -111,7 +115,7 @@ static long threads(Window window, bool is_switch) {
     for (long task = 1; task < tasks; task++)
         others.emplace_back([=] { ring[task].take(), rounds(window, task, ring[(task + 1) % tasks], ring[task]); });
     all = rounds(window, 0, ring[1 % tasks], ring[0]);
-    for (long task = 1; task < tasks; task++) ring[task].give(); // what it waits for behind its last round
+    for (long task = 1; task < tasks; task++) ring[task].give(); // the task waits for this token after its last round
     return all;
 }
 

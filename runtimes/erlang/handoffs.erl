@@ -1,4 +1,5 @@
-%% What a hand-off between processes of Erlang costs: a ring of them hands a token on, or each in turn sends it to itself.
+%% Measures hand-offs between processes of Erlang: a ring of processes passes a token round. In the
+%% baseline each process in turn sends the token to itself.
 -module(handoffs).
 -export([main/0]).
 
@@ -32,13 +33,13 @@ windows(Plan, Arrays, Line) ->
     ]),
     windows(Plan, Arrays, io:get_line("")).
 
-%% Every task is a process of its own: this one has messages of input and output.
+%% Each task is a new process, because this process also receives the messages of input and output.
 together(Window, Arrays) ->
     Tasks = [spawn_link(fun() -> task(Window, Array) end) || Array <- Arrays],
     [Task ! {ring, Next, self()} || {Task, Next} <- lists:zip(Tasks, tl(Tasks) ++ [hd(Tasks)])],
     hd(Tasks) ! token,
     {Time, Walked} = done(hd(Tasks)),
-    [Task ! token || Task <- tl(Tasks)], % what it waits for behind its last round
+    [Task ! token || Task <- tl(Tasks)], % the task waits for this token after its last round
     {Time, Walked + lists:sum([element(2, done(Task)) || Task <- tl(Tasks)])}.
 
 alone(Window, Arrays) ->
@@ -53,7 +54,8 @@ task(Window, Array) ->
 done(Task) ->
     receive {Task, Times} -> Times end.
 
-%% The rounds of a process that has the token; those behind the warm-up are timed, and of them the walks.
+%% Runs the rounds of a process that has the token. Returns the time of the rounds after the
+%% warm-up, and that of their walks.
 rounds(#window{warm_up = WarmUp, rounds = Rounds} = Window, Array, Next) ->
     turns(WarmUp, Window, Array, Next, 0),
     Start = now_ns(),
@@ -75,7 +77,7 @@ walk(#window{stride = Stride}, {Elements, Array}) ->
     [steps(First, Stride, Elements, Array) || First <- lists:seq(1, min(Stride, Elements))],
     now_ns() - Start.
 
-%% Every element once: from each of the first ones up to the stride, in steps of the stride.
+%% Adds 1 to every element from number I on, in steps of the stride.
 steps(I, Stride, Elements, Array) when I =< Elements ->
     atomics:put(Array, I, atomics:get(Array, I) + 1),
     steps(I + Stride, Stride, Elements, Array);

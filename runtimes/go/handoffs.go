@@ -1,4 +1,6 @@
-// What a hand-off between goroutines costs: a ring of them hands a token on, or each in turn hands it to itself.
+// Measures hand-offs between goroutines: a ring of goroutines passes a token round. In the baseline
+// one goroutine runs the rounds of each task in turn, and passes the token to itself (with Gosched,
+// it does nothing).
 package main
 
 import (
@@ -27,7 +29,7 @@ type window struct {
 	WarmUp int `json:"warm_up"`
 }
 
-// How the token is given to a task, and taken by it.
+// link has the functions that pass the token to a task (give) and receive it in that task (take).
 type link struct{ give, take func() }
 
 func channel(room int) link {
@@ -56,13 +58,13 @@ func (p plan) links(isAlone bool) []link {
 	for i := range links {
 		switch {
 		case p.Handoff == "channel" && isAlone:
-			links[i] = channel(1) // nobody else is there to take the token
+			links[i] = channel(1) // no other goroutine receives the token
 		case p.Handoff == "channel":
 			links[i] = channel(0)
 		case p.Handoff == "cond":
 			links[i] = cond(lock)
 		case isAlone:
-			links[i] = link{nothing, nothing} // a yield to nobody goes through the scheduler, too
+			links[i] = link{nothing, nothing} // even the yield of a single goroutine would go through the scheduler
 		default:
 			links[i] = link{runtime.Gosched, nothing}
 		}
@@ -70,7 +72,7 @@ func (p plan) links(isAlone bool) []link {
 	return links
 }
 
-// Every element once: from each of the first ones up to the stride, in steps of the stride.
+// walk adds 1 to each element of the array, in steps of the stride.
 func (p plan) walk(array []float64) {
 	stride := max(p.StrideBytes/8, 1)
 	for first := 0; first < stride; first++ {
@@ -80,7 +82,8 @@ func (p plan) walk(array []float64) {
 	}
 }
 
-// The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks.
+// rounds runs the rounds of a task that has the token. It returns the time of the rounds after the
+// warm-up, and the time of their walks.
 func (p plan) rounds(w window, array []float64, give, take func()) (all, walked time.Duration) {
 	var start time.Time
 	for round := -w.WarmUp; round < w.Rounds; round++ {
@@ -111,7 +114,7 @@ func (p plan) together(w window, arrays [][]float64, ring []link) (all, walked t
 	}
 	all, walked = p.rounds(w, arrays[0], ring[1%p.Tasks].give, ring[0].take)
 	for i := 1; i < p.Tasks; i++ {
-		ring[i].give() // what it waits for behind its last round
+		ring[i].give() // the task waits for this token after its last round
 	}
 	done.Wait()
 	for _, more := range of {

@@ -1,4 +1,5 @@
-// What a hand-off between virtual or platform threads of Java costs: a ring of them hands a token on, or each in turn hands it to itself.
+// Measures hand-offs between virtual or platform threads of Java: a ring of threads passes a token
+// round. In the baseline each thread in turn passes the token to itself.
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -18,7 +19,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 public class Handoffs {
-    /** How the token is given to a task, and taken by it. */
+    /** Passes the token to a task ({@code give}), and receives it in that task ({@code take}). */
     interface Link {
         void give() throws InterruptedException;
 
@@ -74,14 +75,17 @@ public class Handoffs {
     static double[][] arrays;
     static long[] all, walked;
 
-    /** Every element once: from each of the first ones up to the stride, in steps of the stride. */
+    /** Adds 1 to each element of the array, in steps of the stride. */
     static void walk(double[] array) {
         for (int first = 0; first < stride; first++) {
             for (int i = first; i < array.length; i += stride) array[i] += 1;
         }
     }
 
-    /** The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks. */
+    /**
+     * Runs the rounds of a task that has the token. Stores the time of the rounds after the warm-up in {@code all}, and the
+     * time of their walks in {@code walked}, both in ns.
+     */
     static void rounds(Window window, int task, Link next, Link own) throws InterruptedException {
         long start = 0, walks = 0;
         for (int round = -window.warmUp; round < window.rounds; round++) {
@@ -109,13 +113,13 @@ public class Handoffs {
             }
             if (task > 0) ring[task].take();
             rounds(window, task, ring[(task + 1) % tasks], ring[task]);
-            for (int other = 1; task == 0 && other < tasks; other++) ring[other].give(); // what it waits for behind its last round
+            for (int other = 1; task == 0 && other < tasks; other++) ring[other].give(); // the task waits for this token after its last round
         } catch (InterruptedException error) {
             throw new IllegalStateException(error);
         }
     }
 
-    /** The kernel's switches of this thread, which is one of its own for each window. */
+    /** Returns the number of this thread's switches, as counted by the kernel. Each window has new threads. */
     static long kernelSwitches() {
         try {
             String status = Files.readString(STATUS);
@@ -135,7 +139,8 @@ public class Handoffs {
         };
     }
 
-    // What is done in each window is done by few instructions: they are never compiled, and a window is short.
+    // The functions that each window calls have few instructions, because a window is short, and
+    // they are never compiled.
     static long digits(String text, int at) {
         long number = 0;
         for (; at < text.length() && Character.isDigit(text.charAt(at)); at++) number = 10 * number + text.charAt(at) - '0';

@@ -1,4 +1,6 @@
-// What a hand-off between tasks of .NET costs, by Mono: a ring of them hands a token on, or each in turn hands it to itself.
+// Measures hand-offs between tasks of .NET on Mono: a ring of tasks passes a token round. In the
+// baseline each task in turn passes the token to itself, or does nothing if tasks hand over by
+// yielding.
 using System;
 using System.Diagnostics;
 using System.Linq;
@@ -18,7 +20,7 @@ static class Handoffs {
 
     static long Now() => Stopwatch.GetTimestamp() * (1000000000L / Stopwatch.Frequency);
 
-    // Every element once: from each of the first ones up to the stride, in steps of the stride.
+    // Adds 1 to each element of the array, in steps of the stride, and returns the time in ns.
     static long Walk(double[] array) {
         long start = Now();
         for (int first = 0; first < stride; first++)
@@ -26,7 +28,8 @@ static class Handoffs {
         return Now() - start;
     }
 
-    // The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks.
+    // Runs the rounds of a task that has the token. Returns the time of the rounds after the
+    // warm-up, and the time of their walks.
     static async Task<Times> Rounds(Window window, int task, SemaphoreSlim next) {
         long start = 0, walked = 0;
         for (long round = -window.WarmUp; round < window.Rounds; round++) {
@@ -36,7 +39,7 @@ static class Handoffs {
                 next.Release();
                 await ring[task].WaitAsync();
             } else if (window.IsSwitch) {
-                await Task.Yield(); // one to nobody goes through the scheduler, too
+                await Task.Yield(); // not in the baseline: even a single task would go through the scheduler
             }
         }
         return new Times { All = Now() - start, Walked = walked };
@@ -50,7 +53,7 @@ static class Handoffs {
     static async Task<Times> Together(Window window) {
         var others = Enumerable.Range(1, tasks - 1).Select(task => Task.Run(() => Other(window, task))).ToArray();
         var times = await Task.Run(() => Rounds(window, 0, ring[1 % tasks]));
-        foreach (var own in ring.Skip(1)) if (!yields) own.Release(); // what it waits for behind its last round
+        foreach (var own in ring.Skip(1)) if (!yields) own.Release(); // the task waits for this token after its last round
         foreach (var other in others) times.Walked += (await other).Walked;
         return times;
     }

@@ -1,4 +1,6 @@
-// What a hand-off between async functions, or between threads, of Node costs: a ring of them hands a token on, or each hands it to itself.
+// Measures hand-offs between async functions, or between worker threads, of Node: a ring of tasks
+// passes a token round. In the baseline the main thread passes the token to itself; an async
+// function does nothing.
 'use strict';
 const fs = require('fs');
 const { PerformanceObserver } = require('perf_hooks');
@@ -7,7 +9,7 @@ const { MessageChannel, Worker, isMainThread, workerData } = require('worker_thr
 const now = () => Number(process.hrtime.bigint());
 const nothing = () => undefined;
 
-// Every element once: from each of the first ones up to the stride, in steps of the stride.
+// Adds 1 to each element of the array, in steps of the stride, and returns the time in ns.
 function walk(array, stride) {
   const begin = now();
   for (let first = 0; first < stride; first++) {
@@ -16,7 +18,8 @@ function walk(array, stride) {
   return now() - begin;
 }
 
-// The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks.
+// Runs the rounds of a task that has the token. Returns the time of the rounds after the warm-up,
+// and the time of their walks, in ns.
 async function rounds(window, { array, stride, give, take }) {
   let [start, walked] = [now(), 0];
   for (let round = -window.warm_up; round < window.rounds; round++) {
@@ -28,7 +31,8 @@ async function rounds(window, { array, stride, give, take }) {
   return [now() - start, walked];
 }
 
-// The same without await: of a thread, which blocks, or of a function that does not give its thread away.
+// Like `rounds`, but without await: for a thread, which blocks, and for the baseline of async
+// functions.
 function roundsAtOnce(window, { array, stride, give, take }) {
   let [start, walked] = [now(), 0];
   for (let round = -window.warm_up; round < window.rounds; round++) {
@@ -40,7 +44,8 @@ function roundsAtOnce(window, { array, stride, give, take }) {
   return [now() - start, walked];
 }
 
-// Messages for one task; they are delivered by the event loop, to whomever waits for one.
+// Makes the mailbox of a task. The event loop delivers each message to the task if it waits, or
+// counts it for later.
 function mailbox() {
   const { port1, port2 } = new MessageChannel();
   let [waiting, arrived] = [undefined, 0];
@@ -50,7 +55,8 @@ function mailbox() {
   return { give: () => port1.postMessage(1), take, close: () => port1.close() };
 }
 
-// Words that threads share: 0 to 7 what is to be done, then one for each task, which holds the token or does not.
+// Passes a token through words that threads share. Words 0 to 7 describe the window; from word 8
+// on, each task has a word, which is 1 if the token is there.
 function words(shared, tasks, task, next) {
   const word = (of) => 8 + of;
   return {
@@ -63,7 +69,8 @@ function words(shared, tasks, task, next) {
 
 const arrayOf = (plan) => ({ array: new Float64Array(plan.size_bytes / 8), stride: Math.max(plan.stride_bytes >> 3, 1) });
 
-// A thread: waits for a window, takes part in it, and says how long it walked.
+// Body of a worker thread: waits for each window, takes part in it, and stores the time of its
+// walks.
 function thread({ plan, task, shared, walked }) {
   const own = { ...arrayOf(plan), ...words(shared, plan.tasks, task, (task + 1) % plan.tasks) };
   for (let window = 1; ; window++) {
@@ -94,7 +101,8 @@ function threads(plan) {
   return { together, alone: (window) => roundsAtOnce(window, { ...own, ...alone }) };
 }
 
-// Async functions: of those that await a resolved promise each goes on behind the others; a message wakes the one that waits for it.
+// Tasks that are async functions. A function that awaits a resolved promise continues after all
+// others; a function that waits for a message is woken by it.
 function functions(plan) {
   const boxes = Array.from({ length: plan.tasks }, plan.handoff === 'message' ? mailbox : () => ({ give: nothing, take: nothing }));
   const arrays = boxes.map(() => arrayOf(plan));
@@ -112,7 +120,8 @@ function functions(plan) {
   return { together, alone: (window, i) => roundsAtOnce(window, { ...arrays[i], give: nothing, take: nothing }) };
 }
 
-// The next line of what is asked: nothing else happens meanwhile.
+// Yields the value of each line of standard input. Reading blocks the thread, so no other task runs
+// meanwhile.
 function* lines(buffer = Buffer.alloc(4096), text = '') {
   for (let count; (count = fs.readSync(0, buffer)) > 0; ) {
     text += buffer.toString('utf8', 0, count);
@@ -125,7 +134,8 @@ function kernelSwitches() {
   return usage.voluntaryContextSwitches + usage.involuntaryContextSwitches;
 }
 
-// Touches the young generation's two halves, of 16 MiB each: memory's first touch costs more than what is measured.
+// Touches both halves of the young generation, of 16 MiB each, because the first touch of memory
+// costs more than a hand-off.
 function touch(kept = new Array(64)) {
   for (let i = 0; i < 1 << 18; i++) kept[i & 63] = new Array(32).fill(i);
   return kept;

@@ -1,4 +1,4 @@
-// OCaml's own library has no monotonic clock.
+// Returns the monotonic time in ns, for which OCaml's library has no function.
 #include <caml/mlvalues.h>
 #include <time.h>
 

@@ -1,4 +1,7 @@
-"""What a hand-off between tasks of Python costs: a ring of them hands a token on, or each in turn hands it to itself."""
+"""Measures hand-offs between tasks of Python: a ring of tasks passes a token round.
+
+In the baseline each task in turn passes the token to itself, or does nothing if tasks hand over without a token.
+"""
 
 import array
 import asyncio
@@ -17,7 +20,7 @@ libraries = []
 
 
 def walk(task):
-    """Every element once: from each of the first ones up to the stride, in steps of the stride."""
+    """Adds 1 to each element of a task's array, in steps of the stride, and returns the time in ns."""
     begin, elements = now(), arrays[task]
     for first in range(STRIDE):
         for i in range(first, len(elements), STRIDE):
@@ -30,7 +33,10 @@ def nothing():
 
 
 def rounds(window, task, give, take):
-    """The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks."""
+    """Runs the rounds of a task that has the token.
+
+    Returns the time of the rounds after the warm-up, and the time of their walks, in ns.
+    """
     start, walked = now(), 0
     for round in range(-window["warm_up"], window["rounds"]):
         if round == 0:
@@ -55,7 +61,7 @@ async def rounds_async(window, task, give, take):
 
 
 def threads():
-    """A queue for each: the interpreter's lock goes with the token, where it has one."""
+    """Threads with a queue each. If the interpreter has a global lock, the lock moves with the token."""
     queues = [queue.SimpleQueue() for _ in range(TASKS)]
     ring = [(lambda one=one: one.put(1), one.get) for one in queues]
     walked = [0] * TASKS
@@ -70,7 +76,7 @@ def threads():
             one.start()
         time, walked[0] = rounds(window, 0, ring[1 % TASKS][0], ring[0][1])
         for give, _ in ring[1:]:
-            give()  # what it waits for behind its last round
+            give()  # the task waits for this token after its last round
         for one in others:
             one.join()
         return time, sum(walked)
@@ -85,7 +91,7 @@ def greenlets():
     ring, walked = [None] * TASKS, [0] * TASKS
 
     def other(window, task):
-        ring[0].switch()  # until it is given the token
+        ring[0].switch()  # waits for the token
         walked[task] = rounds(window, task, ring[(task + 1) % TASKS].switch, nothing)[1]
 
     def together(window):
@@ -95,14 +101,14 @@ def greenlets():
             ring[task].switch(window, task)
         time, walked[0] = rounds(window, 0, ring[1 % TASKS].switch, nothing)
         for one in ring[1:]:
-            one.switch()  # to its end
+            one.switch()  # ends the greenlet
         return time, sum(walked)
 
     return together, lambda window, task: rounds(window, task, nothing, nothing)
 
 
 def generators():
-    """The first task resumes the other one, which yields back."""
+    """The first task resumes the second, a generator, which yields back."""
     if TASKS != 2:
         raise ValueError("a generator yields to the one that resumed it: need 2 tasks")
     walked = [0]
@@ -129,7 +135,7 @@ def generators():
 
 
 def tasks(loop):
-    """Tasks of asyncio: an event for each, or sleep(0), which gives the thread to the loop."""
+    """Tasks of asyncio, which hand over by an event each, or by sleep(0), which returns to the event loop."""
     events = [asyncio.Event() for _ in range(TASKS)]
     walked = [0] * TASKS
 
@@ -154,7 +160,7 @@ def tasks(loop):
         others = [asyncio.create_task(other(window, task)) for task in range(1, TASKS)]
         time, walked[0] = await rounds_async(window, 0, *ring(0, False))
         for event in events[1:]:
-            event.set()  # what it waits for behind its last round
+            event.set()  # the task waits for this token after its last round
         await asyncio.gather(*others)
         for event in events:
             event.clear()

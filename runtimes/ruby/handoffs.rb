@@ -1,4 +1,5 @@
-# What a hand-off between fibers, or between threads, of Ruby costs: a ring of them hands a token on, or each in turn hands it to itself.
+# Measures hand-offs between fibers, or between threads, of Ruby: a ring of tasks passes a token
+# round. In the baseline each thread in turn passes the token to itself, and a fiber does nothing.
 require 'fiber'
 require 'json'
 
@@ -10,14 +11,15 @@ NOTHING = -> {}
 
 def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
 
-# Every element once: from each of the first ones up to the stride, in steps of the stride.
+# Adds 1 to each element of a task's array, in steps of the stride, and returns the time in ns.
 def walk(task)
   start, array = now, ARRAYS[task]
   STRIDE.times { |first| first.step(array.size - 1, STRIDE) { |i| array[i] += 1.0 } }
   now - start
 end
 
-# The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks.
+# Runs the rounds of a task that has the token. Returns the time of the rounds after the warm-up,
+# and the time of their walks, in ns.
 def rounds(window, task, give, take)
   start, walked = now, 0
   (-window['warm_up']...window['rounds']).each do |round|
@@ -29,20 +31,20 @@ def rounds(window, task, give, take)
   [now - start, walked]
 end
 
-# Each gives the thread to the next one by its name.
+# Fibers, each of which transfers control to the next fiber of the ring.
 def fibers
   together = lambda do |window|
     walked, ring = Array.new(TASKS, 0), [Fiber.current]
     to_next = ->(task) { -> { ring[(task + 1) % TASKS].transfer } }
     (1...TASKS).each { |task| ring << Fiber.new { walked[task] = rounds(window, task, to_next.(task), NOTHING)[1] } }
     time, walked[0] = rounds(window, 0, to_next.(0), NOTHING)
-    ring.drop(1).each(&:transfer) # to its end
+    ring.drop(1).each(&:transfer) # ends the fiber
     [time, walked.sum]
   end
   [together, ->(window, task) { rounds(window, task, NOTHING, NOTHING) }]
 end
 
-# A queue for each: the interpreter's lock goes with the token.
+# Threads with a queue each. The interpreter's global lock moves with the token.
 def threads
   queues = Array.new(TASKS) { Thread::Queue.new }
   give = queues.map { |queue| -> { queue << 1 } }
@@ -54,7 +56,7 @@ def threads
   together = lambda do |window|
     others = (1...TASKS).map { |task| Thread.new { other.(window, task) } }
     time, walked = rounds(window, 0, give[1 % TASKS], take[0])
-    give.drop(1).each(&:call) # what it waits for behind its last round
+    give.drop(1).each(&:call) # the task waits for this token after its last round
     [time, walked + others.sum(&:value)]
   end
   [together, ->(window, task) { rounds(window, task, give[task], take[task]) }]

@@ -89,7 +89,7 @@ fn together(runtime: &Runtime, ring: &Ring, window: Window) -> (Duration, Durati
             }
             let times = task.rounds(window, false).await;
             for end in ends.iter().filter(|_| !task.yields) {
-                end.send(()).await.expect("the ring is whole"); // what it waits for behind its last round
+                end.send(()).await.expect("the ring is whole"); // the task waits for this token after its last round
             }
             times
         })
