@@ -316,18 +316,27 @@ impl Counted<'_> {
         })
     }
 
-    /// Returns the other program that causes most preemptions; `None` if none causes half of them,
-    /// or if it is the observed program itself.
+    /// Returns the other program that causes at least half of the preemptions, with the observed
+    /// program that it preempts most often; `None` if there is none.
     fn foreign(&self) -> Option<&NeighbourFinding> {
-        self.mostly_preempted_by()
-            .filter(|first| !self.is_own(first))
+        let share = |one| -> f64 { self.rows_of_other(one).map(|row| row.preempted_share).sum() };
+        let rows = self.neighbours.iter().filter(|row| !self.is_own(row));
+        rows.filter(|row| !row.other.is_empty() && share(row) >= MOSTLY)
+            .max_by_key(|row| row.preempted)
+    }
+
+    /// Returns the rows of the other program of `one`, for all observed programs.
+    fn rows_of_other(&self, one: &NeighbourFinding) -> impl Iterator<Item = &NeighbourFinding> {
+        let rows = self.neighbours.iter().filter(|row| !self.is_own(row));
+        rows.filter(move |row| row.other == one.other)
     }
 
     fn has_room(&self, other: &NeighbourFinding) -> bool {
         let cpus = &self.observation.cpus;
         let idle = cpus.iter().map(|cpu| cpu.idle_ns.0 as f64).sum::<f64>();
         let window = self.observation.window_ns.0 as f64;
-        idle >= FREE_CPUS * window && idle >= other.ran_ns && cpus.len() > 1
+        let ran: f64 = self.rows_of_other(other).map(|row| row.ran_ns).sum();
+        idle >= FREE_CPUS * window && idle >= ran && cpus.len() > 1
     }
 
     fn missing_advice(&self) -> Option<NoAdvice> {
@@ -359,20 +368,9 @@ impl Counted<'_> {
         );
         // A little more than a whole number of CPUs does not count as another CPU.
         let cpus = (running - 0.1).ceil().max(1.0);
-        let is_own = self
-            .mostly_preempted_by()
-            .is_some_and(|first| self.is_own(first));
-        is_own && self.all.tasks > 1 && running + waiting > cpus
-    }
-
-    fn mostly_preempted_by(&self) -> Option<&NeighbourFinding> {
-        let named = self
-            .neighbours
-            .iter()
-            .filter(|neighbour| !neighbour.other.is_empty());
-        named
-            .max_by_key(|neighbour| neighbour.preempted)
-            .filter(|first| first.preempted_share >= MOSTLY)
+        let own = self.neighbours.iter().filter(|row| self.is_own(row));
+        let by_own: f64 = own.map(|row| row.preempted_share).sum();
+        by_own >= MOSTLY && self.all.tasks > 1 && running + waiting > cpus
     }
 
     /// Whether the other program is observed, too. If all tasks are observed, only the same program

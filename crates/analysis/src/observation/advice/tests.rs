@@ -170,6 +170,44 @@ fn of_everybody_no_other_program_is_of_ones_own() {
 }
 
 #[test]
+fn the_preemptions_of_all_observed_programs_count_together() {
+    let of_second = |pair: Pair| Pair {
+        process: 8,
+        process_name: "second".to_owned(),
+        ..pair
+    };
+    let by = |pairs| {
+        idle(
+            preempted(Why::PreemptedByWoken, Entry::Interrupt, pairs),
+            WINDOW,
+        )
+    };
+    let by_wrk = by(vec![
+        pair("wrk", Some(9), 400),
+        of_second(pair("wrk", Some(9), 300)),
+        pair("cron", Some(10), 300),
+    ]);
+    assert_eq!(changes(&by_wrk), [separate()]);
+    let mut longer = by_wrk;
+    for pair in &mut longer.pairs {
+        pair.ran_ns = Nanos(WINDOW * 6 / 10);
+    }
+    assert_eq!(
+        changes(&longer),
+        [],
+        "the two rows together exceed idle time"
+    );
+    let mut by_own = by(vec![
+        pair("worker", Some(7), 200),
+        pair("second", Some(8), 400),
+        of_second(pair("worker", Some(7), 400)),
+    ]);
+    by_own.subject = Subject::Command(vec!["make".to_owned()]);
+    (by_own.tasks[0].count, by_own.tasks[0].wait_ns) = (8, Nanos(6 * WINDOW));
+    assert_eq!(changes(&by_own), [Change::FewerAtATime]);
+}
+
+#[test]
 fn slices_that_end_are_to_be_longer_and_no_others() {
     let by_wrk = |why| {
         let mut observed = preempted(why, Entry::Interrupt, vec![pair("wrk", Some(9), 1000)]);
