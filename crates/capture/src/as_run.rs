@@ -116,7 +116,8 @@ pub(crate) struct AsRun<'a, 'd, T> {
     run: Option<Run>,
     /// Time stamp of the latest run so far.
     newest: u64,
-    /// For each slot, whether its task is asleep or was asleep before its present run.
+    /// For each slot of the ring, whether its task had gone to sleep when another traced task last
+    /// followed it on the CPU.
     sleepers: HashMap<u32, bool>,
     /// Time stamps of unfinished runs for which other tasks do not wait, because the tasks of these
     /// runs are stopped.

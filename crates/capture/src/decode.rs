@@ -50,7 +50,8 @@ pub enum Problem {
     /// The definition of a shape is invalid.
     #[error("found an impossible shape: {0}")]
     Unfit(String),
-    /// The trace has more shapes than can be stored.
+    /// The trace defines more shapes (constant parts of executed code), or more references of
+    /// shapes, than can be stored.
     #[error("found more shapes than fit into memory")]
     TooManyShapes,
     /// A slot number has no task, or is out of range.

@@ -18,7 +18,9 @@ pub fn manifest_at_once(root: &Root) -> HostManifest {
     switchcost_facts::manifest_at_once(root, slice_extension(root))
 }
 
-/// Returns the running kernel's answers about this process.
+/// Asks the running kernel for the scheduling attributes of this process, and whether the kernel
+/// audits system calls and can extend time slices. All are unknown if `root` is not the running
+/// system.
 fn answers(root: &Root) -> Answers {
     if !root.is_system() {
         return Answers::none(NOT_RUNNING);

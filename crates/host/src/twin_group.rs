@@ -128,8 +128,8 @@ mod tests {
     use super::*;
     use crate::task::current_pid;
 
-    /// Shell script that computes for some milliseconds once it is in its group, in a process group
-    /// of its own.
+    /// Shell script that waits for a line on standard input, computes for some milliseconds, and
+    /// sleeps for a minute.
     const AWAY: &str = "read go; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec sleep 60";
 
     #[test]

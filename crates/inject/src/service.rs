@@ -1,5 +1,6 @@
-//! Preempts one thread of a running service on its CPU, and compares the CPU time that the thread
-//! uses for its work in two kinds of phases.
+//! Preempts one thread of a running service on its CPU. Compares the CPU time that the thread uses
+//! for its work between phases in which the preempting task touches memory and phases in which it
+//! spins for as long; also between spinning and no preemption.
 //!
 //! ```text
 //!  find ──> Placed (the thread on one CPU) ──> a fresh process: preempt ──> phases ──(Reply)──> follow

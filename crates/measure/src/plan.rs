@@ -63,7 +63,8 @@ impl PlacementChoice {
     }
 }
 
-/// The user's selection of cases. An empty list stands for the preset's choice.
+/// The user's selection of cases. If no list names anything, the preset's cases are measured;
+/// otherwise each empty list stands for a default, such as a pipe, two tasks, or no arrays.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// Preset on which the selection is based. With `Default` and `Quick`, any list that is given

@@ -25,8 +25,9 @@ use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 /// Shortest time between two preemptions. With walks the time is longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Number of preemptions in a batch. Without walks a batch takes half a millisecond, which is short
-/// compared with changes of the core's speed.
+/// Number of preemptions in a batch; half as many if walks lengthen the period, twice as many in
+/// the middle batch of a round. A batch of four takes half a millisecond without walks, in which
+/// the core's speed hardly changes.
 const ROUNDS: u64 = 4;
 
 /// A victim, which is the caller, and its preemptor.

@@ -31,8 +31,8 @@ use crate::user;
 /// Number of single hand-offs that a repetition times.
 const SINGLE_HANDOFFS: u64 = 300;
 
-/// Longest window, unless a single round is longer. Real-time tasks may run for 950 ms of each
-/// second.
+/// Time after which a window ends, as soon as its current round is complete. Real-time tasks pause
+/// between windows, because the kernel lets them run for only 950 ms of each second by default.
 const WINDOW: Nanos = Nanos::millis(25);
 
 /// Number of batches that are timed for each number of rounds that is tried.

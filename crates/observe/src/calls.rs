@@ -117,9 +117,9 @@ impl Calls {
         self.tracing != CallTracing::Never && self.refused.is_none() && now >= self.next
     }
 
-    /// Whether tracing a further slice keeps the cost within [`SHARE`] of the CPU time that the
-    /// observed tasks will have used at the end. A slice that was requested explicitly is always
-    /// cheap enough.
+    /// Whether the calls traced so far have cost at most 1/[`SHARE`] of the CPU time that the
+    /// observed tasks will have used at the end of the observation. Always true unless slices are
+    /// sampled.
     fn is_cheap(&self, now: Nanos, observed: &impl Observed) -> bool {
         let CallTracing::Sampled { duration } = self.tracing else {
             return true;

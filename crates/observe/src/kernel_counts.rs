@@ -82,8 +82,9 @@ impl KernelCounts {
         });
     }
 
-    /// Returns a task's totals: the totals by its records, or by the kernel's counters if those are
-    /// higher.
+    /// Returns a task's totals. Both numbers of switches and the run time are each the larger of
+    /// two values: by the task's records, and by the kernel's counters. The wait is by the records
+    /// only.
     pub(crate) fn corrected(&self, thread: u32, task: &Task) -> Totals {
         let reported = Totals {
             voluntary: task.voluntary,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rand_chacha::ChaCha8Rng;
 
-/// A command of a set.
+/// A command of a set of programs (see [`Set`](crate::Set)), with the folder in which it must run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Name of the program in Mogul and Borg 1990.

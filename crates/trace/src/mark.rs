@@ -75,7 +75,8 @@ pub struct Mapping {
     pub is_executable: bool,
 }
 
-/// An event between two blocks of the stream.
+/// An event of a trace other than a block of executed instructions, such as a switch or a system
+/// call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {

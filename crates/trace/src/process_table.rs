@@ -59,8 +59,8 @@ impl ProcessTable {
         self.living.get(&process).is_some_and(|tasks| *tasks > 0)
     }
 
-    /// Applies a mark and returns its effect. An impossible mark, such as an exec without a task,
-    /// has no effect.
+    /// Applies a mark, and returns its effect on address spaces. An exec or exit of a task that is
+    /// not alive has no effect.
     pub fn follow(&mut self, mark: &Mark) -> Change {
         match mark {
             Mark::Birth {

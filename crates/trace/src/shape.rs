@@ -74,7 +74,7 @@ pub(crate) const MOST_BLOCKS: usize = u8::MAX as usize;
 /// Maximum number of references of a shape.
 pub(crate) const MOST_REFERENCES: usize = u16::MAX as usize;
 
-/// Checks the blocks of a shape against their references and the kinds of their addresses.
+/// Checks that a shape is valid, that is, that no reason in [`UnfitShape`] applies.
 pub fn check_shape(blocks: &[Block], forms: &[ShapeReference]) -> Result<(), UnfitShape> {
     let need = blocks
         .iter()

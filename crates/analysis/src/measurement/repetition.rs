@@ -9,9 +9,10 @@ use crate::measurement::reload::Reloads;
 /// necessary rounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quantities {
-    /// Cost of a switch without working set: c1 = t1 - t2 of Li, Ding and Shen 2007, section 2.2,
-    /// per hand-off, divided by the counted switches. Empty if the cost of a switch cannot be
-    /// determined (`prices_switches`).
+    /// Cost of a switch without working set: the difference t1 - t2 of two hand-off times (c1 of
+    /// Li, Ding and Shen 2007, section 2.2), divided by the number of switches per hand-off. Empty
+    /// if [`prices_switches`](super::deciding::prices_switches) is false, if the case measures the
+    /// reload, or if it has no hand-offs.
     pub(crate) direct: Vec<f64>,
     /// Cost of a switch with working set: c2 = s1 - s2 of Li, Ding and Shen 2007, section 2.3. If
     /// the cost of a switch cannot be determined, the cost of a hand-off.

@@ -269,8 +269,8 @@ pub struct LengthPoint {
     pub share: f64,
 }
 
-/// Mean, standard deviation and largest value over segments of the CPI (or excess CPI) in one
-/// interval.
+/// CPI (or excess CPI) in one interval after the switch: mean, standard deviation and largest value
+/// over the segments.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Spread {
     /// Cycles of all segments together divided by their instructions.

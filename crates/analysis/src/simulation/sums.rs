@@ -1,4 +1,5 @@
-//! Sums over intervals, from which costs are computed.
+//! Sums over intervals, the parts into which the instructions after a switch are divided. The costs
+//! of switches are computed from these sums.
 
 use switchcost_design::result::{Interval, OfOthers};
 

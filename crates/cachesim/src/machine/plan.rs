@@ -51,7 +51,7 @@ pub(super) struct LevelPlan {
     pub(super) streams: Option<StreamBuffers>,
     pub(super) stride: Option<StridePrefetcher>,
     pub(super) streamer: Option<Streamer>,
-    /// Whether the level has a prefetcher that sees every demand request.
+    /// Whether the level has a stride prefetcher or a streamer, which learn from demand requests.
     pub(super) trains: bool,
     pub(super) partition: Option<Partition>,
     /// Whether the ways that a line may fill, or its replacement priority, depend on its requester.

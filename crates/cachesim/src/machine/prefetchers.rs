@@ -113,9 +113,9 @@ impl Strides {
 struct Page {
     key: u64,
     last: i64,
-    /// Direction of the traversal: 1 up, -1 down, 0 before the second request. `steps` counts the
-    /// steps in the present direction.
+    /// Direction of the traversal: 1 up, -1 down, 0 until a second line of the page is requested.
     direction: i64,
+    /// Number of steps so far in the present direction.
     steps: u32,
     /// Number of the farthest prefetched line, or of the last requested line.
     head: i64,

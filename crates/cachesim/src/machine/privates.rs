@@ -164,8 +164,9 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Writes the note of a line to its private copies: to that of its process, or to those of all
-    /// processes that may have one.
+    /// Notes on private copies of a line why and when the line left the shared level, or clears the
+    /// note if `left` is `None`. Concerns the copies of all processes if several may have the line;
+    /// otherwise only the copy of the line's process.
     fn note(&mut self, at: usize, set: usize, key: u64, line: Requester, left: Option<Departure>) {
         if !L::COMPARES {
             return;

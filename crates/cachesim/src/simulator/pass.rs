@@ -16,8 +16,8 @@ use crate::processes::{Change, Processes, Running};
 /// Largest number of blocks simulated in one step. The counts of this many blocks fit into one
 /// word.
 const SLICE_BLOCKS: usize = 2048;
-/// Number of blocks that are counted without a check for the end of the interval, if none reaches
-/// it.
+/// Number of blocks in a group. The end of the interval is checked once per group, and before each
+/// block in the group that reaches it.
 const GROUP_BLOCKS: usize = 64;
 
 /// Final result of a pass.

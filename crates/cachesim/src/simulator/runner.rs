@@ -55,8 +55,7 @@ impl Runner {
         }
     }
 
-    /// Returns the machine that is simulated in full: the machine of the single design, or of the
-    /// family's first design.
+    /// Returns the machine of the single design, or of the first design of a [`Family`].
     pub(super) fn full_machine(&mut self) -> &mut Machine<Attribution> {
         match self {
             Runner::One(_, machine) => machine,

@@ -51,7 +51,7 @@ impl Stamp {
     }
 }
 
-/// End of a run, as its task reported it.
+/// Why a task stopped executing traced code, as the task itself reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     /// The task entered the kernel. Only the task's return shows whether it lost the CPU.

@@ -185,9 +185,9 @@ pub struct EvictorPlace {
     pub lines: u64,
 }
 
-/// Work of all calls of one system call in the shared hierarchy, from the entry into the kernel to
-/// the return, including interrupts and faults. The sums cover only calls during which the task
-/// kept the CPU.
+/// Work in the shared hierarchy during the calls of one system call in which the task kept the CPU,
+/// from the entry into the kernel to the return, including interrupts and faults. Other calls are
+/// only counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCost {
     /// Name of the system call.

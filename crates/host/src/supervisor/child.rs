@@ -21,8 +21,8 @@ use crate::errno;
 use crate::fixed_addresses::fix_addresses;
 use crate::signal_action::SignalAction;
 
-/// Signals that a keyboard or a lost terminal sends. The supervisor ignores these signals, and ends
-/// when its parent ends.
+/// Signals of the keyboard (SIGINT, SIGQUIT) and of a lost terminal (SIGHUP), and SIGTERM. The
+/// supervisor ignores these signals, and ends when its parent ends.
 const KEYBOARD: [c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM];
 
 fn set_all(signals: &[c_int], action: SignalAction) -> io::Result<()> {

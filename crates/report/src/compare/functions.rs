@@ -92,8 +92,8 @@ const LEAST_MISSES: f64 = 0.005;
 /// Maximum number of cache levels named in a function's row.
 const LEVELS_NAMED: usize = 2;
 
-/// Returns the changes of a function's misses per switch by cache level, such as `L1I +0.82, L1D
-/// -1.2`.
+/// Returns the changes of a function's misses per switch in the first [`LEVELS_NAMED`] cache levels
+/// with a change of at least [`LEAST_MISSES`], such as `L1I +0.82, L1D -1.2`.
 fn misses(comparison: &Comparison, of: &Pair, name: &str) -> String {
     let Subject::Simulated(whole) = &of.subject else {
         return String::new();

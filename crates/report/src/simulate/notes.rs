@@ -59,7 +59,7 @@ pub(super) fn short_notes(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// Formats a flag with its name in the machine-readable formats.
+/// Returns the text of a flag as `name: detail`, with the name from the machine-readable formats.
 fn named(flag: &Flag) -> String {
     format!("{}: {}", flag.name, flag.detail)
 }

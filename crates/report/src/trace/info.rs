@@ -64,9 +64,11 @@ struct LoadChains {
     dependent_loads: u64,
     /// Loads whose dependences are unknown.
     unknown_loads: u64,
-    /// Mean number of loads in a window's longest chain; null without loads.
+    /// Mean number of loads in the longest chain of a window, over windows that have a load with
+    /// known dependences; null if none has.
     mean_longest_chain: Option<f64>,
-    /// Mean number of loads in a window; null without loads.
+    /// Mean number of loads with known dependences in a window, over windows that have such a load;
+    /// null if none has.
     mean_loads: Option<f64>,
 }
 

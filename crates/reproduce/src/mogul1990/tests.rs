@@ -22,10 +22,9 @@ struct Story {
     involuntary: [f64; 3],
     /// Cycles over instructions of each set, in shared and in private caches.
     cpi: [[f64; 2]; 3],
-    /// Private CPI after system calls and after the scheduler's switches, at the start and at the
-    /// end.
+    /// Private CPI after system calls and after involuntary switches, at the start and at the end.
     private: [[f64; 2]; 2],
-    /// Share of the excess that arises after the scheduler's switches.
+    /// Share of the excess cycles that arises after involuntary switches.
     of_scheduler: f64,
     /// Cumulative excess cycles, as points (instructions, cycles) joined by lines.
     cumulative: [&'static [(u64, f64)]; 3],

@@ -147,7 +147,8 @@ impl Open {
         }
     }
 
-    /// Ends the chunk: packs each successor index into two bits.
+    /// Ends the chunk. Packs the index of each executed shape among the predicted successors into
+    /// two bits.
     pub(super) fn end(&mut self) {
         const _: () = assert!(INDEX_BITS == 2);
         // Byte i of four goes to bits 24 + 2 * i and 25 + 2 * i of the product.
@@ -163,7 +164,8 @@ impl Open {
         );
     }
 
-    /// Returns the successor indices of a finished chunk.
+    /// Returns the index of each executed shape among the predicted successors, two bits each, for
+    /// a finished chunk.
     pub(super) fn indices(&self) -> &[u8] {
         &self.packed_indices
     }

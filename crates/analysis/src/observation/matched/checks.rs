@@ -158,8 +158,9 @@ fn interval_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     placebo(&observed.collect::<Vec<_>>(), &blocks)
 }
 
-/// Compares the work after the previous call that could have waited. All calls of the control arm's
-/// kind count as controls, even soon after a switch, because the compared work was before them.
+/// Compares, between the arms, the user code after the thread's previous call that could have
+/// waited. A call like the controls (with or without a wait) is a control even soon after a switch,
+/// when [`Anchors`] has none, because the compared code ran before the call.
 fn work_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     let treated: BTreeSet<usize> = arms.treated().collect();
     let has_controls_that_blocked = arms.controls().any(|at| calls.waited(at).is_some());

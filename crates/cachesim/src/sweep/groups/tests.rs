@@ -59,7 +59,8 @@ fn varied(base: &str, axes: &str) -> Vec<Design> {
     vary(&base, &axes.split(';').collect::<Vec<_>>()).expect("they can be built")
 }
 
-/// Returns the levels in which these designs are swept together, if they are.
+/// Returns the indices of the levels in which the designs differ, and the position of these levels
+/// in the hierarchy; `None` if the designs cannot all be simulated in one pass.
 fn swept(designs: &[Design]) -> Option<(Vec<usize>, Position)> {
     let groups = groups(designs, designs.len());
     groups

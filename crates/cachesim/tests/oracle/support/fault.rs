@@ -71,7 +71,8 @@ pub(crate) enum Fault {
     /// Each line of a reference that only one view misses in a first level counts as lost or
     /// gained.
     LinesDifferOneByOne,
-    /// A block is counted in the interval in which it ends.
+    /// A block of the trace is counted in the interval of the first instruction after the block,
+    /// not in that of the block's first instruction.
     IntervalOfBlockEnd,
     /// A segment's cause is that of the preceding task's departure.
     CauseOfOtherTask,

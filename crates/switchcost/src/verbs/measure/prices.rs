@@ -29,9 +29,10 @@ use crate::signals::Interrupt;
 /// fills a cache keeps evicting its own lines.
 const OWN_KIB: [u64; 9] = [12, 24, 48, 96, 192, 384, 768, 1536, 3072];
 const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
-/// Steps between the sizes of arrays and between the footprints of each grid. Costs between measured
-/// sizes are interpolated. The first grid has a footprint for each level of a cache, because costs
-/// rise steeply where a footprint outgrows a level.
+/// For each grid, in the order of measurement: (n, m) stands for every n-th size of [`OWN_KIB`]
+/// with every m-th of [`AWAY_KIB`] from the largest, without the pairs of earlier grids. Costs of
+/// other pairs are interpolated. The first grid skips fewer footprints than arrays, because costs
+/// rise steeply if a footprint outgrows a cache.
 const STEPS: [(usize, usize); 3] = [(4, 2), (2, 2), (1, 1)];
 /// Number of arrays at different addresses, enough for a 90 % interval.
 const ARRAYS: usize = 8;

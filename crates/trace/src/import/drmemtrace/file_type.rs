@@ -77,7 +77,8 @@ impl FileType {
             .map(|(_, name)| name)
     }
 
-    /// Returns sentences that qualify all numbers of a file of this type.
+    /// Returns notes on all results from a file of this type: missing data, a synthetic instruction
+    /// set, a type that this version does not know.
     pub(super) fn notes(self) -> impl Iterator<Item = &'static str> {
         let notes = [
             (INSTRUCTIONS_ONLY, NO_DATA),
