@@ -1,5 +1,5 @@
-/* Callbacks of the plugin itself. From version 7 of QEMU's interface on, they get other arguments, none of which is
-   needed here. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Registers the plugin's own callbacks. From version 7 of QEMU's interface on, their arguments are different; the
+   plugin needs none of them. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include "plugin.h"
 
 static qemu_plugin_id_t plugin;

@@ -46,7 +46,8 @@ static bool has_constant_address(const uint8_t *byte, size_t bytes)
     return (*byte & 0xc7) == 0x05 || ((*byte & 0xc7) == 0x04 && byte[1] == 0x25);
 }
 
-/* Returns the accesses that an instruction makes by its opcode, if it is one with which code may end. */
+/* Returns the accesses that an instruction can make, judged by its opcode. The result is TOUCHES_ANY unless the
+   instruction is one with which a piece of code may end. */
 static uint8_t touches(const uint8_t *byte, size_t bytes)
 {
     const uint8_t *end = byte + bytes;

@@ -14,7 +14,7 @@
 #define SC_GUEST_BEGIN 2                /* recording begins here */
 #define SC_GUEST_END 3                  /* recording ends here */
 #define SC_GUEST_SAYS \
-    4 /* at any time but while recording: a part of its report, which the plugin writes to QEMU's standard output */
+    4 /* outside the recording: a part of the guest's report, which the plugin writes to QEMU's standard output */
 
 /* Addresses at which the kernel is entered, with the kind of each. */
 #define SC_ENTRY_EXCEPTION 1      /* exception without an error code */

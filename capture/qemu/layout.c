@@ -250,7 +250,7 @@ struct per_cpu {
     uint64_t start, end, offsets, unit_bytes;
 };
 
-/* Address at which the kernel maps all memory, unless it randomizes addresses
+/* Addresses of areas of the kernel's memory, unless the kernel randomizes addresses
    (https://docs.kernel.org/arch/x86/x86_64/mm.html). */
 #define DIRECT_MAP 0xffff888000000000UL
 #define PAGES 0xffffea0000000000UL
@@ -274,7 +274,8 @@ static void find_range(struct per_cpu *per_cpu, struct layout *layout, uint64_t 
         layout->pages = address;
 }
 
-/* Reads the next line of /proc/kallsyms that belongs to no module. */
+/* Reads the next symbol of the kernel's image from /proc/kallsyms. Returns 0 at the first symbol of a module, or at
+   the end. */
 static int next_symbol(FILE *symbols, uint64_t *address, char *type, char *name)
 {
     char line[512];
@@ -368,7 +369,8 @@ void layout_show_addresses(void)
     put_number("/proc/sys/kernel/kptr_restrict", 1);
 }
 
-/* Sets base_slice_ns (Linux 6.6 and later). A task that wakes up may still preempt as early as by default. */
+/* Sets base_slice_ns (Linux 6.6 and later), or else latency_ns and min_granularity_ns. A task that wakes up may still
+   preempt as early as by default. */
 int layout_set_slice(long nanoseconds)
 {
     if (put_number("/sys/kernel/debug/sched/base_slice_ns", nanoseconds))

@@ -23,7 +23,7 @@ struct layout {
     /* Addresses at which all physical memory, and its struct pages, are mapped. */
     uint64_t direct_map, pages;
     size_t page_bytes;
-    /* End of the first CPU's memory; 0 if it is unknown. */
+    /* End of the first CPU's per-CPU memory; 0 if it is unknown. */
     uint64_t per_cpu_end;
     /* Offsets in struct slab and struct kmem_cache, if the kernel has both structures. */
     int has_slabs;
@@ -42,7 +42,7 @@ static inline int is_of_kernel(uint64_t address)
 /* Returns a word of the kernel's memory; 0 if it cannot be read. */
 uint64_t kernel_word(uint64_t address);
 
-/* Lists the areas of vmalloc, and the contents of all pages. */
+/* The first function lists the areas of vmalloc; the second also lists the contents of all pages. */
 void contents_list_areas(struct listing *listing);
 void contents_list(const struct layout *layout, struct listing *listing);
 

@@ -52,7 +52,7 @@ static uint64_t last_address(const struct path *path, const ULong *head)
     return path->how == SC_EXPLICIT ? head[path->explicit] : derived(path, head);
 }
 
-/* Tries to join a part of an access that QEMU has divided to the part before. */
+/* Tries to join a reference to the previous one, if both are parts of an access that QEMU has divided. */
 static bool try_joined(struct path *path, uint64_t address, const ULong *head)
 {
     struct path *up = path->up;
@@ -116,7 +116,7 @@ struct path *learn(struct path *up, struct instruction *instruction, qemu_plugin
 {
     struct path *path = extended(up, instruction, info);
 
-    /* The address had wrongly been taken for a derived one. */
+    /* Explicit if the address had wrongly been taken for a derived one, or to begin another segment. */
     if (is_other || (is_long(up) && up->instruction != instruction))
         make_explicit(path);
     else if (!try_joined(path, address, head) && !try_fixed(path, address) && !try_relative(path, address, head))

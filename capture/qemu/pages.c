@@ -152,7 +152,7 @@ static void note(uint64_t address, const struct page *page)
     uint32_t space = address >> 63 ? KERNEL_SPACE : switches_space();
     uint64_t physical;
 
-    /* The idle task has no such page. */
+    /* The idle task has no user memory. */
     if (!(address >> 63) && space == KERNEL_SPACE)
         return;
     if (!reported_at(space, address, &physical) || physical != page->physical)

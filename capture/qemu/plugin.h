@@ -17,10 +17,10 @@ typedef int64_t Long;
 #define LIKELY(claim) __builtin_expect(!!(claim), 1)
 #define UNLIKELY(claim) __builtin_expect(!!(claim), 0)
 
-/* main.c: makes QEMU translate all code again that runs after the present piece. */
+/* main.c: during the recording, makes QEMU translate again all code that runs after the present piece. */
 void flush_translations(void);
 
-/* callbacks.c: callbacks of the plugin itself, for both versions of QEMU's interface. */
+/* callbacks.c: registers the plugin's own callbacks with every version of QEMU's interface. */
 void callbacks_know(qemu_plugin_id_t id);
 /* Sets the function that is called for each piece of code before it first runs. */
 void callbacks_of_code(void (*callback)(struct qemu_plugin_tb *tb));
@@ -97,7 +97,7 @@ void paths_cut_before(uint64_t address);
 extern bool paths_is_interrupted;
 extern bool paths_has_pending;
 
-/* shapes.c: what is the same each time that a path is taken. */
+/* shapes.c: definitions of shapes, which have everything that is the same each time a path is taken. */
 struct shape_reference {
     const struct instruction *instruction;
     uint16_t bytes;
@@ -144,7 +144,7 @@ bool switches_has_space(uint32_t space);
 uint64_t switches_page_tables(void);
 /* Called when a task is about to return to user mode. */
 void switches_return(void);
-/* Returns the struct mm_struct of the running task; 0 for kernel threads. */
+/* Returns the struct mm_struct of the running task; 0 for kernel threads and the idle task. */
 uint64_t switches_memory(void);
 /* Stores a mark. Marks are held back until the code that caused them has ended; switches_flush writes them. */
 void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count);

@@ -9,7 +9,8 @@
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcproc.h"
 
-/* In libcoregrind, not in the tool headers: the environment and the words after it on the client's first stack. */
+/* In libcoregrind, not in the tool headers: the auxiliary vector, right after the environment on the client's first
+   stack. */
 extern UWord *VG_(client_auxv);
 
 #define FOLDER "VALGRIND_LIB="

@@ -87,7 +87,7 @@ static void vote(struct place *place, Addr next)
         place->lead -= 1;
 }
 
-/* Records that `runs` superblocks have run, large ones counted as several. The superblocks have written the words
+/* Records that `count` superblocks have run, large ones counted as several. The superblocks have written the words
    from `word` to `end`, all of which are shapes. */
 void hot_ran(UInt count, const ULong *word, const ULong *end)
 {

@@ -1,8 +1,9 @@
 /* Limits on a program's open files and heap. GPL-2.0-or-later, see COPYING.
 
-   Valgrind has open files of its own, with the highest descriptors that it may use, and lets no program have these, or
-   any other hard limit. Therefore the launcher starts the tool with a limit of many more files than a program has open,
-   and the program sees its own limit: only in the system calls that query limits, Valgrind's limits are the program's.
+   Valgrind gives its own open files the highest descriptors that it may use. It does not let a program use these, or
+   change its hard limit. Therefore the launcher starts the tool with a limit of many more files than a program has
+   open. The program sees its own limits, because Valgrind's variables have the program's limits during the system
+   calls that read or set limits.
 
    Valgrind reserves 8 MiB for the heap that brk() moves, and refuses more. Then malloc() uses mappings, but a
    program that has no other heap ends. */

@@ -209,7 +209,7 @@ void liveness_forget(void)
     target_count = 0;
 }
 
-/* Whether there is room to store the needs of the code after an exit. */
+/* Whether the code at an address should be examined: its needs are not known yet, and there is room to store them. */
 Bool liveness_wants(Addr address)
 {
     return target_count < MOST_TARGETS && !target_at(address);

@@ -62,7 +62,8 @@ struct sc_header { /* at offset 0 */
 #define SC_FAULT_RSEQ 2  /* as run: the kernel cannot register a restartable sequence; detail: its error number */
 #define SC_FAULT_CPU 3   /* as run: a task runs on another CPU; detail: that CPU */
 
-/* States of a task. The controller writes SC_FREE and SC_GRANTED, the task writes the others. */
+/* States of a task. The controller writes SC_FREE and SC_GRANTED, the task writes the others. As run, the task also
+   writes SC_GRANTED. */
 #define SC_FREE 0
 #define SC_CLAIMED 1    /* the task is filling in the fields of its slot */
 #define SC_QUEUED 2     /* the task wants the CPU, and waits for `grant` */

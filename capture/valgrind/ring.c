@@ -29,8 +29,8 @@ static HChar *buffers;
 
 /* Wakes all waiters: the controller may have one thread for grants and one for buffers. */
 #define ALL_SLEEPERS 0x7fffffff
-/* Longest sleep of a waiting task. The sleep is longer if there are more than MANY_TASKS tasks: otherwise some tasks
-   would always be awake to look around, and the controller waits until none is. */
+/* Longest sleep of a waiting task, if fewer than MANY_TASKS slots are in use. With more tasks the sleep is longer:
+   otherwise some tasks would always be awake to look around, and the controller waits until none is. */
 #define SLEEP_NANOSECONDS (50 * 1000 * 1000)
 #define MANY_TASKS 64
 #define SECOND 1000000000ULL

@@ -73,7 +73,8 @@ static UInt shares_of(UInt amount, UInt share)
     return (amount + share - 1) / share;
 }
 
-/* Returns as how many superblocks one counts that writes at most these words and has at most these instructions. */
+/* Returns how many superblocks a large one counts as. The superblock writes at most `words` words, and has at most
+   `instructions` instructions. */
 UInt stream_shares(UInt words, UInt instructions)
 {
     UInt of_words = shares_of(words, SHARE_WORDS);

@@ -1,7 +1,7 @@
 /* What the files of the tool share: types and the functions of each file. No two files need each other (`make order`).
    SPDX-License-Identifier: GPL-2.0-or-later
 
-   The files, each using only those before it: ring.c maps the shared memory and sleeps on it. buffers.c has the
+   The files, roughly from the lowest level up: ring.c maps the shared memory and sleeps on it. buffers.c has the
    current buffer and its cursor. tasks.c is the table of tasks. stamps.c is the as-run mode. stream.c writes
    records. shapes.c, origins.c, builder.c and instrument.c turn superblocks into inline writes; hot.c finds the
    superblocks that run most, superblocks.c makes them longer, and liveness.c and exits.c remove work that is mostly

@@ -102,7 +102,7 @@ static void begin_turn(ThreadId tid)
     shapes_publish();
 }
 
-/* Releases the CPU. `state` is SC_QUEUED (`why` is set before) or SC_IN_SYSCALL. */
+/* Releases the CPU. `state` is SC_QUEUED (`why` is set before), SC_IN_SYSCALL or SC_ENDED. */
 void turns_leave(ThreadId tid, UInt state)
 {
     struct task *task = &tasks[tid];
@@ -191,8 +191,9 @@ static Bool is_exec(UWord number)
     return number == __NR_execve || number == __NR_execveat;
 }
 
-/* Whether a call is a clone with CLONE_VFORK, which returns when the child has ended or executed a program. In
-   as-run captures, what the child inherits must be in the stream before the child runs. */
+/* Whether the caller must release the CPU before a fork: for a clone with CLONE_VFORK, which returns when the child has
+   ended or executed a program. In as-run captures this is so for each clone and fork, because what the child inherits
+   must be in the stream before the child runs. */
 static Bool is_waiting_fork(UWord number, UWord flags)
 {
     return is_as_run() ? number == __NR_clone || number == __NR_fork
