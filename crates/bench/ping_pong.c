@@ -1,9 +1,11 @@
-/* A ping-pong that shares nothing with switchcost: two processes on one CPU hand a byte back and forth, and one hands it to itself.
+/* A ping-pong without any code of switchcost: two processes on one CPU hand a byte back and forth; before
+ * that, one process hands the byte to itself.
  *
  *     ping_pong CPU POLICY HANDOFFS
  *
- * POLICY is the kernel's number of it. Prints as JSON, by the CPU time of both processes (getrusage), what a hand-off takes, and what it
- * takes beyond handing the byte to itself, in nanoseconds, and the switches a hand-off that the kernel has counted for both. */
+ * POLICY is the kernel's number of the scheduling policy. Prints three numbers per hand-off as JSON: the
+ * CPU time of both processes (getrusage) in ns; this time minus the time in which a process hands the byte
+ * to itself; and the switches of both processes, as counted by the kernel. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@ struct {
     __type(value, __u32);
 } counter_events SEC(".maps");
 
-// State of the counters of each CPU. A single entry if there are no counters.
+// Sums of the counters for each slot of `tasks`. A single entry if there are no counters.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -28,6 +28,7 @@ struct {
     __type(value, struct counted);
 } counted SEC(".maps");
 
+// State of the counters of each CPU. A single entry if there are no counters.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);

@@ -40,7 +40,8 @@ struct pt_regs {
 #endif
 } OF_THE_KERNEL;
 
-// Numbers of system calls of the two 32-bit ABIs; those of x32 have an additional bit.
+// Native system call numbers, and flags by which a task of a 32-bit ABI is recognised. Numbers of
+// x32 calls have an additional bit.
 #if defined(__TARGET_ARCH_x86)
 #define TS_COMPAT 0x2
 #define X32_BIT 0x40000000
@@ -57,7 +58,7 @@ struct thread_info {
     unsigned long flags;
 } OF_THE_KERNEL;
 #endif
-// The number is the same on i386 and arm.
+// These numbers are the same on i386 and arm.
 #define NR_COMPAT_SCHED_YIELD 158
 #define NR_COMPAT_RESTART 0
 

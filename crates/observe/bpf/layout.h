@@ -50,7 +50,7 @@ enum entry {
     ENTRY_KERNEL,
     ENTRY_OTHER,
     ENTRY_FUTEX_LOCK,  // in the system call futex, waiting for a lock
-    ENTRY_FUTEX_TIMED, // in the system call futex, waiting for a lock with a timeout
+    ENTRY_FUTEX_TIMED, // in the system call futex, waiting with a timeout
     ENTRY_X32 = 0x2000,
 };
 

@@ -23,7 +23,7 @@ struct {
     __type(value, struct cpu);
 } cpus SEC(".maps");
 
-// One entry per possible CPU; a single entry if times inside the scheduler are not requested.
+// One entry per possible CPU; a single entry if only switches are counted (`counts_only`).
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -32,7 +32,7 @@ struct {
     __type(value, struct marks);
 } marks SEC(".maps");
 
-// A single entry if this data is not requested.
+// A single entry if times inside the scheduler are not requested.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);

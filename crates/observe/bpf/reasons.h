@@ -52,8 +52,8 @@ static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct
 // CPU).
 #define LEAST_SLICE_NS 750000
 
-// Whether the time slice of a task is over that is preempted by a task which had been waiting. If
-// not, another task was woken, and the waiting one was chosen. A time slice continues after a
+// Whether a task that is preempted by a waiting task has used up its time slice. If not, another
+// task was woken, and the scheduler chose the waiting one. A time slice continues after a
 // preemption.
 static __always_inline bool is_slice_over(struct task_struct *task, struct task *t)
 {

@@ -102,8 +102,8 @@ __noinline int switched_in(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
     return 0;
 }
 
-// Counts a run for the observed task that had this CPU last, if that task has been off its CPU
-// since then and has had no other CPU.
+// Counts a run of `prev` for the observed task that had this CPU last. If that task has got another
+// CPU during the run, only the part of the run before that is counted.
 static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_struct *prev, __u64 now, __u64 ran,
                                        struct control *c)
 {

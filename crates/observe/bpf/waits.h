@@ -120,8 +120,8 @@ static __always_inline int share_out_by_sums(struct task *t, struct cpu *on, __u
     return ns <= on->long_ns ? 0 : keep_wait(on, t, &most, ns);
 }
 
-// Whether the task waited only for the previous run, and that of a process in the task's own table.
-// Such a wait is the usual case.
+// Counts the wait of a task that waited only for the previous run, if that was a run of a process
+// in the task's own table, which is the usual case. Otherwise returns false.
 static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, __u64 ns)
 {
     struct run *run = &on->runs[on->newest & (RUNS - 1)];

@@ -1,4 +1,4 @@
-/* No instruction and no access crosses 32 bytes: every counter of both simulators means the same. */
+/* No instruction and no access crosses a boundary of 32 bytes, so both simulators must count the same. */
 __asm__(".bundle_align_mode 5");
 
 static unsigned words[1 << 14];

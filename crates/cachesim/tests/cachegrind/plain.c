@@ -1,4 +1,4 @@
-/* The C library and all: instructions and accesses cross lines. */
+/* Uses the C library, in which instructions and accesses cross cache lines. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Says of some of its pages where they are in memory, by the kernel's own account (/proc/self/pagemap): lines
-   `NAME VIRTUAL-ADDRESS PHYSICAL-ADDRESS`. Each page was used before, and is where it is until the next line about it. */
+/* Prints the physical addresses of some of its pages, from /proc/self/pagemap, as lines `NAME VIRTUAL-ADDRESS
+   PHYSICAL-ADDRESS`. A page is used before its line, and does not move before its next line. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #define LARGE (2UL << 20)
 #define SOMEWHERE ((void *)0x100000000)
 #define ELSEWHERE ((void *)0x200000000)
-/* Several, so that what was known of some is not forgotten by chance. */
+/* Several pages, because the plugin might forget the old address of a single page by chance. */
 #define ALONE ((void *)0x300000000)
 #define MANY 16
 #define TOGETHER ((char *)0x400000000)
@@ -88,7 +88,7 @@ int main(int count, char **arguments)
     wait(&status);
     write_all(alone);
     say_all("parent-after", alone);
-    /* Their frames are taken by other pages, before the same addresses get some again. */
+    /* Other pages take the freed frames, before the same addresses get new frames. */
     munmap((void *)alone, MANY * PAGE);
     taken = map(TOGETHER, LARGE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     madvise((void *)taken, LARGE, MADV_NOHUGEPAGE);
