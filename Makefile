@@ -10,23 +10,25 @@ BINARY := $(TARGET)/release/switchcost
 # The program as it is shipped: optimised as a whole, which takes a while.
 DIST := $(TARGET)/dist/switchcost
 VERBS := measure observe report compare doctor trace simulate workload reproduce completions man schema
-# Of a program for another processor: what runs it, where it prints its manual, and what takes its debugging information off.
+# For a program that was built for another processor: the emulator in which it prints its manual,
+# and the objcopy that removes its debugging information.
 EMULATOR ?=
 OBJCOPY ?= objcopy
-# Where the capture tool is built; `switchcost trace` looks beside its own program.
+# Where the capture tool is built. `switchcost trace` looks for it beside its own program.
 TOOL := $(TARGET)/valgrind
-# And the plugin for QEMU, with the guest's first process and its kernel.
+# Where the plugin for QEMU and the guest's first process are built. The guest's kernel is there,
+# too.
 GUEST := $(TARGET)/qemu
 
-# cargo colours its words where they go to a terminal, unless the reader wants none (https://no-color.org).
+# cargo colours its output on a terminal, unless NO_COLOR is set (https://no-color.org).
 CARGO_TERM_COLOR ?= $(if $(NO_COLOR),never,auto)
 export CARGO_TERM_COLOR
 
-# Cargo in the environment that setup has found (see scripts/setup.sh).
+# Runs cargo in the environment that scripts/setup.sh has found.
 CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env'; fi; cargo
 
 .DEFAULT_GOAL := help
-# What builds must not run beside what measures.
+# No build may run beside a measurement.
 .NOTPARALLEL:
 
 .PHONY: help program setup setup-build setup-lint setup-bench setup-packages setup-packages-arm64 setup-results setup-site build dist tool smoke measure results test bench packages \
@@ -65,7 +67,7 @@ build: setup-build tool program ## Build target/release/switchcost and the captu
 program:
 	@$(CARGO) build --release --config scripts/quick.toml --locked --package switchcost
 
-# A tool that was linked with an untested Valgrind has to show that it captures.
+# Checks that the tool captures, because it may be linked with an untested Valgrind.
 smoke:
 	@rm -f '$(TOOL)/smoke.trace'
 	@if [ -e '$(TOOL)/switchcost-amd64-linux' ]; then \
@@ -74,7 +76,8 @@ smoke:
 		echo 'make: the capture tool does not work here: switchcost trace cannot capture; all else works. It said:' >&2; \
 		cat '$(TOOL)/smoke.log' >&2; }; rm -f '$(TOOL)/smoke.trace'; fi
 
-# Without Valgrind's headers, or its libraries for this processor, everything but capturing works; setup has said so.
+# Without Valgrind's headers, or its libraries for this processor, everything but capturing works.
+# scripts/setup.sh tells the user so.
 tool:
 	@if [ -e /usr/include/valgrind/pub_tool_basics.h ]; then \
 		$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' || \
@@ -82,8 +85,8 @@ tool:
 	@$(MAKE) --no-print-directory --silent -C capture/qemu OUT='$(abspath $(GUEST))' || \
 		echo 'make: the plugin for QEMU was not built (see above): no switchcost trace --system; all else works' >&2
 
-# Exit code 3 is a finished run with a result that could not be measured; the report says which, and why.
-# Measuring needs no capture tool, so it is not built here.
+# Exit code 3 means that the run is finished, but a result could not be measured; the report says
+# which result, and why. Measuring needs no capture tool, so the tool is not built here.
 measure: setup-build program ## Measure what a context switch costs here; ARGS="..." are handed on
 	@$(BINARY) measure $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
 		echo 'make: done, with reservations: something could not be measured (see the notes above)' >&2; }
@@ -92,8 +95,9 @@ results: setup-results build ## Redo the papers on this machine, which must be q
 	@scripts/results.sh '$(BINARY)' $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
 		echo 'make: done, with reservations: some commands left no record (see above)' >&2; }
 
-# All on the release profile: what builds run at build time, and the crates of others, are compiled once for all of it. The lints are
-# looked at where the tests are built (scripts/test.sh), and what only running them takes is set up meanwhile.
+# Everything uses the release profile, so that build scripts and dependencies are compiled once.
+# scripts/test.sh checks lints while it builds the tests, and meanwhile sets up what running them
+# needs.
 test: setup-lint tool ## Check form, lints and arrows, build, run all tests (ARGS=--all: those that take long, too); ends with a count and what was skipped
 	@$(CARGO) fmt --all --check
 	@scripts/check-arrows.sh
@@ -117,7 +121,7 @@ install: $(DIST) ## Install the program, its manual and completions below PREFIX
 		'$(DESTDIR)$(PREFIX)/share/zsh/site-functions' \
 		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d'
 	install -m 755 '$(DIST)' '$(DESTDIR)$(PREFIX)/bin/switchcost'
-	@# Without its line tables, which take three quarters of it; they are kept beside it for who wants a backtrace.
+	@# The line tables take three quarters of the program. They are kept in a file beside it, for backtraces.
 	$(OBJCOPY) --only-keep-debug '$(DIST)' '$(DIST).debug'
 	$(OBJCOPY) --strip-debug --add-gnu-debuglink='$(DIST).debug' '$(DESTDIR)$(PREFIX)/bin/switchcost'
 	if [ -e '$(TOOL)/switchcost-amd64-linux' ]; then \
@@ -154,7 +158,7 @@ site: setup-site ## Make a site of all pages, with search, in target/site, and c
 fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
 
-# On the program with checks, as tests have it: never measure with that.
+# Uses the program with checks, as the tests do. It is removed at the end: never measure with it.
 attack: setup tool ## Kill, starve and deceive the program, and judge what it does; ARGS=--all tries all of it
 	@$(CARGO) build --release --config scripts/quick.toml --config scripts/checked.toml --locked --package switchcost \
 		--package switchcost-attack

@@ -1,4 +1,5 @@
-//! Any text, read as a design: one that can be built and written again, or an error.
+//! Reads any text as a design. A design without an error passes its check, and is the same after it
+//! was written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,6 @@
-//! Any bytes, read as the format of `trace import` in $IMPORT_FORMAT, packed or not, as one file and as two: a sound stream up to the end or
-//! an error.
+//! Reads any bytes in the format of `trace import` that $IMPORT_FORMAT names. The stream up to the
+//! end, or up to an error, must pass the checker. Drmemtrace is also read after a header, zipped,
+//! and as two files.
 #![no_main]
 
 use std::io::{BufReader, Cursor};
@@ -15,7 +16,7 @@ static FORMAT: LazyLock<ImportFormat> = LazyLock::new(|| {
     name.parse().expect("a format of trace import")
 });
 const WORD_BYTES: u64 = 4;
-/// A header of drmemtrace, version 2: no mutation should have to find it.
+/// Header of drmemtrace, version 2, which is put before the bytes so that no mutation must find it.
 const HEADER: [u8; 12] = [25, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0];
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,5 @@
-//! Any bytes, read as the record of injected preemptions: an error, or findings.
+//! Reads any bytes as a record of injected preemptions, and analyses the record if there is no
+//! error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

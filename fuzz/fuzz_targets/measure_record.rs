@@ -1,4 +1,4 @@
-//! Any bytes, read as the record of a measurement: an error, or findings.
+//! Reads any bytes as a record of a measurement, and analyses the record if there is no error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,7 +11,7 @@ mod scratch;
 
 fuzz_target!(|bytes: &[u8]| {
     read(bytes);
-    // No mutation hits a right checksum, so each is put right, to reach what lies behind.
+    // No mutation finds a correct checksum, so all are corrected to reach the code after the check.
     read(&sealed(bytes));
 });
 
@@ -25,7 +25,7 @@ fn read(bytes: &[u8]) {
     }
 }
 
-/// The same lines, each with the checksum that it should have.
+/// Returns the lines, each with a correct checksum.
 fn sealed(bytes: &[u8]) -> Vec<u8> {
     let mut sealed = Vec::new();
     let mut check = 0;

@@ -1,4 +1,4 @@
-//! Any bytes, read as the object file of a traced program: a function and a line, or nothing.
+//! Reads any bytes as the object file of a traced program, and looks up functions and lines in it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes, read as the record of an observation: an error, or findings.
+//! Reads any bytes as a record of an observation, and analyses the record if there is no error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes, read as prices: an error, or what the model makes of them.
+//! Reads any bytes as prices, and computes a reload cost with these if there is no error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// A line of each age.
+/// Returns a profile with reused lines of two ages.
 fn some_profile() -> Profile {
     let row = |age_bytes| Reused {
         kind: Kind::Gathered,

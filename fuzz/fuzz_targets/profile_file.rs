@@ -1,4 +1,4 @@
-//! Any bytes, read as a profile: an error, or what the model tells of it.
+//! Reads any bytes as a profile, and computes its reload cost if there is no error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -18,7 +18,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// One price.
 fn some_prices() -> Prices {
     let (own_bytes, away_bytes) = (Bytes::kib(12), Bytes::mib(1));
     Prices::new(vec![Price {

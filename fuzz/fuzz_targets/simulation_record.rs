@@ -1,4 +1,4 @@
-//! Any bytes, read as the record of a simulation: an error, or findings.
+//! Reads any bytes as a record of a simulation, and analyses the record if there is no error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +14,7 @@ const DIGITS: usize = 16;
 
 fuzz_target!(|bytes: &[u8]| {
     read(bytes);
-    // No mutation hits a right checksum, so it is put right, to reach what lies behind.
+    // No mutation finds a correct checksum, so it is corrected to reach the code after the check.
     if let Some(sealed) = sealed(bytes) {
         read(&sealed);
     }
@@ -38,7 +38,7 @@ fn read(bytes: &[u8]) {
     analyser.finish();
 }
 
-/// The same file with the checksum that it should have, where it has a place for one.
+/// Returns the file with a correct checksum; `None` if it has no place for one.
 fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let at = bytes
         .windows(MARKER.len())

@@ -1,4 +1,5 @@
-//! Any bytes, read as a trace file, from the start and from its index: an error at worst.
+//! Reads any bytes as a trace file, from the start and by its index. An error is fine, a panic is
+//! not.
 #![no_main]
 
 use std::io::Cursor;
@@ -14,7 +15,7 @@ const HEAD_BYTES: usize = 32;
 
 fuzz_target!(|bytes: &[u8]| {
     read(bytes);
-    // No mutation hits a right checksum, so each is put right, to reach what lies behind.
+    // No mutation finds a correct checksum, so all are corrected to reach the code after the check.
     read(&sealed(bytes));
 });
 
@@ -39,7 +40,8 @@ fn read(bytes: &[u8]) {
     }
 }
 
-/// The same file with the checksum, magic and number that each record should have.
+/// Returns the file with the magic of the file, and with correct magic, number and checksums of
+/// each record.
 fn sealed(bytes: &[u8]) -> Vec<u8> {
     let mut file = bytes.to_vec();
     let start = file.len().min(MAGIC.len());
