@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Gets another QEMU than the installed one: that of another release of this distribution, which is downloaded with all the libraries
-# that it needs and unpacked beside, and never installed. Prints a folder with qemu-system-x86_64, for PATH.
+# Gets the QEMU of another release of this distribution. QEMU and all the libraries that it needs
+# are downloaded and unpacked in target/, not installed. Prints a folder with qemu-system-x86_64,
+# for PATH.
 #
 # Usage: scripts/another-qemu.sh [RELEASE]
-#   RELEASE  the name of a release, as in its package lists (trixie, noble); by default another than this one
+#   RELEASE  the name of a release, as in its package lists (trixie, noble); by default one other than this
 #
 #   PATH=$(scripts/another-qemu.sh):$PATH cargo test --package switchcost-capture --test guest
 #
-# All of it is kept in target/qemu-RELEASE; remove that to download again.
+# The files are kept in target/qemu-RELEASE; remove that folder to download them again.
 #
-# Exit codes: 0 it is there, 1 it does not run, 2 wrong usage, 3 it cannot be had here (why is the last line of stderr).
+# Exit codes: 0 done, 1 QEMU does not run, 2 wrong usage, 3 QEMU cannot be downloaded (the reason is
+# the last line of stderr).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -20,15 +22,16 @@ mkdir -p "$target/qemu-$release"
 folder=$(cd "$target/qemu-$release" && pwd)
 root=$folder/root
 
-# Into a folder of ours: the lists and sources of the system stay as they are.
+# Downloads into our own folder, and leaves the system's package lists and sources unchanged.
 download() {
     local mirror options package
     command -v apt-get > /dev/null && command -v dpkg-deb > /dev/null || give_up "found no apt-get, need it to download packages"
-    # Where this release comes from; the other one is beside it.
+    # The mirror of this release also has the other release.
     mirror=$(apt-get indextargets --format '$(REPO_URI)' "Origin: $origin" "Codename: $this" 2> /dev/null | sed -n 1p)
     [ -n "$mirror" ] || give_up "found no source of $origin's $this in the lists of apt, need one; sudo apt-get update"
     mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
-    # As if nothing were installed: all that it needs is wanted, down to the C library.
+    # An empty status means that nothing is installed, so that all dependencies are downloaded, even
+    # the C library.
     : > "$folder/apt/status"
     echo "deb [signed-by=/usr/share/keyrings/${origin,,}-archive-keyring.gpg] $mirror $release main universe" > "$folder/apt/sources.list"
     [ "$origin" = Ubuntu ] || sed -i 's/ universe$//' "$folder/apt/sources.list"

@@ -1,6 +1,8 @@
-# Which other release of this distribution to take a package from; sourced with the arguments of a script, in the folder of the project.
+# Chooses another release of this distribution from which to take a package. Sourced by a script,
+# with the script's arguments, in the folder of the project.
 #
-# Leaves `release`, this one's name in `this`, `origin`, and `give_up WHY`, which ends the script with 3: it cannot be had here.
+# Sets `release` (the other release), `this` (the installed one) and `origin` (Debian or Ubuntu),
+# and defines `give_up WHY`, which ends the script with exit code 3.
 
 [ $# -le 1 ] || { echo "usage: $0 [RELEASE]" >&2; exit 2; }
 

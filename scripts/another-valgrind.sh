@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Builds the capture tool with another Valgrind than the installed one: that of another release of this distribution, which is
-# downloaded and unpacked beside, and never installed. Prints the folder of the tool, for SWITCHCOST_TOOL_DIR.
+# Builds the capture tool with the Valgrind of another release of this distribution. That Valgrind
+# is downloaded and unpacked in target/, not installed. Prints the tool's folder, for
+# SWITCHCOST_TOOL_DIR.
 #
 # Usage: scripts/another-valgrind.sh [RELEASE]
-#   RELEASE  the name of a release, as in its package lists (trixie, noble); by default another than this one
+#   RELEASE  the name of a release, as in its package lists (trixie, noble); by default one other than this
 #
 #   SWITCHCOST_TOOL_DIR=$(scripts/another-valgrind.sh) cargo test --package switchcost-capture --test programs
 #
-# All of it is kept in target/valgrind-RELEASE; remove that to download again. FAST_EXITS=yes in the environment is handed on.
+# The files are kept in target/valgrind-RELEASE; remove that folder to download them again.
+# FAST_EXITS=yes in the environment is passed to the Makefile.
 #
-# Exit codes: 0 built, 1 it could not be built, 2 wrong usage, 3 it cannot be had here (why is the last line of stderr).
+# Exit codes: 0 built, 1 the tool could not be built, 2 wrong usage, 3 Valgrind cannot be downloaded
+# (the reason is the last line of stderr).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -20,15 +23,15 @@ mkdir -p "$target/valgrind-$release"
 folder=$(cd "$target/valgrind-$release" && pwd)
 root=$folder/root
 
-# Into a folder of ours: the lists and sources of the system stay as they are.
+# Downloads into our own folder, and leaves the system's package lists and sources unchanged.
 download() {
     local mirror options
     command -v apt-get > /dev/null && command -v dpkg-deb > /dev/null || give_up "found no apt-get, need it to download a package"
-    # Where this release comes from; the other one is beside it.
+    # The mirror of this release also has the other release.
     mirror=$(apt-get indextargets --format '$(REPO_URI)' "Origin: $origin" "Codename: $this" 2> /dev/null | sed -n 1p)
     [ -n "$mirror" ] || give_up "found no source of $origin's $this in the lists of apt, need one; sudo apt-get update"
     mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
-    # As if nothing were installed: an installed version that is newer would be wanted instead.
+    # An empty status means that nothing is installed; apt would prefer a newer version that is.
     : > "$folder/apt/status"
     echo "deb [signed-by=/usr/share/keyrings/${origin,,}-archive-keyring.gpg] $mirror $release main universe" > "$folder/apt/sources.list"
     [ "$origin" = Ubuntu ] || sed -i 's/ universe$//' "$folder/apt/sources.list"

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Runs a shell script in a guest of 64-bit Arm: QEMU without the help of this processor, so that it runs on any, Debian's kernel for
-# clouds, and nothing beside a tree of files but busybox. Prints what the script prints. A CPU of the guest does one instruction in a
-# nanosecond of its own time, however long the emulation takes: two runs of one program take the same time, and what its PMU must count
-# is known.
+# Runs a shell script in a 64-bit Arm guest, and prints the script's output. The guest is emulated
+# by QEMU on any processor. It has Debian's cloud kernel, the files of a tree, and busybox. By its
+# own clock the guest executes one instruction per nanosecond, however long the emulation takes. So
+# two runs of a program take the same time, and the counts that its PMU must show are known.
 #
 # Usage: scripts/arm64-guest.sh TREE SCRIPT
-#   TREE    a folder that is the root of the guest's files; it may have /lib and the like, or a program that needs none
-#   SCRIPT  what /bin/sh of busybox runs, as root
+#   TREE    a folder with the guest's root file system; it may have libraries, or static programs alone
+#   SCRIPT  a script that busybox's sh runs as root
 #
-# Kernel and busybox are downloaded once, with apt, and kept in target/arm64-guest. In the environment: LIMIT (600) bounds the time in
-# seconds; RELEASE (bookworm) is Debian's release that they are of; an instruction takes 2^SHIFT (0) nanoseconds, and as many cycles.
+# Kernel and busybox are downloaded once, with apt, and kept in target/arm64-guest. Environment,
+# with defaults: LIMIT (600) is the time limit in seconds; RELEASE (bookworm) is the Debian release
+# of kernel and busybox; an instruction takes 2^SHIFT nanoseconds (SHIFT is 0).
 #
-# Exit codes: 0 the script ended with 0, 1 it did not, or the guest came to no end, 2 wrong usage, 3 it cannot be had here (why is the
-# last line of stderr).
+# Exit codes: 0 the script ended with 0, 1 the script failed or the guest did not end, 2 wrong
+# usage, 3 the guest is not available here (the reason is the last line of stderr).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -60,7 +61,8 @@ command -v cpio > /dev/null || give_up "found no cpio, need it for the guest's f
 guest=$(mktemp -d)
 trap 'rm -rf "$guest"' EXIT
 mkdir -p "$guest/root"
-# The C library lies below /lib and what is dynamically linked finds it there; the tree comes last, and may replace it.
+# Dynamically linked programs find the C library below /lib. The tree is copied last, so it may
+# replace the library.
 cp -a "$folder/libc/." "$tree/." "$guest/root/"
 [ -e "$guest/root/lib" ] || ln -s usr/lib "$guest/root/lib"
 mkdir -p "$guest/root/bin" "$guest/root/dev" "$guest/root/proc" "$guest/root/sys" "$guest/root/tmp" "$guest/root/root"

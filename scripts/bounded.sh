@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Runs a test program, and where it does not end in time shows what its processes wait for, and kills them.
+# Runs a test program. If the program does not end in time, shows what its processes wait for, and
+# kills them.
 #
 # Usage: scripts/bounded.sh SECONDS PROGRAM [ARGUMENT...]
 set -u
 limit=$1
 shift
 
-# What the kernel knows of a process and of all that it has started; adds them to `found`.
+# Describes a process and its descendants, by what /proc says, and adds their IDs to `found`.
 describe() {
     local children child
     found+=("$1")
@@ -23,13 +24,14 @@ watch() {
             printf 'still running after %s s:\n' "$limit" >&3
             found=()
             describe "$1" '' >&3
-            # All of them: one that is left would hold the output open for its reader.
+            # All are killed: a remaining one would keep the output open for its reader.
             kill -KILL "${found[@]}"
         fi
         sleep 1
     done
 }
 
-# Twice in the background: the program has no child that it did not start. What it is told by signals stays as it is.
+# The subshell starts the watcher in the background and exits, so that the watcher is no child of
+# the program. exec keeps the process ID, so that signals reach the program.
 ( watch $$ 3>&2 > /dev/null 2>&1 & )
 exec "$@"

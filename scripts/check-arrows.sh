@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Fails where a crate depends on a crate that the table of ARCHITECTURE.md ("The map") does not give it, where table and crates differ,
-# and where files of a crate use each other in a circle.
+# Fails if a crate depends on a crate that its row in ARCHITECTURE.md ("The map") does not permit,
+# if the table and the crates differ, or if files of a crate use each other in a circle.
 #
 # Usage: scripts/check-arrows.sh
 #
-# Dev-dependencies do not ship and are free.
+# Dev-dependencies are not checked, because they are not shipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${CARGO_TARGET_DIR:-target}
 if [ -f "$target/setup.env" ]; then . "$target/setup.env"; fi
 
-# From rows `| floor | `crate` | purpose | `other`, ... | ... |` and lines of cargo's tree of depth 1, `0switchcost-crate v0.1.0 (path)`.
+# Input: rows `| floor | `crate` | purpose | `other`, ... | ... |` and lines of cargo's tree of
+# depth 1, `0switchcost-crate v0.1.0 (path)`.
 cargo tree --workspace --locked --target all --edges normal,build --depth 1 --no-dedupe --prefix depth --format '{p}' | awk '
     function complain(text) { print "check-arrows: " text > "/dev/stderr"; wrong++ }
     FILENAME == "ARCHITECTURE.md" && split($0, cell, "|") == 7 && cell[3] ~ /`/ {
@@ -41,6 +42,6 @@ cargo tree --workspace --locked --target all --edges normal,build --depth 1 --no
     }
 ' ARCHITECTURE.md -
 
-# No name has a space.
+# Unquoted, because no name has a space.
 # shellcheck disable=SC2046
 awk -f scripts/circles.awk ARCHITECTURE.md $(find crates/*/src -name '*.rs' | LC_ALL=C sort)

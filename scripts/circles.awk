@@ -1,8 +1,10 @@
-# Finds circles of `use` between the files of a crate, in ARCHITECTURE.md and all sources as rustfmt writes them; for check-arrows.sh.
+# Finds circles of dependences between the files of a crate, for check-arrows.sh. Reads
+# ARCHITECTURE.md and all sources, which must be formatted by rustfmt.
 #
-# An arrow goes from a file to the one that has what a path of its code names, re-exports followed, tests left out. It joins two files
-# beside one another, each with all that it declares: what a file has of those that it declares, or they of it, is no arrow. With a row
-# `| `crate/a.rs -> b.rs` | reason |` it may be in a circle.
+# An arrow goes from a file to the file that defines an item which a path in the first file names.
+# Re-exports are followed, tests are left out. An arrow joins two sibling modules, each including
+# its submodules; references between a module and its own submodules are no arrows. An arrow with a
+# row `| `crate/a.rs -> b.rs` | reason |` in ARCHITECTURE.md may be part of a circle.
 function complain(text) { print "check-arrows: " text > "/dev/stderr"; wrong++ }
 FILENAME == "ARCHITECTURE.md" { if (match($0, /^\| `[^`]+ -> [^`]+`/)) rows[substr($0, 4, RLENGTH - 4)] = ""; next }
 FNR == 1 {
@@ -23,7 +25,7 @@ skipped != "" {
 
 function is_left_out(m) { do if (m in is_test) return 1; while (sub(/::[^:]*$/, "", m)); return 0 }
 
-# `a::{b,c::d}` as `a::b,a::c::d`.
+# Expands `a::{b,c::d}` to `a::b,a::c::d`.
 function flat(tree,   group, pre) {
     while (match(tree, /[A-Za-z0-9_:]*::\{[^{}]*\}/)) {
         group = substr(tree, RSTART, RLENGTH - 1); pre = substr(group, 1, index(group, "{") - 1)
@@ -33,7 +35,8 @@ function flat(tree,   group, pre) {
     return tree
 }
 
-# Notes what `use` brings into a module; nothing but paths is left of its text, of those too.
+# Records the names that `use` declarations bring into a module, and replaces the declarations in
+# the module's text by their paths.
 function take_imports(m,   rest, left, tree, parts, n, i, name, path) {
     rest = text[m]; text[m] = ""
     while (match(rest, /[ (;}]use [A-Za-z_:][^;]*;/)) {
@@ -50,7 +53,8 @@ function take_imports(m,   rest, left, tree, parts, n, i, name, path) {
     text[m] = left rest
 }
 
-# The module that has what a path names in a module; none of another crate.
+# Returns the module that defines the item which a path names in module m; empty if the item is in
+# another crate.
 function resolved(m, path, depth,   seg, n, i, at, found) {
     n = split(path, seg, "::"); at = m; i = 2
     if (depth > 8) return ""
@@ -69,7 +73,8 @@ function resolved(m, path, depth,   seg, n, i, at, found) {
     return at
 }
 
-# Of two modules the files beside one another that declare them, if neither declares the other.
+# Adds an arrow between the sibling modules that contain two modules, unless one of the two contains
+# the other.
 function join(m, other, path,   a, b, na, nb, i, from, to) {
     na = split(m, a, "::"); nb = split(other, b, "::"); from = to = a[1]
     for (i = 2; i <= na && i <= nb && a[i] == b[i]; i++) from = to = from "::" a[i]

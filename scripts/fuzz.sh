@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes every reader for a bounded time, on the toolchain that the project builds with. Needs a C++ compiler.
+# Fuzzes every reader for a limited time, with the project's own toolchain. Needs a C++ compiler.
 #
 # Usage: scripts/fuzz.sh [SECONDS_PER_TARGET] [TARGET...]
 #
 # libFuzzer comes with the crate libfuzzer-sys; the flags below are those that `cargo fuzz run --sanitizer none` passes,
-# all of them stable, so that no nightly compiler is needed. What is found goes to fuzz/artifacts; new inputs are not kept.
+# all of them stable, so that no nightly compiler is needed. Inputs that crash are kept in
+# fuzz/artifacts; others are not.
 #
 # Exit codes: 0 nothing found, 1 a target crashed (the input is named), 2 wrong usage.
 set -euo pipefail
@@ -21,14 +22,15 @@ export RUSTFLAGS="${RUSTFLAGS:-} --cfg fuzzing -Cpasses=sancov-module -Cllvm-arg
  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
  -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
 RUSTFLAGS=$(echo "$RUSTFLAGS" | tr '\n' ' ')
-# With a target named, the flags are not used for build scripts and macros, which have no fuzzer to link to.
+# If --target is given, cargo does not use the flags for build scripts and macros, which have no
+# fuzzer to link to.
 machine=$(rustc -vV | sed -n 's/^host: //p')
 if [ $# -eq 0 ]; then
     cd fuzz/corpus && set -- * && cd ../..
 fi
 # Prints the program that fuzzes a corpus. One program fuzzes all formats of `trace import`.
 program() { if [ -e "fuzz/fuzz_targets/$1.rs" ]; then echo "$1"; else echo import; fi; }
-# What takes long to build is built only where one of its targets is wanted.
+# The feature `records`, which takes long to build, is enabled only if a target needs it.
 features=()
 for name in "$@"; do
     case $(program "$name") in import | trace_file) ;; *) features=(--features records) ;; esac
@@ -37,7 +39,7 @@ cargo build "${features[@]}" --manifest-path fuzz/Cargo.toml --locked --release 
 
 mkdir -p fuzz/artifacts
 for name in "$@"; do
-    # Readers that take a path have a file in the folder, too.
+    # Readers that take a path also have their file in this folder.
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
     mkdir "$scratch/new"

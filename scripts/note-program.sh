@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# What cargo takes for the runner of test programs: notes how it would run one, in a folder of its own, for scripts/test.sh to run.
+# Stands in for cargo's runner of test programs: instead of running a program, records its command
+# and environment in a new subfolder of FOLDER. scripts/test.sh runs the programs later.
 #
 # Usage: scripts/note-program.sh FOLDER PROGRAM [ARGUMENT...]
 set -euo pipefail
-# Cargo runs one behind another.
+# The count is a safe name, because cargo runs programs one after another.
 folder=$1/$(printf %03d "$(ls "$1" | wc -l)")
 shift
 mkdir "$folder"

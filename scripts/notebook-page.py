@@ -1,4 +1,4 @@
-"""Prints an executed notebook as a page of Markdown: its text, its code, and what that printed.
+"""Prints an executed notebook as a page of Markdown: its text, its code, and the output of the code.
 
 Usage: python3 notebook-page.py NOTEBOOK.ipynb
 """
@@ -12,7 +12,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def printed(output: dict) -> str:
-    """What a cell printed: a table as it is shown in a notebook, else its text."""
+    """Returns an output of a cell as Markdown: as HTML if there is any (a table), otherwise as text."""
     data = output.get("data", {})
     if "text/html" in data:
         # An empty line would end the HTML and begin Markdown.

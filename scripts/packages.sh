@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
-# Makes what people install without compiling, in target/packages: wheels for Python's installers, a .deb, an archive for any Linux, and
-# the source that goes with the GPL programs among them.
+# Makes packages in target/packages that are installed without compiling: wheels for Python's
+# installers, a .deb, an archive for any Linux, and the source that must accompany the GPL programs.
 #
 # Usage: scripts/packages.sh [--arch amd64|arm64] [--to FOLDER] [--of PROGRAM] [wheels|archive|deb|source]...
-#   --arch ARCH   for which processors, by Debian's names (this machine's)
-#   --to FOLDER   where packages go (target/packages)
-#   --of PROGRAM  a program that is there instead of one that is built for the packages; for tests
+#   --arch ARCH   architecture, by Debian's names (default: this machine's)
+#   --to FOLDER   folder for the packages (default: target/packages)
+#   --of PROGRAM  packs this program instead of building one; for tests
 #   by default all kinds are made
 #
-# All hold one program, compiled once. It is linked statically with the C library of the machine that builds it, and needs none where it
-# runs. Each package is packed from what `make install` leaves in a folder, so that where things lie beside the program is known in one
-# place.
+# All packages contain the same program, compiled once and linked statically with the build
+# machine's C library, so that it needs no C library where it runs. Each package is made from the
+# folder that `make install` fills, so that the Makefile alone knows the places of the files.
 #
-# For arm64 there is nothing that captures: those tools follow programs of x86-64. On another machine it takes Rust's standard library for it (scripts/rustc-for-arm64.sh), a C compiler and library (packages
-# gcc-aarch64-linux-gnu and libc6-dev-arm64-cross), and qemu-user-static, which runs the program where it prints its manual.
+# There are no capture tools for arm64, because they follow programs of x86-64. Packages for arm64
+# that are made on another machine need Rust's standard library for arm64
+# (scripts/rustc-for-arm64.sh), a C compiler and library (gcc-aarch64-linux-gnu,
+# libc6-dev-arm64-cross), and qemu-user-static to print the manual.
 #
-# Exit codes: 0 made (their names on stdout), 1 something could not be made, 2 wrong usage.
+# Exit codes: 0 made (names on stdout), 1 something could not be made, 2 wrong usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -47,7 +49,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-# What captures is of x86-64, and so is the source that goes with it.
+# The capture tools, and the package of their source, exist for x86-64 only.
 has_capture=no
 if [ "$machine" = x86_64 ]; then has_capture=yes; fi
 if [ ${#kinds[@]} -eq 0 ]; then
@@ -64,7 +66,7 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 mkdir -p "$packages" "$tools"
 
-# Of what is for another processor: a prefix of the programs that work on it, and what runs it.
+# For another processor: the prefix of the binutils, and the emulator.
 binutils='' emulator=''
 if [ "$machine" != "$(uname -m)" ]; then
     [ "$machine" = aarch64 ] && [ "$(uname -m)" = x86_64 ] ||
@@ -78,7 +80,7 @@ if [ "$machine" != "$(uname -m)" ]; then
     done
 fi
 
-# What `make install` leaves of a program, in a folder that is made anew.
+# Installs a program ($2) into a new folder ($1) with `make install`, and strips all programs there.
 stage() {
     local others=()
     rm -rf "${packages:?}/$1"
@@ -101,8 +103,9 @@ END
 
 valgrind_source() { dpkg-query -W -f '${source:Package} ${source:Version}' valgrind 2> /dev/null || echo 'Valgrind'; }
 
-# Linked statically; the target is named so that programs that run while it is built are not. What another compiler has built is kept
-# from what this one has. On x86-64 relocations are packed, half a megabyte of them, which its own C library undoes (glibc 2.36 or newer).
+# Builds the program, linked statically, and prints its path. With --target, build scripts are not
+# linked statically. Code that was built by another compiler has another target folder. On x86-64,
+# packed relocations save half a megabyte; the linked C library unpacks them (glibc 2.36 or newer).
 static_program() {
     local folder=$target
     if [ -n "$binutils" ]; then
@@ -116,7 +119,7 @@ static_program() {
     echo "$folder/$rust_target/dist/switchcost"
 }
 
-# Once for all that is made of it.
+# Stages the program once for all packages.
 stage_static() {
     [ "${is_staged:-no}" = no ] || return 0
     stage static "${program:-$(static_program)}"
@@ -132,7 +135,8 @@ make_wheels() {
     local folder folders=(python)
     [ $has_capture = no ] || folders+=(python/capture)
     for folder in "${folders[@]}"; do
-        # The program asks for no C library: these names are those of the oldest that installers know.
+        # The program needs no C library. These tags name the oldest C libraries that installers
+        # know.
         (cd "$folder" && SWITCHCOST_STAGE=$packages/static/usr SWITCHCOST_PLATFORM=manylinux_2_17_$machine.musllinux_1_1_$machine \
             "$tools/bin/hatchling" build -t wheel -d "$packages" >&2)
     done
@@ -166,7 +170,7 @@ make_deb() {
     ls "$packages/switchcost_$version"-*_"$([ "$machine" = aarch64 ] && echo arm64 || echo amd64).deb"
 }
 
-# What lintian finds and is as it should be.
+# Prints lintian's overrides: findings that are intended.
 overrides() {
     cat << 'END'
 # Linked statically, as it may have been built on another release; lintian takes it for a library, since it may be loaded anywhere.
@@ -187,7 +191,7 @@ switchcost: initial-upload-closes-no-bugs *
 END
 }
 
-# As Debian has it read: which files are under which licence.
+# Prints Debian's copyright file: the licence of each file.
 copyright() {
     cat << END
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -215,14 +219,15 @@ License: GPL-2+
 END
 }
 
-# Of what is under the GPL: our part of it as it was committed, and Valgrind's from the distribution that it comes from.
+# Makes the source of the GPL programs: our part as it was committed, and Valgrind's from its
+# distribution.
 make_source() {
     local name=switchcost-capture-$version-source folder
     folder=$packages/source
     rm -rf "$folder"
     mkdir -p "$folder/$name/valgrind" "$folder/lists/partial"
     git archive HEAD capture | tar -C "$folder/$name" -xf -
-    # The source of a package is in the same place as the package; a system seldom lists it.
+    # The mirror of a binary package also has its source, which a system's lists seldom name.
     apt-get indextargets --format 'deb-src $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' | sort -u > "$folder/sources.list"
     local options=(-q -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/lists"
         -o APT::Sandbox::User= -o Acquire::Languages=none)

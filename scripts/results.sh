@@ -1,29 +1,34 @@
 #!/usr/bin/env bash
-# Makes results/ anew: what the papers' claims come to on this machine, with what it was made from.
+# Makes results/ anew: the verdicts on the papers' claims on this machine, and the data behind them.
 #
 # Usage: scripts/results.sh PROGRAM [PAPER|runtimes|--quick|--anew|--system|--partial]...      without a paper, all of them
 #
-# Each paper's last result is kept in results/earlier/, and only those verdicts stand in the new one on which both agree. Every result
-# has a number, which is its seed: orders of runs and inputs of programs are others each time. So make results anew on another day, or hours
-# later; what was stopped goes on with the same number.
+# The previous result of each paper is kept in results/earlier/. The new result has only those
+# verdicts on which both agree. Every result has a number, which is its seed: the order of runs and
+# the inputs of programs differ each time. So make results anew on another day, or hours later. A
+# stopped run continues with the same number.
 #
-# For each paper, results/ gets PAPER.json with the numbers and verdicts, PAPER.made.json (version and commit of the program, date,
-# machine, and of each record its size, SHA-256 and seed), its figures, and the measured records of up to 1 MB. Simulated records are not kept:
-# their commands, which are in PAPER.json, make them again bit by bit. All records are in target/results/records, where a run that was
-# stopped goes on.
+# For each paper, results/ gets PAPER.json with numbers and verdicts, PAPER.made.json (version and
+# commit of the program, date, machine, and size, SHA-256 and seed of each record), its figures, and
+# measured records of up to 1 MB, compressed. Simulated records are not kept, because the commands
+# in PAPER.json make them again bit by bit. All records are in target/results/records, where a
+# stopped run continues.
 #
-# Paper by paper: each is made, copied into results/ and timed before the next begins, so that `make results ARGS=today` redoes one
-# of them in a short quiet time, and what a stop leaves is whole papers. PAPER.made.json says how long it took, in this run alone.
-# A step whose command has changed since is run anew; ARGS="--anew today" begins without any records of the papers that are named.
+# Each paper is made, copied into results/ and timed before the next begins. So `make results
+# ARGS=today` redoes one paper in a short quiet time, and a stopped run leaves whole papers.
+# PAPER.made.json has the time that the paper took in this run. A step whose command has changed is
+# run anew. ARGS="--anew today" first removes all records of the named papers.
 #
-# `runtimes` is no paper, and judges nothing: the ladder of all runtimes that are installed, on one CPU and on two, with their versions.
+# `runtimes` is not a paper and has no verdicts. It is the ladder of all installed runtimes, on one
+# CPU and on two, with their versions.
 #
-# With --system, what needs references of a kernel is captured in a guest, too.
+# With --system, claims that need references of a kernel are tested with traces of a guest, too.
 #
-# A machine that is not quiet gives results that are not worth keeping: nothing else should run meanwhile. With --quick everything
-# goes to target/results-quick instead, to see it work.
+# Nothing else should run meanwhile: results of a busy machine are not worth keeping. With --quick,
+# everything goes to target/results-quick instead, as a trial.
 #
-# Where commands left no record, the result that is kept stays; --partial puts the new one in its place nevertheless.
+# If commands left no record, the previous result stays; with --partial the new one replaces it
+# nevertheless.
 #
 # Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 done, with commands that left no record.
 set -euo pipefail
@@ -52,13 +57,13 @@ done
 case "${papers[*]:-all}" in *all*) papers=(li2007 michigan blog lmbench mogul1990 today runtimes) ;; esac
 
 commit=$(git describe --always --abbrev=12)
-# Results of a paper that was redone before make no other program.
+# Changes in results/ do not count, because they do not change the program.
 if ! git diff --quiet HEAD -- . ':!results'; then
     commit+=-dirty
     echo "results: found changes that are not committed: the results could not be made again from $commit" >&2
 fi
 
-# A text as JSON has it.
+# Prints a text as a JSON string.
 quoted() { local text=${1//\\/\\\\}; printf '"%s"' "${text//\"/\\\"}"; }
 
 # One line of JSON for a record: its name, size, digest, and the seed of a measurement.
@@ -70,14 +75,15 @@ described() {
         "$(basename "$1")" "$(stat -c %s "$1")" "${digest%% *}" "${seed:-null}"
 }
 
-# The number of a paper's next result: one more than that of the one that is kept.
+# Prints the number of a paper's next result: one more than that of the kept result.
 next() {
     local kept
     kept=$(sed -n 's/^ *"seed": \([0-9]*\),$/\1/p' "$results/$1.made.json" 2> /dev/null | head -n 1)
     echo $((${kept:-0} + 1))
 }
 
-# The other result to judge by: the one that is kept. Of before version 3, mogul1990 and today had trials that were copies of each other.
+# Prints the option for the other result by which the verdicts are judged: the kept one. In results
+# of mogul1990 and today before version 3, trials were copies of each other, so these are not used.
 other() {
     local kept=$results/$1.json
     [ -e "$kept" ] || return 0
@@ -95,7 +101,7 @@ made() {
     printf '  "seed": %s,\n' "$(next "$paper")"
     printf '  "seconds": %s,\n' "$seconds"
     printf '  "machine": %s,\n' "$(quoted "$machine")"
-    # It translates the pair of Client-Server.
+    # One of the traced programs is gcc, which compiles the Client-Server pair.
     case $paper in mogul1990 | today) printf '  "compiler": %s,\n' "$(quoted "$(gcc --version | head -n 1)")" ;; esac
     printf '  "records": [\n'
     for record in "$site/records/$paper"-*.json* "$site/records/$paper"-*.parquet; do
@@ -107,7 +113,8 @@ made() {
     printf '\n  ]\n}\n'
 }
 
-# The row of a paper in the table of results/README.md: how many claims came to what, tested ones and calibrated ones.
+# Prints a paper's row for the table in results/README.md: the number of claims by verdict, first of
+# tested claims, then of calibrated ones.
 row() {
     local paper=$1 counts
     counts=$(sed -nE 's/^ *"(holds|differs|not_told)": ([0-9]+),?$/\2/p' "$site/$paper.json" | head -n 6)
@@ -115,7 +122,7 @@ row() {
     printf '| [%s](%s.md) | %s |' "$paper" "$paper" "$(sed ':a;N;$!ba;s/\n/ | /g' <<< "$counts")"
 }
 
-# Puts that row in place of the old one, or behind the last.
+# Puts a paper's row into the table, in place of the old row or after the last one.
 report() {
     local paper=$1 row readme=$results/README.md
     [ -e "$readme" ] || return 0
@@ -128,7 +135,7 @@ report() {
     fi
 }
 
-# Keeps in results/ what a paper came to.
+# Copies a paper's result into results/.
 keep() {
     local paper=$1 seconds=$2 figure name record
     made "$paper" "$seconds" "$(sed -n 's/^ *"machine": "\(.*\)",$/\1/p' "$site/$paper.json" | head -n 1)" > "$results/new.made.json"
@@ -136,14 +143,14 @@ keep() {
     for name in "$paper.json" "$paper.made.json"; do
         [ ! -e "$results/$name" ] || mv "$results/$name" "$results/earlier/$name"
     done
-    # What it was judged beside has moved.
+    # The result by which the verdicts were judged has moved to results/earlier/.
     local moved="s#$results/$paper\.json#$results/earlier/$paper.json#g"
     sed "$moved" "$site/$paper.json" > "$results/$paper.json"
     sed -e "$moved" -e "s#(figures/$paper/figure-r1-#(figures/#" "$site/$paper.md" > "$results/$paper.md"
     mv "$results/new.made.json" "$results/$paper.made.json"
     rm -f "$results/figures/$paper"-*.svg
     for figure in "$site/figures/$paper"/*.svg; do
-        # A paper of tables has none.
+        # A paper that has only tables has no figures.
         [ -e "$figure" ] || continue
         name=$(basename "$figure")
         cp "$figure" "$results/figures/$paper-${name#*"$paper"-}"
@@ -152,7 +159,8 @@ keep() {
     touch "$site/records/$paper.kept"
 }
 
-# What was measured for the result that is kept is not measured for the next one. What is simulated of the same commands is the same.
+# Removes the measured records of the kept result, so that the next result has new measurements.
+# Simulated records stay, because the same commands give the same records.
 begin() {
     local paper=$1
     if [ "$anew" = yes ]; then rm -f "$site/records/$paper"-*; fi
@@ -166,12 +174,12 @@ keep_records() {
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
         kept=$results/records/$(basename "$record").gz
         gzip -9nc "$record" > "$kept"
-        # Larger ones are named by command, seed and checksum.
+        # Larger records are not kept; PAPER.made.json has their seed and checksum.
         [ "$(stat -c %s "$kept")" -le "$most_bytes" ] || rm "$kept"
     done
 }
 
-# The ladder of runtimes, in words and numbers as they are printed; what is missing is said there.
+# Measures the ladder of runtimes, and keeps its printed report, which also names missing runtimes.
 ladder() {
     local record=$site/records/runtimes-ladder.jsonl words=(runtimes --placement both) start=$SECONDS one=0
     [ ${#quick[@]} -eq 0 ] || words+=(--budget 30s)

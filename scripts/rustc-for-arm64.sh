@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Finds a Rust compiler that has the standard library of 64-bit Arm, on a machine that is none: the installed one, or where it has no such
-# library and rustup cannot add it that of Debian's backports, which is downloaded with all the libraries that it needs and unpacked
-# beside, and never installed. Prints its path, for RUSTC.
+# Finds a Rust compiler with the standard library for 64-bit Arm, on another machine, and prints its
+# path, for RUSTC: the installed compiler, or if it has no such library, that of Debian's backports.
+# The latter is downloaded with all libraries that it needs and unpacked in target/, not installed.
 #
 # Usage: scripts/rustc-for-arm64.sh
 #
 #   RUSTC=$(scripts/rustc-for-arm64.sh) cargo build --target aarch64-unknown-linux-gnu ...
 #
-# What is downloaded is kept in target/rustc-for-arm64; remove that to download again. Code that one compiler has built is of no use to
-# another: name a target folder of its own.
+# Downloads are kept in target/rustc-for-arm64; remove that folder to download again. Use a separate
+# target folder, because a compiler cannot use what another compiler has built.
 #
-# Exit codes: 0 it is there, 1 it does not run, 2 wrong usage, 3 it cannot be had here (why is the last line of stderr).
+# Exit codes: 0 found, 1 the compiler does not run, 2 wrong usage, 3 no such compiler is available
+# here (the reason is the last line of stderr).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,7 +38,8 @@ download() {
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 2> /dev/null | sed -n 1p)
     [ -n "$mirror" ] || give_up "found no source of Debian in the lists of apt, need one; sudo apt-get update"
     mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
-    # As if nothing were installed: all that it needs is wanted, down to the C library.
+    # An empty status means that nothing is installed, so that all dependencies are downloaded, even
+    # the C library.
     : > "$folder/apt/status"
     printf "deb [arch=amd64,arm64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror %s main\n" $release $release-backports \
         > "$folder/apt/sources.list"
@@ -51,7 +53,7 @@ download() {
         give_up "the standard library of $release-backports cannot be downloaded"
     rm -rf "$root.new"
     for package in "$folder"/apt/cache/archives/*.deb; do
-        # The C compiler that links is this machine's.
+        # This machine's C compiler links, so that of the backports is left out.
         case ${package##*/} in gcc-*-base_*) ;; gcc[-_]* | cpp[-_]* | binutils* | lib?san*) continue ;; esac
         dpkg-deb -x "$package" "$root.new" >&2 || give_up "${package##*/} cannot be unpacked"
     done

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Downloads the servers that tests observe under load, with the load generators: nginx and wrk, Redis, PostgreSQL. The packages of this
-# distribution are unpacked in a folder and never installed: an installed server would be started. Prints the folder, for
-# SWITCHCOST_SERVICES.
+# Downloads the servers that tests observe under load, with load generators: nginx and wrk, Redis,
+# PostgreSQL. The packages of this distribution are unpacked in a folder, not installed, because
+# installing a server would start it. Prints the folder, for SWITCHCOST_SERVICES.
 #
 # Usage: scripts/services.sh
 #
 #   SWITCHCOST_SERVICES=$(scripts/services.sh) cargo test --release --package switchcost --test it services::
 #
-# All of it is kept in target/services; remove that to download again.
+# The files are kept in target/services; remove that folder to download them again.
 #
-# Exit codes: 0 there, 2 wrong usage, 3 it cannot be had here (why is the last line of stderr).
+# Exit codes: 0 done, 2 wrong usage, 3 the packages cannot be downloaded (the reason is the last
+# line of stderr).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,11 +22,12 @@ target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/services"
 folder=$(cd "$target/services" && pwd)
 
-# With all that they depend on and that is not installed. Nothing of the system is locked or changed.
+# Downloads the packages with their dependencies that are not installed. Neither locks nor changes
+# the system.
 download() {
     command -v apt-get > /dev/null && command -v dpkg-deb > /dev/null || give_up "found no apt-get, need it to download packages"
     local database packages package
-    # `postgresql` stands for the version of the distribution, and would do if that is installed.
+    # `postgresql` depends on the distribution's version, whose package has the server.
     database=$(apt-cache depends postgresql 2> /dev/null | sed -n 's/^.*Depends: \(postgresql-[0-9]*\)$/\1/p' | sed -n 1p)
     [ -n "$database" ] || give_up "found no postgresql in the lists of apt, need it; sudo apt-get update"
     packages=(nginx wrk redis-server redis-tools "$database" "${database/-/-client-}")

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Looks for what the build needs, installs what is missing, and says what it found. Safe to run again and again.
+# Looks for what the build needs, installs what is missing, and reports the result. May be run
+# repeatedly.
 #
 # Usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64|site]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
-#   lint   the same with clippy and rustfmt: what tests are built with
-#   test   the same (the default) with strace, cpio, GNU parallel, Python's xxhash and, where it may mount it, tracefs, each for a
-#          test that is skipped without it
+#   lint   the same as build, with clippy and rustfmt, which building the tests needs
+#   test   (default) the same as lint, with strace, cpio, GNU parallel, Python's xxhash and, if it may be
+#          mounted, tracefs; tests that need one of these are skipped without it
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
-#   results  the same as build, with all that redoing the papers takes: perf and the programs that stand for those of 1990; what
-#          nothing could be had for is missing in the results
-#   packages  the same as build, with what makes packages and tries them in trees of their own
-#   packages-arm64  the same, with a C compiler for arm64 and the emulators that run what it builds
+#   results  the same as build, with what redoing the papers needs: perf, and programs that stand for those
+#          of 1990; results that need a missing program are left out
+#   packages  the same as build, with the tools that make packages and test them in separate trees
+#   packages-arm64  the same as packages, with a C compiler for arm64 and the emulators that run what it builds
 #   site   the same as build, with mdBook and lychee, which checks links: both below target/
 #
 # Valgrind, with its headers, is needed to build the capture tool of `switchcost trace`. Tests need it; a build goes on
@@ -19,10 +20,12 @@
 # QEMU, and a kernel for its guests, are needed for `switchcost trace --system` and its tests; without them these are skipped. The kernel is
 # downloaded and unpacked below the target folder, and never installed.
 #
-# Packages come from the system's own package manager and toolchains from rustup; nothing else is downloaded, but for mdBook (cargo) and
-# lychee (pip). The environment to build in is left in target/setup.env, which the Makefile reads.
+# Packages come from the system's package manager, and toolchains from rustup. Nothing else is
+# downloaded except mdBook (cargo) and lychee (pip). The environment for builds is written to
+# target/setup.env, which the Makefile reads.
 #
-# Exit codes: 0 ready, 1 something required is missing (what, and how to get it, is on stderr), 2 wrong usage.
+# Exit codes: 0 ready, 1 something required is missing (stderr says what, and how to get it), 2
+# wrong usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,7 +35,7 @@ case $purpose in
     *) echo "usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64|site]" >&2; exit 2 ;;
 esac
 
-# What is asked for is never asked again by apt or debconf.
+# Keeps apt and debconf from asking questions.
 export DEBIAN_FRONTEND=noninteractive
 
 pinned=$(sed -n 's/^channel *= *"\([^"]*\)".*/\1/p' rust-toolchain.toml)
@@ -53,7 +56,8 @@ is_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" 
 
 # --- packages -------------------------------------------------------------------------------------------------------
 
-# How to become root: "" as root, "sudo -n" where no password is needed, "sudo" where one can be typed.
+# Command prefix to become root: empty for root, "sudo -n" if no password is needed, "sudo" if one
+# can be typed.
 privilege=none
 find_privilege() {
     if [ "$(id -u)" -eq 0 ]; then
@@ -68,7 +72,7 @@ find_privilege() {
 install_line() { echo "sudo apt-get update && sudo apt-get install $*"; }
 
 is_updated=no
-# Installs packages; false where that cannot be done, or only by removing others.
+# Installs packages. Fails if that is impossible, or only possible by removing other packages.
 install() {
     has apt-get || return 1
     find_privilege
@@ -82,7 +86,7 @@ install() {
     $privilege env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends --no-remove "$@" >&2
 }
 
-# The version that a package would be installed in; empty where there is none.
+# Prints the version of a package that would be installed; nothing if there is none.
 candidate() {
     has apt-cache || return 0
     apt-cache policy "$1" 2> /dev/null | sed -n 's/^ *Candidate: \([0-9]*:\)\{0,1\}\([0-9][0-9.]*\).*/\2/p'
@@ -102,8 +106,8 @@ need_packages() {
 
 # --- Rust -----------------------------------------------------------------------------------------------------------
 
-# The version of the cargo of a toolchain, or of the cargo in the PATH; empty where there is none. Never lets rustup
-# fetch anything by itself.
+# Prints the version of cargo in a toolchain, or in PATH; nothing if there is none. rustup must not
+# download anything for this.
 cargo_version() {
     local toolchain=${1:-}
     if [ -n "$toolchain" ]; then
@@ -117,7 +121,8 @@ toolchains() { rustup toolchain list 2> /dev/null | awk '$1 != "no" { print $1 }
 
 is_installed() { toolchains | grep -e "^$1\$" -e "^$1-" > /dev/null; }
 
-# Another installed toolchain that is new enough, releases before nightlies.
+# Prints another installed toolchain that is new enough, if there is one. Releases come before
+# nightlies.
 find_other_toolchain() {
     local toolchain version
     for toolchain in $(toolchains | grep -v '^nightly') $(toolchains | grep '^nightly'); do
@@ -130,7 +135,8 @@ find_other_toolchain() {
 }
 
 toolchain=""
-# Settles on a toolchain of rustup: the one that the user names, the pinned one, or another that will do.
+# Chooses a toolchain of rustup: the one that the user names, the pinned one, or another that is new
+# enough.
 settle_rustup() {
     local version
     if [ -n "${RUSTUP_TOOLCHAIN:-}" ]; then
@@ -155,7 +161,7 @@ settle_rustup() {
     [ -z "$toolchain" ] || say "using Rust toolchain $toolchain instead of $pinned"
 }
 
-# The package of this system that brings a Rust that is new enough, if there is one.
+# Prints the system's packages with a Rust that is new enough, if there are any.
 rust_packages() {
     local version
     if [ -n "$(candidate rustup)" ]; then
@@ -179,8 +185,9 @@ is_rust_ready() {
     [ -n "$version" ] && is_at_least "${version%%-*}" "$least"
 }
 
-# rustup from its package, unpacked beside a cargo of the system's that is too old and that the package would remove; it puts the
-# toolchain into the user's home, and nothing of the system's changes.
+# Unpacks rustup from its package without installing it, because the package would remove the
+# system's cargo, which is too old. rustup puts the toolchain into the user's home; the system is
+# not changed.
 install_beside() {
     local folder=$target/rustup rustup cargo
     has apt-get && has dpkg-deb && [ -n "$(candidate rustup)" ] || return 1
@@ -194,7 +201,7 @@ install_beside() {
     export PATH="$(dirname "$cargo"):$PATH"
 }
 
-# The toolchain that an earlier set-up has installed beside.
+# Uses the toolchain that install_beside has installed before.
 use_installed_beside() {
     local folder
     for folder in "${RUSTUP_HOME:-$HOME/.rustup}/toolchains/$pinned"-*/bin; do
@@ -206,7 +213,7 @@ use_installed_beside() {
 need_rust() {
     local packages
     is_rust_ready && return 0
-    # rustup that settled on nothing will not be helped by a package.
+    # If rustup is there and found no toolchain, a package does not help.
     if ! has rustup; then
         if use_installed_beside && is_rust_ready; then return 0; fi
         packages=$(rust_packages)
@@ -237,7 +244,7 @@ need_rust_tools() {
     fi
 }
 
-# --- Valgrind, which capturing is built on ---------------------------------------------------------------------------
+# --- Valgrind, which captures traces ---------------------------------------------------------------------------
 
 has_valgrind() { has valgrind && [ -e /usr/include/valgrind/pub_tool_basics.h ]; }
 
@@ -251,11 +258,12 @@ need_valgrind() {
     fi
 }
 
-# --- clang, which compiles what observes switches in the kernel -----------------------------------------------------------
+# --- clang, which compiles the BPF programs -----------------------------------------------------------
 
 has_clang() { has clang && [ -e /usr/include/bpf/bpf_helpers.h ]; }
 
-# Where it is missing the program is built without: switches of live programs are counted then, and not explained.
+# Without clang the program is built without BPF: it counts switches of live programs, but does not
+# explain them.
 want_clang() {
     has_clang && return 0
     install clang libbpf-dev && has_clang && return 0
@@ -266,8 +274,8 @@ want_clang() {
 
 has_guest_kernel() { compgen -G "$target/qemu/kernel/boot/vmlinuz*" > /dev/null; }
 
-# The package that a name of Debian's stands for, which changes with each release of the kernel. Newer ones have the image in a further package,
-# and there among the modules, which are not needed.
+# Unpacks the package on which Debian's metapackage depends; its name changes with each release of
+# the kernel. Newer releases have the image in a further package, among modules, which are removed.
 fetch_guest_kernel() {
     local folder=$target/qemu/kernel package=linux-image-cloud-amd64 next image
     has apt-get && has dpkg-deb || return 1
@@ -297,9 +305,10 @@ want_guest() {
         say "no kernel for guests could be fetched: switchcost trace --system needs one named with --kernel"
 }
 
-# --- programs that single tests look on with ----------------------------------------------------------------------------
+# --- programs that single tests use ----------------------------------------------------------------------------
 
-# strace refuses system calls, cpio unpacks what we packed, GNU parallel runs a sweep's tasks, and Python checks the sums of a record.
+# strace makes system calls fail, cpio unpacks our archives, GNU parallel runs the tasks of a sweep,
+# and Python's xxhash computes the checksums of a record.
 want_onlookers() {
     local packages=()
     has strace || packages+=(strace)
@@ -310,7 +319,8 @@ want_onlookers() {
         say "not there: ${packages[*]}: a test for each will be skipped ($(install_line "${packages[@]}"))"
 }
 
-# Tests that count system calls need the kernel's tracepoints, whose file system systemd mounts when it is first used, and a container does not.
+# Tests that count system calls need the kernel's tracepoints. systemd mounts their file system when
+# it is first used; a container does not.
 want_tracepoints() {
     [ -e /sys/kernel/tracing/events ] && return 0
     if mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing 2> /dev/null; then
@@ -322,7 +332,7 @@ want_tracepoints() {
 
 # --- packages --------------------------------------------------------------------------------------------------------
 
-# Python's own venv, with which wheels are made and tried, is a package of its own here.
+# Wheels are made and tested with Python's venv, which Debian has in a separate package.
 has_venv() { python3 -c 'import venv, ensurepip' 2> /dev/null; }
 
 want_venv() {
@@ -342,7 +352,7 @@ want_packaging() {
         say "not there: ${packages[*]}: what needs them is skipped ($(install_line "${packages[@]}"))"
 }
 
-# --- what makes the pages a site --------------------------------------------------------------------------------------
+# --- tools that make the site --------------------------------------------------------------------------------------
 
 MDBOOK=0.5.4
 LYCHEE=0.24.2
@@ -363,12 +373,12 @@ want_lychee() {
     say "lychee is not there: links in the site are not checked (it comes with pip, python3-venv and a network)"
 }
 
-# --- perf, which nothing depends on ---------------------------------------------------------------------------------
+# --- perf, which is optional ---------------------------------------------------------------------------------
 
 want_perf() {
     local package=linux-perf
     has perf && return 0
-    # Ubuntu's is bound to the kernel's version.
+    # Ubuntu's perf depends on the kernel's version.
     if grep -qs '^ID=ubuntu' /etc/os-release; then package=linux-tools-generic; fi
     install "$package" && has perf && return 0
     say "perf is not there: comparisons with it will be skipped ($(install_line "$package"))"

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Makes a site of all pages with mdBook, with search, and checks that every link in it leads somewhere. The pages are taken as they are, with
-# what they link to, in the folders that they lie in here: so links out of docs/ hold, too.
+# Makes a site of all pages with mdBook, with search, and checks every link. Pages and the files to
+# which they link are copied unchanged into the same folders as here, so that links out of docs/
+# also work.
 #
 # Usage: scripts/site.sh      leaves target/site/index.html
 #
-# Exit codes: 0 made and checked, 1 a page or a link is missing, or a tool (scripts/setup.sh site).
+# Exit codes: 0 made and checked, 1 a page, the target of a link, or mdBook (scripts/setup.sh site)
+# is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,17 +21,18 @@ mdbook=$(command -v "$tools/bin/mdbook" || command -v mdbook) ||
 rm -rf "$book" "$site"
 mkdir -p "$book/src"
 cp site/book.toml site/figures.css "$book/"
-# What pages link to, beside pages. Files that are not yet committed belong to them.
+# Copies the pages, and all files to which they link. Uncommitted files are included.
 git ls-files --cached --others --exclude-standard -z -- '*.md' 'LICENSE-*' capture/valgrind/COPYING docs results/figures results/*.json results/runtimes.txt published designs crates/reproduce/claims |
     while IFS= read -r -d '' file; do [ -e "$file" ] && printf '%s\0' "$file"; done |
     tar --create --null --files-from=- | tar --extract --directory "$book/src"
-# mdBook makes a README the page of its folder.
+# mdBook turns a README into index.html of its folder.
 find "$book/src" -name '*.md' -exec sed -i 's#\](\([^)]*\)README\.md#](\1index.html#g' {} +
-# The table of contents is that of docs/, whose notebooks are made pages, and which begins with what lies above it.
+# The table of contents is docs/SUMMARY.md, with paths from the root, and notebooks as Markdown
+# pages.
 sed -e 's#](\.\./#](/#; s#](\([^/]\)#](docs/\1#; s#](/#](#; s#\.ipynb)#.ipynb.md)#' docs/SUMMARY.md > "$book/src/SUMMARY.md"
 rm "$book/src/docs/SUMMARY.md"
 for notebook in "$book"/src/docs/notebooks/*.ipynb; do python3 scripts/notebook-page.py "$notebook" > "$notebook.md"; done
-# A link to a folder leads to the page that is in it, or to a list of its files.
+# A link to a folder leads to its page; these folders get a page that lists their files.
 for folder in designs crates/reproduce/claims; do
     (cd "$book/src/$folder" && printf '# %s\n\n' "$folder" && for file in *; do printf -- '- [%s](%s)\n' "$file" "$file"; done) > "$book/list"
     mv "$book/list" "$book/src/$folder/README.md"

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Holds hardware counters against a PMU whose truth is known: in an emulated machine of 64-bit Arm each instruction takes a nanosecond
-# (scripts/arm64-guest.sh), so that instructions that were counted must be the time that passed. Runs every mechanism of `measure` with
-# counters, and `observe` on programs with known turns. Minutes, most of them emulation and a build.
+# Tests hardware counters on a PMU with known counts: in the emulated 64-bit Arm guest each
+# instruction takes one nanosecond (scripts/arm64-guest.sh), so the number of counted instructions
+# must equal the elapsed time in ns. Runs every mechanism of `measure` with counters, and `observe`
+# on programs with known time slices. Takes minutes, mostly for emulation and a build.
 #
-# Usage: scripts/test-counters-arm64.sh [PROGRAM]    switchcost for arm64, linked statically (one that is built in target/arm64)
+# Usage: scripts/test-counters-arm64.sh [PROGRAM]    switchcost for arm64, linked statically
+# (default: built in target/arm64)
 #
-# In the environment: RELEASE as for scripts/arm64-guest.sh.
+# Environment: RELEASE as for scripts/arm64-guest.sh.
 #
-# Exit codes: 0 all agree, 1 something does not (it is shown), 2 wrong usage, 3 there is no such machine or compiler here (why is the last
-# line).
+# Exit codes: 0 all counts agree, 1 some do not (shown with WRONG), 2 wrong usage, 3 there is no
+# guest or compiler here (the reason is the last line).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -37,7 +39,7 @@ cat > "$scratch/turns.c" << 'END_OF_C'
 #include <stdlib.h>
 #include <time.h>
 
-/* So many rounds of two instructions a turn, and so many turns. */
+/* turns ROUNDS TURNS: a turn runs ROUNDS rounds of two instructions, and then sleeps. */
 int main(int count, char **words)
 {
     for (long turns = atol(words[2]); turns > 0; turns--) {
@@ -57,7 +59,7 @@ switchcost measure --max-repetitions 5 --budget 24s --mechanism pipe,eventfd,fut
 mutex-condvar-held,socketpair,tcp,posix-sem,posix-mq,signal,yield,fiber,ucontext,green,async > /dev/null
 [ $? -ne 1 ] || exit 1
 grep -hE '^."line":"(header|self-test|sample)"' switchcost/runs/*-measure.jsonl
-# The last two are all, and all but 1 %, of what the bound between two buckets of the histogram of turns takes.
+# The last two are the bound between two buckets of the histogram of time slices, and 1 % less.
 for turns in "200000 300" "2500000 30" "5000000 30" "786432 120" "778567 120"; do
     switchcost observe --no-calibration --format json -- turns $turns > seen || exit 1
     echo "observed: $turns: $(tr -d '\n' < seen)"
@@ -72,7 +74,8 @@ python3 - "$scratch/said" << 'END_OF_PYTHON'
 import collections, json, statistics, sys
 
 wrong = 0
-# Instructions of a turn have two buckets for each power of two (crates/observe/bpf/histogram.h): this one ends at 1.5 * 2^20.
+# The histogram of instructions per time slice has two buckets for each power of two
+# (crates/observe/bpf/histogram.h). Bucket BELOW_EDGE ends at EDGE, which is 1.5 * 2^20.
 EDGE, BELOW_EDGE = 3 << 19, 25
 
 
@@ -84,7 +87,7 @@ def check(what, found, truth, tolerance):
 
 
 def check_each(what, counts, bucket, turns):
-    """Some turns are cut by the observer, which has the same CPU; none is longer but those of the program's start."""
+    """The observer, on the same CPU, cuts some turns. Only turns of the program's start may be longer."""
     global wrong
     is_right = counts[bucket] >= 0.75 * turns and sum(counts[bucket + 1 :]) <= 3
     wrong += not is_right
@@ -117,13 +120,15 @@ for line in open(sys.argv[1]):
             samples[sample["case"], sample["arm"]].append((counted / sample["handoffs"], ran / sample["handoffs"]))
     else:
         print(line.rstrip())
-# What the longer loop has more: the start of the program (4.5 million instructions, most of them of exec) cancels.
+# In the difference of two loops, the start of the program (4.5 million instructions, mostly exec)
+# cancels.
 check("observe, a loop of 5,000,000 in each turn", (observed[10_000_000] - observed[5_000_000]) / 30, 5_000_000, 0.01)
-# Of each, the batch in the middle: in a few the CPU is idle or another task's, and the report leaves them out.
+# Compares the median batch. In a few batches the CPU is idle or runs another task; the report
+# leaves them out.
 for (case, arm), each in sorted(samples.items()):
     counted, ran = (statistics.median_low(numbers) for numbers in zip(*each))
     check(f"measure, {cases[case]['mechanism']}, {arm}", counted, ran, 0.02)
-# The emulator has no cycles, whatever it counts for them, and no stalls.
+# The emulator counts neither real cycles nor stalls, so these instruments must not be admitted.
 expected = {"instructions": "admitted", "cycles": "wrong", "core-clock": "wrong"}
 if any(tests.get(name) != outcome for name, outcome in expected.items()) or "admitted" in [
     outcome for name, outcome in tests.items() if name.startswith("stalled")

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Tries the packages for 64-bit Arm, of which nothing runs on another machine, in an emulated one (scripts/arm64-guest.sh): the program out
-# of the wheel and out of the .deb, which is one, does its main jobs and says what it must. Half a minute, most of it emulation.
+# Tests the packages for 64-bit Arm in an emulated guest (scripts/arm64-guest.sh), because they do
+# not run on other machines. The wheel and the .deb must contain the same program. The program does
+# its main jobs in the guest, and its output is checked. Takes half a minute, mostly for emulation.
 #
-# Usage: scripts/test-packages-arm64.sh [FOLDER]    with the packages (target/packages)
+# Usage: scripts/test-packages-arm64.sh [FOLDER]    folder with the packages (default:
+# target/packages)
 #
-# Exit codes: 0 all is as it should be, 1 something is not (what, is shown last), 2 wrong usage, 3 there is no such machine here, or no
-# package for it (why is the last line).
+# Exit codes: 0 all checks passed, 1 some failed (shown last), 2 wrong usage, 3 there is no guest or
+# no package for arm64 here (the reason is the last line).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -54,7 +56,7 @@ has '^hypervisor +caveat +qemu or kvm'
 has '"source":"cntvct"'
 has '"instrument":"clock",[^}]*"outcome":"admitted"'
 has '"instrument":"instructions",[^}]*"outcome":"admitted"'
-# The emulated machine counts instructions for cycles.
+# The emulated PMU counts instructions as cycles, so these instruments must be refused.
 has '"instrument":"cycles",[^}]*"outcome":\{"wrong"'
 has '"instrument":"core-clock",[^}]*"outcome":\{"wrong"'
 has '^A switch between processes over a pipe costs [0-9.]+ us'
@@ -62,7 +64,8 @@ has '"source": "bpf"'
 for call in read write wait4 clock_nanosleep; do has "\"system-call\": \"$call\""; done
 has '^A switch on zen4-epyc-9004 costs'
 has 'tracing works on x86_64 only, and this is aarch64'
-# On it an instruction takes a nanosecond, by whatever clock: counted they are the cost.
+# In the guest an instruction takes one nanosecond, so the counted instructions must equal the cost
+# in ns.
 for mechanism in fiber ucontext; do
     awk -v name=$mechanism '
         $1 == name && $3 == "instructions" { counted = $6 }
@@ -70,6 +73,7 @@ for mechanism in fiber ucontext; do
         END { print name ": " cost " ns, " counted " instructions"; exit !(counted > 10 && cost > 0.9 * counted && cost < 1.1 * counted) }
     ' "$scratch/said" || wrong=1
 done
-# What no reader of Arm looks for; names of a record's fields are the same everywhere.
+# Output on Arm must not use words of x86. Lines with quotes are left out: field names are the same
+# everywhere.
 ! grep -v '"' "$scratch/said" | grep -Ein -- 'cpuid|\btsc\b|time stamp|pcid|intel_pstate|x86([^_]|$)' || { echo 'found a word of x86'; wrong=1; }
 exit $wrong

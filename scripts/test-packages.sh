@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tries the packages as people install them: wheels in a fresh environment of Python's, the archive in a tree that has busybox and no C
-# library, the .deb in fresh trees of two releases of Debian; and the crates as they would be published. Needs root for the trees, which
-# see this machine's kernel and nothing else of it.
-# What is for 64-bit Arm runs in an emulated machine (scripts/test-packages-arm64.sh).
+# Tests the packages as users install them: the wheels in a new virtual environment, the archive in
+# a tree with busybox and without a C library, the .deb in new trees of two Debian releases, and the
+# crates as they would be published. The trees need root; they share only the kernel with this
+# machine. Packages for 64-bit Arm are tested in an emulated guest (scripts/test-packages-arm64.sh).
 #
-# Usage: scripts/test-packages.sh [FOLDER [--wheels-only]]    with the packages (target/packages)
-#   --wheels-only  the main jobs of the wheels, and nothing that takes minutes
+# Usage: scripts/test-packages.sh [FOLDER [--wheels-only]]    folder with the packages (default: target/packages)
+#   --wheels-only  tests only the main jobs of the wheels, which takes no minutes
 #
 # Its last line is `N passed, M failed, K skipped`.
 # Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
@@ -15,19 +15,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 [ $# -le 2 ] && [ "${2:---wheels-only}" = --wheels-only ] ||
     { echo "usage: scripts/test-packages.sh [FOLDER [--wheels-only]]" >&2; exit 2; }
 packages=$(cd "${1:-target/packages}" && pwd) || exit 2
-# This machine's own, by Debian's name and the kernel's.
+# This machine's architecture: `arch` by Debian's name, `machine` by the kernel's.
 machine=$(uname -m)
 case $machine in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; *) arch=$machine ;; esac
 scratch=$(mktemp -d)
 passed=0 failed=0 skipped=0
-# Trees are mounted in namespaces that end with what runs there: nothing is left to unmount.
+# File systems are mounted in namespaces that end with their processes, so nothing must be
+# unmounted.
 trap 'rm -rf --one-file-system "$scratch"' EXIT
 
-# One trial: what it shows, and how. Its output is shown where it fails.
+# Runs a trial: its name, then its command. The command's output is shown if it fails.
 try() {
     local what=$1 code
     shift
-    # A trial has two minutes, its children with it.
+    # The limit is two minutes, unless LIMIT is set.
     timeout --kill-after=5 "${LIMIT:-120}" "$@" > "$scratch/said" 2>&1
     code=$?
     case $code in
@@ -49,11 +50,12 @@ in_tree() {
         exec chroot "$tree" "$@"' in_tree "$tree" "$@"
 }
 
-# What a package must do: a number, a live program, a trace where the capture tools are there, and a simulation of it.
+# The main jobs of a package: it measures, observes a command, simulates a trace, and captures a
+# trace if it has the capture tools.
 JOBS='set -e
 cd "$(mktemp -d)"; export XDG_STATE_HOME=$PWD
 "$1" --version
-# Neighbours may leave no number (3), which is an answer; anything else is none.
+# Exit code 3 is accepted, because other load may make a cost unmeasurable.
 "$1" measure --mechanism pipe --between process --budget 2s > measured || [ $? -eq 3 ]
 grep "^A switch between\|not measured" measured
 "$1" observe --no-calibration -- sh -c "for i in 1 2 3 4 5; do true; done" 2> observed
@@ -97,7 +99,8 @@ deb_in() {
     [ -n "$mirror" ] || skip 'found no source of Debian in the lists of apt'
     debootstrap --variant=minbase "$release" "$tree" "$mirror" || return 1
     cp "$packages"/switchcost_*_"$arch.deb" "$tree/root/package.deb"
-    # Over an earlier version, which is this one under another number and with one file more.
+    # Installs over an earlier version, which is this version with another number and an additional
+    # file.
     dpkg-deb -R "$tree/root/package.deb" "$scratch/earlier" || return 1
     sed -i 's/^Version: .*/Version: 0.0.1-1/' "$scratch/earlier/DEBIAN/control"
     mkdir -p "$scratch/earlier/usr/libexec/switchcost" && touch "$scratch/earlier/usr/libexec/switchcost/gone"
@@ -112,14 +115,15 @@ lintian_is_content() {
     lintian --fail-on error,warning --no-tag-display-limit "$packages"/switchcost_*.deb
 }
 
-# Each crate as it would be uploaded is unpacked and compiled by itself. Nothing is uploaded. Of one version cargo unpacks and compiles a
-# crate once: what an earlier trial left would stand for the crates as they are now.
+# Unpacks and compiles each crate by itself, as it would be uploaded. Nothing is uploaded. cargo
+# unpacks and compiles a version of a crate only once, so what an earlier trial has left is removed
+# before.
 crates_can_be_published() {
     rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/switchcost-* "${CARGO_TARGET_DIR:-target}"/debug/.fingerprint/switchcost-*
     CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false cargo publish --dry-run --workspace --locked --allow-dirty
 }
 
-# With the program of the wheels.
+# Runs the Python tests that need Ray, with the program of the wheels.
 package_on_a_cluster() {
     local code
     scripts/test-python.sh "$scratch/venv/bin/switchcost" ray

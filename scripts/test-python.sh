@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Form, types and tests of the Python package, on a program that was built, in an environment of its own below the target folder. What
-# the tests say is printed as Rust's test programs do, so that scripts/test.sh counts them with these.
+# Checks lints, format and types of the Python package, and runs its tests with a given program, in
+# a virtual environment in the target folder. Results are printed in the form of Rust's test
+# programs, so that scripts/test.sh counts them, too.
 #
 # Usage: scripts/test-python.sh --set-up | PROGRAM [MARK]
 #   --set-up  only makes the environment
 #   PROGRAM   the program to call
-#   MARK      what tests are marked with: `not ray` by default; `ray` are those that start a cluster or an object store, for
-#             which more is installed
+#   MARK      pytest's -m: `not ray` by default; tests marked `ray` start a cluster or an object store, and
+#             need more packages
 #
-# Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 3 the environment cannot be had here (why is the last line).
+# Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 3 the environment cannot be made
+# here (the reason is the last line).
 set -uo pipefail
 
 usage() { echo "usage: scripts/test-python.sh --set-up | PROGRAM [MARK]" >&2; exit 2; }
@@ -20,7 +22,7 @@ mark=${2:-not ray}
 cd "$(dirname "${BASH_SOURCE[0]}")/../python" || exit 1
 venv=$(cd .. && mkdir -p "${CARGO_TARGET_DIR:-target}" && realpath "${CARGO_TARGET_DIR:-target}")/python-tests
 
-# Once for each list of packages.
+# Installs the packages, again if their list has changed.
 install() {
     cmp -s "$venv/wanted" tests/requirements.txt && { [ "$mark" != ray ] || [ -f "$venv/has-ray" ]; } && return
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement tests/requirements.txt || return 1
@@ -40,7 +42,7 @@ said=$(mktemp -d)
 trap 'rm -rf "$said"' EXIT
 failed=0 passed=0
 
-# Each as one test: what is wrong is shown before.
+# Runs a check as one test. The check prints its findings before the result.
 check() {
     local what=$1
     shift

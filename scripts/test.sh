@@ -1,42 +1,46 @@
 #!/usr/bin/env bash
-# Lints, builds and runs all tests, on the release build with checks (scripts/checked.toml). A test that fails keeps nothing else
-# from running.
+# Checks lints, and builds and runs all tests, with the release build with checks
+# (scripts/checked.toml). The other tests also run if a test fails.
 #
 # Usage: scripts/test.sh [--all]
 #
-# With --all also what takes long, as every night: tests that are marked `#[ignore = "takes long"]`, and captures with another release of
-# Valgrind and of QEMU. Without, each counts as skipped.
+# With --all, as every night, also runs what takes long: tests marked `#[ignore = "takes long"]`,
+# and captures with another release of Valgrind and of QEMU. Otherwise these count as skipped.
 #
-# Programs whose tests measure this machine, and tests whose names begin with `alone::`, run first, one behind another; the others
-# run two at a time, and are shown as they end.
+# Test programs that measure this machine, and tests whose names begin with `alone::`, run first,
+# one after another. The other programs run two at a time, and are shown as they end.
 #
-# At the end it says what failed and what was skipped, and why. Its last line is `N passed, M failed, K skipped`. A test
-# is counted as skipped where it prints `skipped: why`, be it of a part of it, or where it is marked to be ignored. Other releases of Valgrind
-# and QEMU are downloaded (scripts/another-valgrind.sh, scripts/another-qemu.sh), or else count as skipped, too.
+# At the end the script lists what failed, and what was skipped and why. Its last line is `N passed,
+# M failed, K skipped`. A test counts as skipped if it prints `skipped: why`, even for a part of it,
+# or if it is ignored. Other releases of Valgrind and QEMU are downloaded
+# (scripts/another-valgrind.sh, scripts/another-qemu.sh); if that is impossible, they count as
+# skipped.
 #
 # Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-# In seconds; the longest, which is the program as a user runs it, takes a third of this on two CPUs that others use, too.
+# Time limit of a test program in seconds. The longest one takes a third of this on two busy CPUs.
 LONGEST_PROGRAM=1200
-# That of papers, redone quickly.
+# The longest test, which redoes the papers quickly.
 LONGEST_TEST=reproduce::a_paper_is_redone_quickly
-# Tests that another release has no part in (how a capture ends, what is built, limits, which task waits for which), and long ones beside
-# which a shorter one shows the same of a release.
+# Options that skip tests which do not depend on the release (how a capture ends, the build, limits,
+# which task waits for which), and long tests if a shorter one tests the same of a release.
 OF_ANY_VALGRIND=(
     --skip deaths:: --skip building:: --skip surroundings:: --skip a_stopped_task_ --skip a_killed_task_ --skip more_tasks_than_buffers_
     --skip a_signal_that_comes_behind_the_end_ --skip a_small_project_ --skip pipelines_of_a_shell_are_ --skip pipelines_give_the_same_
     --skip programs_that_run_long_take_ --skip languages::
 )
 OF_ANY_QEMU=(--skip programs_without_end_ --skip what_comes_between_ --skip pages:: --skip a_guest_is_the_same_)
-# Marked to be ignored for another reason: what other tests run, what makes samples and pictures, what takes minutes.
+# Options that skip tests which are ignored for another reason: other tests run them, they make
+# samples or pictures, or they take minutes.
 NO_TESTS=(
     --skip scheduled::victim --skip as_run::traces_where_rseq_is_refused --skip leftovers::observes_until_it_is_killed
     --skip compatibility::write_samples --skip pages::pictures_of_pages_are_kept --skip large::ten_million_intervals_
     --skip languages::ten_programs_in_seven_languages_
 )
-# Programs that run at the same time. Each runs as many tests at once as there are CPUs, of which some wait.
+# Number of test programs that run at the same time. Each runs as many tests at once as there are
+# CPUs.
 AT_ONCE=2
 
 all=no
@@ -54,10 +58,10 @@ failures=()
 panics=()
 reasons=()
 
-# --- what the tests say -----------------------------------------------------------------------------------------------
+# --- results of the tests -----------------------------------------------------------------------------------------------
 
-# Shows what the test harness prints, but for the output of tests that passed, which is only asked for because that is where
-# they say what they skipped. Where a test panicked, and what it said first, is kept for the end.
+# Prints the test harness's output, except the output of tests that passed, which is only read for
+# what they skipped. The place and first line of each panic are kept for the end.
 read_results() {
     local line program=$1 test='' is_open=no is_of_passed=no has_panicked=no
     while IFS= read -r line; do
@@ -79,11 +83,12 @@ read_results() {
         esac
         [ $is_of_passed = yes ] || printf '%s\n' "$line"
     done
-    # A program that has begun its tests and came to no result was killed.
+    # A program that began its tests without a result was killed.
     [ $is_open = no ] || failures+=("$program: ended without a result")
 }
 
-# A test that passed has skipped something: it counts once, however many reasons it gives.
+# Counts a test that passed, but skipped something, as skipped: once, even if it gives several
+# reasons.
 skip() {
     [ "${skipping:-}" = "$1" ] || { passed=$((passed - 1)) skipped=$((skipped + 1)); }
     skipping=$1
@@ -93,12 +98,13 @@ skip() {
 # --- test programs, noted and run -------------------------------------------------------------------------------------
 
 notes=$(mktemp -d)
-# Tests run a program with checks, which cargo puts where the release belongs: never measure with it.
-# Nor shall packages be left half installed where a build fails.
+# The program with checks is removed at the end, because cargo puts it in the place of the release:
+# never measure with it. The trap waits, so that a failed build does not interrupt an installation
+# of packages.
 trap 'wait; rm -rf "$notes"; rm -f "$target/release/switchcost"' EXIT
 mkdir "$notes/programs"
 
-# Has cargo build test programs, and notes how it would run each.
+# Lets cargo build test programs, and records how cargo would run each.
 note_programs() {
     local host too=()
     [ $all = no ] || too=(--include-ignored "${NO_TESTS[@]}")
@@ -107,7 +113,7 @@ note_programs() {
     env "CARGO_TARGET_${host^^}_RUNNER=$PWD/scripts/note-program.sh $notes/programs" "$@" -- --show-output "${too[@]}" || exit 1
 }
 
-# Notes a program once more, with a title and further arguments.
+# Copies a recorded program, with a title and further arguments.
 note_again() {
     local folder=$notes/run-$2
     cp -r "$1" "$folder"
@@ -117,7 +123,8 @@ note_again() {
     noted=$folder
 }
 
-# Runs what is noted in a folder, and keeps what it says there. What hangs is a failure, and nothing that everything waits for.
+# Runs the program that is recorded in a folder, and keeps its output there. A program that hangs is
+# ended by scripts/bounded.sh, and counts as failed.
 run_noted() {
     local command bounded=$PWD/scripts/bounded.sh
     mapfile -d '' -t command < "$1/command"
@@ -126,7 +133,7 @@ run_noted() {
         (
             . "$1/environment"
             cd "${command[0]}" || exit 1
-            # A shell has what it runs beside ignore these.
+            # A shell makes background commands ignore these signals.
             exec env --default-signal=INT,QUIT "$bounded" "$LONGEST_PROGRAM" "${command[@]:1}"
         ) > "$1/said" 2>&1 < /dev/null
         echo $? > "$1/ended"
@@ -134,7 +141,8 @@ run_noted() {
     mv "$1/ended" "$1/code"
 }
 
-# Runs all that is noted in these folders, so many at a time, and reads each when it has ended.
+# Runs the programs that are recorded in these folders, at most $1 at a time, and reads each result
+# at its end.
 run_all() {
     local at_once=$1 folder
     shift
@@ -146,7 +154,7 @@ run_all() {
     read_ended "$@"
 }
 
-# Reads what those have said that have ended, once.
+# Reads the output of each program that has ended and was not read yet.
 read_ended() {
     local folder title failed
     for folder; do
@@ -163,15 +171,18 @@ read_ended() {
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
-# All is compiled once for tests of units and of whole programs, but for the units of crates that are optimised for the latter.
+# Crates are compiled once for unit tests and for tests of whole programs. Only the crates that are
+# optimised for whole programs are compiled again for their unit tests.
 quick=(--release --config scripts/quick.toml --config scripts/checked.toml --locked)
 whole=("${quick[@]}" --workspace)
 optimised=(cachesim capture host measure programs reuse trace workload)
 units=("${quick[@]}" --config scripts/checked-units.toml "${optimised[@]/#/--package=switchcost-}")
-# Clippy looks at what it compiles, so that nothing is compiled for it alone: `cargo clippy` says it so to a `cargo check`.
+# Clippy checks what it compiles, so that nothing is compiled for Clippy alone. `cargo clippy` sets
+# the same variables for `cargo check`.
 lint=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__)
 
-# Another release of it, for --all: where it is, and 0 or why not (3: it cannot be had).
+# Gets another release of a program, for --all: writes its folder, and its exit code (3: not
+# available).
 get_another() {
     if [ $all = yes ]; then
         "scripts/another-$1.sh" > "$notes/another-$1" 2> "$notes/another-$1-log"
@@ -182,7 +193,8 @@ get_another() {
     fi
 }
 
-# What is needed to run, while what is to be run is built. Packages are looked for when their lists are up to date.
+# Prepares what running the tests needs, while the tests are built. setup.sh comes first, because it
+# updates the package lists.
 {
     scripts/setup.sh test > "$notes/setup" 2>&1
     echo $? > "$notes/is-set-up"
@@ -194,11 +206,11 @@ get_another() {
 } &
 preparing=$!
 
-# All in one go: what waits for nothing else is compiled beside what the others wait for.
+# Builds everything in one command, so that independent crates are compiled in parallel.
 "${lint[@]}" cargo build --bins --examples --test '*' "${whole[@]}" || exit 1
 note_programs "${lint[@]}" cargo test --lib --bins "${whole[@]}" "${optimised[@]/#/--exclude=switchcost-}"
 note_programs "${lint[@]}" cargo test --lib "${units[@]}"
-# What measures, whose machine code one test looks at.
+# Names a program that measures, because one test examines its machine code.
 SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
 export SWITCHCOST_SERVER
 note_programs "${lint[@]}" cargo test --test '*' "${whole[@]}"
@@ -206,7 +218,7 @@ note_programs "${lint[@]}" cargo test --test '*' "${whole[@]}"
 wait $preparing
 cat "$notes/setup"
 [ "$(cat "$notes/is-set-up")" -eq 0 ] || exit 1
-# Tests that observe servers say what they skip where there are none.
+# Without servers, the tests that observe them report what they skip.
 if [ -s "$notes/services" ]; then
     SWITCHCOST_SERVICES=$(cat "$notes/services")
     export SWITCHCOST_SERVICES
@@ -223,14 +235,15 @@ for program in "$notes"/programs/*; do
     mapfile -d '' -t command < "$program/command"
     crate=${command[0]##*/} name=${command[1]##*/} name=${name%-*}
     title=$name
-    # Programs of several crates have this name.
+    # Test programs of several crates have the name `it`.
     [ "$name" != it ] || title="$crate: it"
     case $title in
         switchcost_host | switchcost_measure) note_again "$program" "$title"; alone+=("$noted") ;;
         'switchcost: it')
             note_again "$program" "$title (alone)" alone::
             alone+=("$noted")
-            # The longest test, which is one command behind another, and the others beside it: before all other programs.
+            # Starts before all other programs: the longest test by itself, whose commands run one
+            # after another, and beside it the others.
             note_again "$program" "$title ($LONGEST_TEST)" --exact "$LONGEST_TEST"
             longest=$noted
             note_again "$program" "$title" --skip alone:: --skip "$LONGEST_TEST"
@@ -261,11 +274,11 @@ for program in "$notes"/programs/*; do
         *) note_again "$program" "$title"; short+=("$noted") ;;
     esac
 done
-# The examples on the front pages of the crates for others; those that are internal have none (`doctest = false`).
+# Runs the documentation examples of public crates; internal crates have none (`doctest = false`).
 mkdir "$notes/run-documentation"
 echo documentation > "$notes/run-documentation/title"
 export -p > "$notes/run-documentation/environment"
-# As they were built for the tests of whole programs, or they would be built once more.
+# The same options as for tests of whole programs, so that crates are not built again.
 printf '%s\0' "$PWD" "${lint[@]}" cargo test --doc "${whole[@]}" > "$notes/run-documentation/command"
 short+=("$notes/run-documentation")
 if [ "$(cat "$notes/is-python")" -eq 0 ]; then
