@@ -91,7 +91,7 @@ impl Verb {
     }
 
     /// Checks that the files made by a run are valid, and that no other file was made. After
-    /// success all files must exist.
+    /// success all files must exist, unless they are in a private mount ([`Whole::hidden`]).
     pub(crate) fn check_made(
         &self,
         place: &Place,

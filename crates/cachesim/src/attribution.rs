@@ -30,8 +30,9 @@ use working_sets::WorkingSets;
 
 use crate::machine::LevelRequests;
 
-/// All listeners of a design that is simulated in full. One of these listeners records the requests
-/// to levels that are also simulated elsewhere, in other sizes.
+/// All listeners of a design that is simulated alone, or that is the first of a
+/// [`Family`](crate::sweep::Family). One of these listeners records the requests to levels that are
+/// also simulated elsewhere, in other sizes.
 pub(crate) type Attribution = (
     (
         (

@@ -429,7 +429,7 @@ impl<'a> Control<'a> {
         self.give_turn(switch.to, Some(length))
     }
 
-    /// Writes records of births and ends into the stream, before any task continues.
+    /// Writes records of the births and ends of tasks into the buffers, before any task continues.
     fn announce(&mut self) -> Result<(), Halt> {
         for pid in self.tasks.lost_in_exec() {
             self.warnings.push(lost_in_exec(pid));
@@ -453,7 +453,7 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
-    /// Appends a record to the stream. Waits for the consumer if no buffer is empty.
+    /// Appends a record to the buffers. Waits for the consumer if no buffer is empty.
     fn append(&mut self, record: &[u64]) -> Result<(), Halt> {
         while !self.ring.append(record) {
             self.check()?;

@@ -23,7 +23,8 @@ use slots::Slots;
 pub(crate) use stamps::{Counts, Left, Stamp};
 pub(crate) use take::{Chunks, Refused, Take};
 
-/// A problem in a stream and its position. A message prints "buffer 3, word 17: ...".
+/// A problem in the records that a tracing tool wrote, and its position. A message prints "buffer
+/// 3, word 17: ...".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("buffer {buffer}, word {word}: {problem}")]
 pub struct DecodeError {
@@ -35,7 +36,7 @@ pub struct DecodeError {
     pub problem: Problem,
 }
 
-/// Fault of a word in a stream.
+/// Problem with a word of the records that a tracing tool wrote.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The tag belongs to no known record.
@@ -60,10 +61,10 @@ pub enum Problem {
     /// The number for the cause of a switch is unknown.
     #[error("found the unknown cause {0}")]
     Cause(u64),
-    /// The number for the end of a run is unknown.
+    /// The number for the reason why a task stopped executing is unknown.
     #[error("found the unknown end {0} of a run")]
     Leave(u64),
-    /// A run begins without a time stamp.
+    /// In an as-run capture, a task begins to execute without a time stamp.
     #[error("found a run that begins without a time stamp")]
     NoStamp,
 }
@@ -129,8 +130,8 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.all_switches
     }
 
-    /// Returns the number of instructions in the blocks decoded so far. Those of an unfinished
-    /// chunk may be missing before [`Decoder::flush`].
+    /// Returns the number of instructions in the blocks decoded so far. Instructions of an
+    /// unfinished chunk may be missing before [`Decoder::flush`].
     pub(crate) fn instructions(&self) -> u64 {
         self.take.instructions()
     }

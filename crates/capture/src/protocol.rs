@@ -80,7 +80,7 @@ pub(crate) mod fault {
     pub(crate) const CPU: u32 = 3;
 }
 
-/// Numbers for the reasons for which a run ended.
+/// Numbers for the reasons why a task stopped executing traced code.
 pub(crate) mod left {
     pub(crate) const SYSCALL: u64 = 0;
     pub(crate) const PREEMPTED: u64 = 1;

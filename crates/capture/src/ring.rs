@@ -253,7 +253,8 @@ impl Ring {
         true
     }
 
-    /// Appends a record to the stream, while no task runs. Returns false if there is no room.
+    /// Appends a record to the current buffer, while no task runs. Returns false if there is no
+    /// room.
     pub(crate) fn append(&self, record: &[u64]) -> bool {
         if !self.make_room(record.len()) {
             return false;

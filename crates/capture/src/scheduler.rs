@@ -74,7 +74,8 @@ pub(crate) enum Decision {
     /// The running task, given by its slot, gets another quantum, because no other task wants the
     /// CPU.
     Renew(u32),
-    /// The time slice of another task begins, or that of the same task after all tasks slept.
+    /// The time slice of another task begins, or another time slice of the same task after all
+    /// tasks slept.
     Switch(Switch),
     /// All tasks have ended.
     Finished,

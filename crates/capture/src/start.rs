@@ -13,8 +13,8 @@ use crate::tool::Tool;
 /// Length of the options that name the shared memory, in bytes. The length is the same in each run,
 /// because addresses in a process depend on it.
 const RING_TEXT: usize = 64;
-/// Number of threads at which Valgrind gives up (by default 500). The number exceeds that of task
-/// slots, because Valgrind counts some threads that have ended.
+/// Number of threads at which Valgrind gives up (by default 500). The number exceeds the number of
+/// task slots, because Valgrind counts some threads that have ended.
 const MOST_THREADS: usize = SLOTS + 64;
 /// Environment variable with the launcher, the program that Valgrind starts for each executed
 /// program.

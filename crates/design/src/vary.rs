@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use crate::{Design, PageAllocation, PageOrder, Partition, UnrealisableDesign};
 
-/// Largest number of designs in a family, which limits memory.
+/// Largest number of designs that [`vary`] returns, which limits memory.
 const MOST_DESIGNS: usize = 4096;
 /// Name in an axis that stands for all caches of the design.
 const CACHES: &str = "caches";

@@ -14,7 +14,7 @@ use switchcost_analysis::observation::{
 use switchcost_record::observation::{Entry, Observation};
 use switchcost_record::plain;
 
-/// Number of task names that have a label of their own; all later names share one label.
+/// Number of task names that have a separate label; all later names share one label.
 const NAMES: usize = 64;
 const OTHERS: &str = "(others)";
 
@@ -28,7 +28,7 @@ fn ends_ns() -> impl Iterator<Item = f64> {
 /// scrapes, because Prometheus takes a fall for a restart of the program.
 #[derive(Clone, Debug, Default)]
 pub struct Scraped {
-    /// Task names that have a label of their own: the first [`NAMES`] names seen. A name keeps its
+    /// Task names that have a separate label: the first [`NAMES`] names seen. A name keeps its
     /// label, so the sum under a label never decreases.
     names: BTreeSet<String>,
     /// Largest value of each counter in all scrapes so far. The observation's own count can fall,
@@ -46,7 +46,7 @@ impl Scraped {
         OTHERS.to_owned()
     }
 
-    /// Returns the label of a task name; `None` if the name has no label of its own.
+    /// Returns the label of a task name; `None` if the name has no separate label.
     fn own_label(&mut self, name: &str) -> Option<String> {
         Some(self.label(name)).filter(|label| label != OTHERS)
     }
@@ -258,8 +258,8 @@ fn ends(range: Range, labels: &[(&'static str, String)]) -> Vec<(Labels, Value)>
     ends.into_iter().filter_map(value).collect()
 }
 
-/// Returns the metric for the cost of cold caches, with a range for each task name that has a label
-/// of its own.
+/// Returns the metric for the cost of cold caches, with a range for each task name that has a
+/// separate label.
 fn cold_caches(findings: &Findings, scraped: &mut Scraped) -> Series {
     let mut values = Vec::new();
     for found in &findings.names {

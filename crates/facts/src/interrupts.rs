@@ -23,7 +23,7 @@ pub fn total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |_| true)
 }
 
-/// Returns the number of interrupts of `cpu` without those of its own timer, from the text of
+/// Returns the number of interrupts of `cpu` except timer interrupts, from the text of
 /// `/proc/interrupts`.
 pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |line| !is_own_timer(line))

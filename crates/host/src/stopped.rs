@@ -19,9 +19,9 @@ fn ptrace(request: libc::c_uint, task: pid_t, data: usize) -> io::Result<()> {
     }
 }
 
-/// Returns the signal for which a traced task has stopped since the last call, or 0 if it did not
-/// stop for a signal of its own. The outer `None` means that the task has not stopped again, the
-/// inner one that it has ended.
+/// Returns the signal for which a traced task has stopped since the last call, or 0 if there is no
+/// signal to pass on. The outer `None` means that the task has not stopped again, the inner one
+/// that it has ended.
 fn stop_of(task: pid_t) -> io::Result<Option<Option<c_int>>> {
     let mut status = 0;
     // SAFETY: `status` is a local variable.

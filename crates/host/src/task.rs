@@ -163,9 +163,9 @@ pub enum Waited {
 }
 
 impl FreshProcess {
-    /// Starts this very program with `arguments`, in a process group of its own, so that a signal
-    /// from the terminal reaches only the parent. Must be called from a thread that outlives the
-    /// process, because the kernel ties the process to the thread.
+    /// Starts this very program with `arguments`, in a new process group, so that a signal from the
+    /// terminal reaches only the parent. Must be called from a thread that outlives the process,
+    /// because the kernel ties the process to the thread.
     ///
     /// The child must call [`end_with`] itself, with the number that follows `arguments`. The call
     /// cannot be made between fork and exec: the standard library reports errors there over a

@@ -10,7 +10,7 @@ use libc::c_int;
 use switchcost_record::KernelSwitches;
 use switchcost_units::Nanos;
 
-/// Resources used by a child, and by children of its own that it has waited for.
+/// Resources used by a child process, and by the child's children that it has waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     /// CPU time in user mode and in the kernel.

@@ -10,9 +10,9 @@
 //!            └──────────(Message: cycles)────────┘
 //! ```
 //!
-//! Each repetition runs in a process of its own, so pages, addresses and task structures are new
-//! each time. The effect of their placement appears as variance between repetitions, not as a
-//! hidden bias.
+//! Each repetition runs in a new process, so pages, addresses and task structures are new each
+//! time. The effect of their placement appears as variance between repetitions, not as a hidden
+//! bias.
 
 mod at_once;
 mod controls;

@@ -23,7 +23,7 @@ pub(crate) use worker::{Passed, Worker, pass_on};
 
 /// A task other than the first.
 pub(crate) enum Peer {
-    /// The task is a process of its own.
+    /// The task is a separate process.
     Process(Forked),
     /// The task is a thread, given by its thread ID. The thread ends with its process.
     Thread(i32),

@@ -441,8 +441,7 @@ fn event_of(event: &layout::Event) -> Event {
 }
 
 /// Returns the observed processes that have switched. The kernel's own tasks are left out, because
-/// they have no memory of their own. If there are too many processes, each call continues at
-/// another slot.
+/// they have no user memory. If there are too many processes, each call continues at another slot.
 fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for slot in (*first..TASKS).chain(0..*first) {

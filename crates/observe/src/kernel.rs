@@ -317,7 +317,8 @@ impl Kernel {
         RingBuf::try_from(ring).map_err(|error| refused(name, &error.into()))
     }
 
-    /// Returns the queue of free slots for tasks. At first the queue contains all slots.
+    /// Returns the queue of free slots for tasks. At first the queue contains all slots except 0,
+    /// which stands for no slot.
     pub(crate) fn take_free_slots(&mut self) -> Result<Queue<MapData, u32>, NoBpf> {
         let slots = self
             .ebpf

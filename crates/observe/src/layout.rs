@@ -49,7 +49,7 @@ pub(crate) const NEIGHBOURS: usize = 5;
 pub(crate) const COUNTERS: usize = 4;
 /// Number of buckets in a histogram of times.
 pub(crate) const BUCKETS: usize = 56;
-/// Maximum number of CPUs that have entries of their own.
+/// Maximum number of CPUs that have separate entries.
 pub(crate) const CPUS: usize = 1024;
 /// Number of recent runs that are stored for each CPU.
 pub(crate) const RUNS: usize = 16;

@@ -55,7 +55,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// If a process is not alive, or an ID is that of a thread of another process.
+    /// If a process is not alive, or an ID belongs to a thread of another process.
     pub fn processes(root: &Root, numbers: Vec<u32>) -> Result<Target, SubjectError> {
         for &number in &numbers {
             match process_of(root, number) {

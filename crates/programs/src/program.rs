@@ -1,5 +1,5 @@
-//! A program of a set: its command and the folder of its inputs. Also the errors of preparing a
-//! program.
+//! A program of one of the sets in Mogul and Borg 1990: its command and the folder of its inputs.
+//! Also the errors of preparing a program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

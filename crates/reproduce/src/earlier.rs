@@ -70,9 +70,9 @@ impl Earlier {
     }
 }
 
-/// Keeps only verdicts on which all `others` agree, for claims whose numbers vary. If `others` is
-/// empty, all verdicts are kept. Each result is judged with intervals that are widened by the
-/// differences between the results.
+/// Keeps only verdicts on which all `others` (except copies of this result) agree, for claims whose
+/// numbers vary. If `others` is empty, all verdicts are kept. Each result is judged with intervals
+/// that are widened by the differences between the results.
 pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
     if others.is_empty() {
         return;

@@ -119,10 +119,10 @@ const SETS: [Set; 3] = [
 /// Names of the designs, in the order of the trials in Table 4.
 const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
 
-/// Number of trials of each set. The paper has two or three trials of a set on a design, which
-/// differ by 2 to 27 %. The trials here have inputs of different sizes, different orders of
-/// programs, preemptions at different moments, different starts and different lengths. Copies of
-/// one trace would differ too little.
+/// Number of trials of each set of programs. The paper has two or three trials of a set on a
+/// design, which differ by 2 to 27 %. The trials here have inputs of different sizes, different
+/// orders of programs, preemptions at different moments, different starts and different lengths.
+/// Copies of one trace would differ too little.
 const TRIALS: u64 = 6;
 /// Number of switches in each trial. The first trial has 5000, like the paper's trials (section
 /// 4.1), and is the trial that curves show.
@@ -173,8 +173,8 @@ pub(crate) fn timesharing_line(site: &Site<'_>) -> String {
     trial_line(site, &SETS[0], 1)
 }
 
-/// Returns the steps that reproduce the paper. Each trial of a set is one step, which simulates the
-/// same references on all four designs.
+/// Returns the steps that reproduce the paper. Each trial of a set of programs is one step, which
+/// simulates the same references on all four designs.
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let (trials, switches) = match site.effort {
         Effort::Usual => (TRIALS, SWITCHES[0]),
@@ -231,7 +231,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Returns the trials of a set that have results, or the reason why none has.
+/// Returns the trials of a set of programs that have results, or the reason why none has.
 fn trials<'a>(records: &'a Records, set: &Set) -> Result<Vec<Trial<'a>>, String> {
     trials_named(records, TRIALS, |trial| step_name(set, trial))
 }
@@ -265,7 +265,7 @@ fn trials_named(
     }
 }
 
-/// Returns the first trial of a set, with its findings on a design.
+/// Returns the first trial of a set of programs, with its findings on a design.
 fn first<'a>(
     records: &'a Records,
     set: usize,
@@ -281,7 +281,7 @@ fn first<'a>(
     Ok((trial, found))
 }
 
-/// Returns the findings on a design of each trial of a set.
+/// Returns the findings on a design for each trial of a set of programs.
 fn design_of_trials<'a>(
     records: &'a Records,
     set: usize,
@@ -303,7 +303,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Returns the mean overhead ratio on a design over the trials of a set.
+/// Returns the mean overhead ratio on a design over the trials of a set of programs.
 fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> {
     let found = design_of_trials(records, set, design)?;
     mean(
@@ -314,7 +314,8 @@ fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> 
     .ok_or_else(|| "no overhead is available".to_owned())
 }
 
-/// Returns the mean of a published number over the paper's trials with one set and design.
+/// Returns the mean of a published number over the paper's trials with one set of programs and one
+/// design.
 fn published(set: &str, design: &str, of: impl Fn(&crate::published::Trial) -> f64) -> f64 {
     let rows = crate::published::mogul_table_4();
     let found = rows

@@ -173,8 +173,8 @@ fn steps_of_one_instruction_that_stay_the_same_are_strided() {
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
 }
 
-/// Shows that of five loads from arbitrary places that begin close together one waits. There is one
-/// load in 16 instructions.
+/// Shows that one of five loads from arbitrary places waits, if the loads begin close together.
+/// There is one load in 16 instructions.
 #[test]
 fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
     let profile = profile_of(

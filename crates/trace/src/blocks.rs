@@ -1,6 +1,6 @@
 //! The blocks of a chunk: indices into a table of distinct blocks. Most blocks run many times, so
 //! an index of four bytes replaces sixteen bytes, and readers can store facts about each distinct
-//! block in tables of their own.
+//! block in separate tables.
 
 use std::ops::{Index, Range};
 

@@ -54,7 +54,7 @@ trait Source {
     /// Reads one line or record; returns false at the end.
     fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError>;
 
-    /// Returns sentences that qualify all numbers of the part read so far.
+    /// Returns notes on results, by the part of the trace read so far.
     fn notes(&self) -> Vec<&'static str> {
         Vec::new()
     }
@@ -173,8 +173,7 @@ impl<'a> Importer<'a> {
         self.assembler.unknown_sizes
     }
 
-    /// Returns sentences that qualify all numbers computed from the trace, as far as the trace has
-    /// been read.
+    /// Returns notes on results computed from the trace, as far as the trace has been read.
     pub fn notes(&self) -> Vec<String> {
         let made_up = self.assembler.begins_with_data().then_some(MADE_UP);
         let notes = self.source.notes().into_iter().chain(made_up);

@@ -15,7 +15,8 @@ use crate::statistics::quantiles::normal;
 /// Least number of sizes for which a curve is computed.
 const FEWEST_SIZES: usize = 4;
 
-/// Returns one curve for each group of cases that differ only in size, in the order of the plan.
+/// Returns one curve for each group of at least [`FEWEST_SIZES`] cases that differ only in size, in
+/// the order of the plan.
 pub(crate) fn curves(
     results: &[CaseFinding],
     quantities: &[Quantities],

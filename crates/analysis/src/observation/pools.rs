@@ -20,7 +20,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Finds the pools of an observation. A pool has at least two names that differ only by their
-    /// number.
+    /// number, or a name that is truncated before its number.
     pub(super) fn new(observation: &'a Observation) -> Names<'a> {
         let of_both = |tasks: &'a Tasks| [key(tasks), key_of_process(tasks)];
         let names: BTreeSet<(&str, bool)> = observation.tasks.iter().flat_map(of_both).collect();

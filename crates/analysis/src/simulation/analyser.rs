@@ -146,7 +146,7 @@ fn task_flag(head: &Simulation) -> Option<Flag> {
     })
 }
 
-/// Returns the flag for a note of the trace, which qualifies every number.
+/// Returns the flag for a note of the trace.
 fn source_flag(note: &str) -> Flag {
     Flag {
         name: FlagName::Source,

@@ -846,7 +846,7 @@ impl DesignFinding {
             .filter(|mean| !near.contains(mean) && !(low..=high).contains(mean))
     }
 
-    /// Returns the cost to report first: that of long time slices if the average cost differs
+    /// Returns the cost to report first: the cost of long time slices if the average cost differs
     /// clearly from the mean over all time slices, else the average cost.
     pub fn reported_cost(&self) -> &Cost {
         match self.average_of_all_turns() {

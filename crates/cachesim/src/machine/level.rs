@@ -14,7 +14,7 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 pub(super) struct Level {
     /// Lines that all views used last, which are more recent than the lines in `views`.
     pub(super) common_lines: CommonLines,
-    /// Lines of each view. The private view's are those of the running process.
+    /// Lines of each view. The private view has the lines of the running process.
     pub(super) views: [Lines; VIEWS],
     /// Lead of each view's clock over the shared one at which the write buffers of all views are
     /// alike. The shared view's buffers then represent those of all views. `None` if each view has

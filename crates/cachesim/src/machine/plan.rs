@@ -57,7 +57,7 @@ pub(super) struct LevelPlan {
     /// Whether the ways that a line may fill, or its replacement priority, depend on its requester.
     pub(super) depends_on_requester: bool,
     pub(super) write_buffers: Option<WriteBuffers>,
-    /// Index of the next level on the path of fetches, and on that of loads and stores.
+    /// Index of the next level on the path of fetches, and on the path of loads and stores.
     pub(super) next: [Option<usize>; 2],
     /// Index of the level that receives evicted lines.
     pub(super) next_for_lines: Option<usize>,
@@ -84,7 +84,7 @@ pub(super) struct LevelPlan {
 pub(super) struct Plan {
     pub(super) levels: Vec<LevelPlan>,
     pub(super) caches: usize,
-    /// Index of the first cache for fetches, and of that for loads and stores.
+    /// Index of the first cache for fetches, and of the first cache for loads and stores.
     pub(super) first_caches: [Option<usize>; 2],
     pub(super) first_tlbs: [Option<usize>; 2],
     /// Policy that assigns frames to pages, if any level needs physical addresses.

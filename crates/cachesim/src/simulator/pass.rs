@@ -1,5 +1,5 @@
-//! Runs one pass over the event stream, for a single design or a family, and follows the running
-//! process.
+//! Runs one pass over the events of a trace, for a single design or a
+//! [`Family`](crate::sweep::Family) of designs, and follows the running process.
 
 use switchcost_design::result::{ByView, DesignResult, FIRST_FILL_POINT, Interval};
 use switchcost_trace::{Block, BlockRun, Chunk, Mark, Purpose, Reference};
@@ -25,7 +25,8 @@ const GROUP_BLOCKS: usize = 64;
 pub(super) struct PassResult {
     /// Facts about the trace; its list of designs is empty.
     pub(super) facts: Outcome,
-    /// Result of each design, with its index and, if simulated in full, its attributions to places.
+    /// Result of each design, with its index and its attributions to places. In a
+    /// [`Family`](crate::sweep::Family), only the first design has attributions.
     pub(super) designs: Vec<(u16, DesignResult, Option<ByPlace>)>,
     /// Names of programs. Attributions refer to programs by their index in this list.
     pub(super) programs: Vec<String>,
@@ -44,7 +45,8 @@ struct Before {
     designs: Vec<(u16, DesignResult)>,
 }
 
-/// State of one pass over the event stream, for a single design or a family of designs.
+/// State of one pass over the events of a trace, for a single design or a
+/// [`Family`](crate::sweep::Family) of designs.
 #[derive(Debug)]
 pub(super) struct Pass {
     options: Options,
@@ -102,7 +104,7 @@ impl Pass {
         }
     }
 
-    /// Returns 1 for a single design, and 0 for a family.
+    /// Returns 1 for a single design, and 0 for a [`Family`](crate::sweep::Family).
     pub(super) fn designs_in_full(&self) -> usize {
         self.runner.designs_in_full()
     }
@@ -529,8 +531,8 @@ struct Run {
     instructions: u64,
 }
 
-/// Returns the number of a block's instructions in the lower bits and that of its references in the
-/// upper bits, so that one addition sums up both. The sums of one step fit.
+/// Returns the number of a block's instructions in the lower bits and the number of its references
+/// in the upper bits, so that one addition sums up both. The sums of one step fit.
 fn weight(block: &Block) -> u64 {
     u64::from(block.instructions) | u64::from(block.references) << 32
 }

@@ -1,4 +1,4 @@
-//! One interface for a single design and for a family that is simulated in one pass.
+//! One interface for a single design and for a [`Family`], designs that are simulated in one pass.
 
 use switchcost_design::Design;
 use switchcost_design::result::{DesignResult, Interval};
@@ -26,8 +26,9 @@ macro_rules! either {
     };
 }
 
-/// Makes runners for all designs. A family of at least `fewest_swept` designs (and at least 2) is
-/// simulated in one pass; each other design has a separate runner.
+/// Makes runners for all designs. At least `fewest_swept` designs (and at least 2) that can be
+/// simulated in one pass have a common runner, a [`Family`]; each other design has a separate
+/// runner.
 pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> {
     let groups = groups(&designs, fewest_swept.max(2));
     let mut designs: Vec<Option<Design>> = designs.into_iter().map(Some).collect();
@@ -47,7 +48,7 @@ pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> 
 
 impl Runner {
     /// Returns the number of designs that are simulated one by one: 1 for a single design, and 0
-    /// for a family.
+    /// for a [`Family`].
     pub(super) fn designs_in_full(&self) -> usize {
         match self {
             Runner::One(..) => 1,
@@ -131,7 +132,7 @@ impl Runner {
         either!(self.end_segment(end, intervals))
     }
 
-    /// Appends the sums of intervals that a family still keeps for its members other than the
+    /// Appends the sums of intervals that a [`Family`] still keeps for its designs other than the
     /// first. Must be called at the end of the trace. Does nothing for a single design.
     pub(super) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         if let Runner::Many(family) = self {
@@ -148,8 +149,8 @@ impl Runner {
         }
     }
 
-    /// Returns the result of each design with its index, and the attributions of designs simulated
-    /// in full.
+    /// Returns the result of each design with its index and its attributions. In a [`Family`], only
+    /// the first design has attributions.
     pub(super) fn into_results(
         self,
         references: [u64; 3],

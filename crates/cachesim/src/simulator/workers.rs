@@ -63,8 +63,9 @@ impl Workers {
         })
     }
 
-    /// Gives the chunk to all passes, and leaves an empty chunk in its place. Appends the intervals
-    /// of chunks that all passes have finished, chunk by chunk and pass by pass.
+    /// Gives the chunk to all passes, and leaves an empty chunk in its place. If more than
+    /// [`MOST_CHUNKS_APART`] chunks are unfinished, waits for the oldest chunk and appends its
+    /// intervals, pass by pass.
     pub(super) fn feed(&mut self, chunk: &mut Chunk, fed: Fed, intervals: &mut Vec<Interval>) {
         if self.under_way.len() > MOST_CHUNKS_APART {
             self.wait_for_the_oldest(intervals);

@@ -1,4 +1,4 @@
-//! Simulates the levels after a swept level, for one design of a family.
+//! Simulates the levels after a swept level, for one design of a [`Family`](super::Family).
 
 use switchcost_design::Design;
 
@@ -9,7 +9,7 @@ use crate::machine::{Kind, Machine};
 
 #[derive(Debug)]
 pub(super) struct Back {
-    /// Index in its family of the design (*member*) that these levels belong to.
+    /// Index in the [`Family`](super::Family) of the design (*member*) that these levels belong to.
     pub(super) member: usize,
     /// Number of ways of the swept level.
     pub(super) ways: usize,
@@ -26,7 +26,7 @@ pub(super) struct Back {
 }
 
 impl Back {
-    /// Makes the levels of one design of the family, from level `first` on.
+    /// Makes the levels of one design of a [`Family`](super::Family), from level `first` on.
     pub(super) fn new(
         member: usize,
         ways: usize,

@@ -16,8 +16,8 @@ use super::results::{Member, Results, swept_cycles};
 use super::shape::{GridSlot, Shape};
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
-/// Designs that are simulated together. The first, the guide, is simulated in full; its results
-/// have everything that is the same for all designs.
+/// Designs that are simulated in one pass (*members*). The first member, the guide, is simulated as
+/// it would be alone; its results have everything that is the same for all members.
 #[derive(Debug)]
 pub(crate) struct Family {
     members: Vec<Member>,

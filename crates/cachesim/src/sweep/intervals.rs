@@ -1,4 +1,4 @@
-//! Sums of intervals over segments, for all members of a family in one table.
+//! Sums of intervals over segments, for all designs of a [`Family`](super::Family) in one table.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Computes each member's counters from those of the guide, which is simulated in full, and from
-//! the results of the sweep.
+//! Computes the counters of each design of a [`Family`](super::Family) from the counters of its
+//! first design, the guide, and from the results of the sweep.
 
 use switchcost_design::Design;
 use switchcost_design::result::{
@@ -41,7 +41,7 @@ pub(super) fn swept_cycles(member: &Member, levels: usize, row: &[u64], view: us
             .map_or(0, |entry| row[VIEWS * entry + view])
 }
 
-/// Counters of a family of designs at the end of the trace.
+/// Counters of a [`Family`](super::Family) at the end of the trace.
 pub(super) struct Results<'a> {
     pub(super) row: &'a [u64],
     pub(super) shapes: &'a [Shape],
@@ -55,7 +55,7 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Returns the counters of each view for member `number` of the family.
+    /// Returns the counters of each view for design `number` of the [`Family`](super::Family).
     pub(super) fn hierarchies(&self, number: usize, member: &Member) -> ByView<HierarchyCounts> {
         let of = |view: View, index: usize| self.hierarchy(number, member, view, index);
         ByView {

@@ -1,7 +1,7 @@
 //! Lines of one view in the order of their last use, for each set of a level with a given number of
 //! sets.
 
-/// Maximum number of ways of a level of a family.
+/// Maximum number of ways of a level whose sizes are simulated in one pass.
 pub(super) const MOST_WAYS: usize = 128;
 
 /// Number of ways: levels with more ways hold the line modified.

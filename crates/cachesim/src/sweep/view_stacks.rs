@@ -10,7 +10,7 @@ use super::{PRIVATE, VIEWS};
 pub(super) struct ViewStacks<M> {
     sets: usize,
     ways: usize,
-    /// Stacks by view. The private view's are those of the running process.
+    /// Stacks by view. The private view has the stacks of the running process.
     pub(super) views: [Stacks<M>; VIEWS],
     running: u32,
     others: HashMap<u32, Stacks<M>>,

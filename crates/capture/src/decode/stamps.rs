@@ -25,7 +25,7 @@ impl Counts {
     }
 }
 
-/// Counts of switches that a task writes with the time stamp at the start of a run.
+/// Counts of switches that a task writes with a time stamp when it begins to execute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Switches that the kernel counted since the task left for a system call.
@@ -62,7 +62,7 @@ pub(crate) enum Left {
     Waiting(Counts),
     /// Another thread of the process took Valgrind's lock.
     Lock,
-    /// The run ended because the task ended.
+    /// The task ended.
     Ended,
 }
 

@@ -110,9 +110,9 @@ fn find_by_name(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, Gu
     Ok(Some(path))
 }
 
-/// Adds those of the programs `names` that exist. `by` names what may start the programs, for
-/// messages. A failure is only a warning, because a word that is a program's name need not start
-/// the program.
+/// Adds the first [`MOST_STARTED`] of the programs `names` that exist. `by` names what may start
+/// the programs, for messages. A failure is only a warning, because a word that is a program's name
+/// need not start the program.
 fn started(archive: &mut Archive, names: &[String], by: &str) {
     let mut found = 0;
     for name in names.iter().collect::<BTreeSet<_>>() {

@@ -1,5 +1,5 @@
-//! Tests programs of several languages, with their runtimes: their traces are sound in both orders,
-//! and their output is the same as without tracing.
+//! Tests programs of several languages and their runtimes: each trace is sound in both orders, and
+//! each program's output is the same as without tracing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;

@@ -209,7 +209,7 @@ impl Asked {
     }
 }
 
-/// Calls `end` with the IDs of the children, up to 4 KiB of text, and with those of the programs.
+/// Calls `end` with the IDs of the children, up to 4 KiB of text, and with the IDs of the programs.
 /// Only the supervisor reaps its children, so their IDs are not reused.
 fn visit_children(state: &State<'_>, mut end: impl FnMut(i32)) {
     let mut list = [0; 4096];

@@ -109,7 +109,7 @@ fn locate(program: &OsStr, environment: &Variables) -> io::Result<PathBuf> {
 /// Settings that apply to all programs of a supervisor.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// Whether the programs run in a PID namespace of their own.
+    /// Whether the programs run in a separate PID namespace.
     pub in_pid_namespace: bool,
     /// Memory that the supervisor holds open, so that programs in a PID namespace can open it at
     /// `shared.path_at(PID_IN_NAMESPACE)`; `None` if the programs need none.

@@ -29,7 +29,7 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    /// Starts to count the work of a thread. A command that counts runs in a thread of its own on
+    /// Starts to count the work of a thread. A command that counts runs in a separate thread on
     /// `cpus`, whatever CPU and policy the caller gets later.
     pub(crate) fn start(work: &Work, thread: u32, cpus: &[CpuId]) -> Result<Counter, ServiceFault> {
         match work {

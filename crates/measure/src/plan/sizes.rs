@@ -41,7 +41,8 @@ fn tlb_reaches(host: &HostManifest) -> Vec<Bytes> {
         .collect()
 }
 
-/// Returns the largest size at which two arrays take at most half of the free memory.
+/// Returns the largest size at which two arrays take at most half of the free memory, but at least
+/// 1 MiB.
 fn ceiling(host: &HostManifest) -> Bytes {
     Bytes((host.memory_available_bytes.0 / 4).max(1 << 20))
 }

@@ -128,8 +128,8 @@ mod tests {
     use super::*;
     use switchcost_record::Arm;
 
-    /// Shows that all task runs in the timed part are counted, although the executor does not run
-    /// the tasks in the same order in each round.
+    /// Shows that the count of task runs in the timed part is wrong by at most one, although the
+    /// executor does not run the tasks in the same order in each round.
     #[test]
     fn the_turns_that_were_timed_are_counted() {
         let tasks = Tasks::new(Rc::new(Bodies::bare(2))).expect("a runtime");

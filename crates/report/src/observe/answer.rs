@@ -254,7 +254,8 @@ fn injecting(observation: &Observation, pid: &str) -> String {
     format!("switchcost inject -p {pid} --work ...")
 }
 
-/// Returns the process with the highest cost that has not ended; `None` if all have.
+/// Returns the process with the highest cost that has not ended, apart from kernel threads; `None`
+/// if there is none.
 fn busiest(findings: &Findings) -> Option<u32> {
     let mut own = findings.processes.iter().filter(|found| !found.is_kernel);
     own.find_map(|found| found.process)

@@ -1,5 +1,5 @@
-//! Figures 1 to 7 of Mogul and Borg, for the first trial of a set: lengths of segments, CPI since
-//! the switch, excess CPI and its integral.
+//! Figures 1 to 7 of Mogul and Borg, for the first trial of a set of programs: lengths of segments,
+//! CPI since the switch, excess CPI and its integral.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, Point};
 

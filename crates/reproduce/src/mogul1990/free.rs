@@ -1,9 +1,9 @@
 //! Open parameters of Mogul and Borg 1990: the distribution of time slices, the tags of the caches,
 //! whether stores allocate lines, and the speed of write buffers.
 //!
-//! One trace of each set is simulated with one parameter changed at a time. A claim is judged over
-//! all parameters that the paper's own numbers allow: the interval of its number over the trials is
-//! widened by the effect of each parameter on the trace.
+//! One trace of each set of programs is simulated with one parameter changed at a time. A claim is
+//! judged over all parameters that the paper's own numbers allow: the interval of its number over
+//! the trials is widened by the effect of each parameter on the trace.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the names of a set's steps, one for each setting.
+/// Returns the names of the steps for a set of programs, one for each setting.
 #[cfg(test)]
 pub(super) fn all_steps(set: &Set) -> Vec<String> {
     let own = set.other_turns.iter().map(|(name, _)| *name);

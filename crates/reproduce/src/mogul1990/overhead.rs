@@ -90,8 +90,8 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
     exhibit
 }
 
-/// Returns the overheads of a set's trials on both designs, as points with the index of the design
-/// as position.
+/// Returns the overheads of the trials of a set of programs on both designs, as points with the
+/// index of the design as position.
 fn pair_trials(records: &Records, set: usize, designs: [&str; 2]) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for (place, design) in designs.into_iter().enumerate() {

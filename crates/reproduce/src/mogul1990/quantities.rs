@@ -115,7 +115,7 @@ fn segments_at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     Some(reached.cumulative_excess_cycles)
 }
 
-/// Returns the geometric mean of a number over the trials of a set.
+/// Returns the geometric mean of a number over the trials of a set of programs.
 fn mean_of_trials(
     records: &Records,
     set: usize,
@@ -184,7 +184,7 @@ fn private_cpi(trial: &Trial<'_>) -> Option<f64> {
     Some(design.hierarchies.private.cycles as f64 / design.instructions as f64)
 }
 
-/// Returns the ratio of a number in one set to the same number in another set.
+/// Returns the ratio of a number for one set of programs to the same number for another.
 fn between_sets(
     records: &Records,
     name: &str,
@@ -243,8 +243,8 @@ fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
     Ok(Found { note, ..found })
 }
 
-/// Returns a number of one set minus the same number of another set, on each design. A ratio is not
-/// used, because a cost may be about 0.
+/// Returns a number of one set of programs minus the same number of another set, on each design. A
+/// ratio is not used, because a cost may be about 0.
 fn more_on_designs(
     records: &Records,
     of: PerDesign,

@@ -60,7 +60,7 @@ impl Sample {
     }
 }
 
-/// Returns a number of each trial of a set, without trials that lack the number.
+/// Returns a number of each trial of a set of programs, without trials that lack the number.
 pub(super) fn samples(
     records: &Records,
     set: usize,
@@ -85,7 +85,7 @@ pub(super) fn samples(
     }
 }
 
-/// Returns a cost of each trial of a set, with its batches.
+/// Returns a cost of each trial of a set of programs, with its batches.
 pub(super) fn costs(
     records: &Records,
     set: usize,

@@ -18,9 +18,9 @@ type Numbers = [[f64; 4]; 3];
 struct Story {
     costs: Numbers,
     overheads: Numbers,
-    /// Share of involuntary switches of each set.
+    /// Share of involuntary switches for each set of programs.
     involuntary: [f64; 3],
-    /// Cycles over instructions of each set, in shared and in private caches.
+    /// Cycles over instructions for each set of programs, in shared and in private caches.
     cpi: [[f64; 2]; 3],
     /// Private CPI after system calls and after involuntary switches, at the start and at the end.
     private: [[f64; 2]; 2],
@@ -33,8 +33,8 @@ struct Story {
     with_kernel: f64,
     /// Ratio of instructions per switch to the paper's.
     turns: f64,
-    /// Share of all cycles that a four times larger cache saves in each set: in private caches and
-    /// in shared ones.
+    /// Share of all cycles that a four times larger cache saves for each set of programs: in
+    /// private caches and in shared ones.
     saved: [[f64; 2]; 3],
 }
 

@@ -118,7 +118,7 @@ fn simulate_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failu
     Ok(if is_whole { shown } else { Exit::Record })
 }
 
-/// Prints the notes of a trace, which qualify all numbers, for a report that has no room for them.
+/// Prints the notes of a trace, for a report that has no room for them.
 fn print_notes(header: &TraceHeader) {
     header.notes.iter().for_each(|note| say!("{note}"));
 }

@@ -171,7 +171,7 @@ fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
 }
 
 /// Rate in millions of instructions per second. A booting guest waits for fractions of a second of
-/// its own time, during which it executes instructions; a low rate makes these few.
+/// guest time, during which it executes instructions; a low rate makes these few.
 const SHORT_BOOT: &str = "62.5";
 
 /// Levels with physical addresses use the guest's page frames from the trace, and no frames

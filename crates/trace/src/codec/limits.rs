@@ -14,8 +14,8 @@ pub(crate) const MARKS: usize = 512 << 10;
 /// Maximum number of bytes of all encoded marks of a chunk.
 pub(crate) const MARK_BYTES: usize = 32 << 20;
 
-/// Maximum number of bytes of an unpacked column. The largest column that a chunk can need is that
-/// of residuals, with 11 bytes per reference.
+/// Maximum number of bytes of an unpacked column. The largest column that a chunk can need has the
+/// residuals, with 11 bytes per reference.
 pub(crate) const COLUMN_BYTES: usize = 11 * REFERENCES;
 
 /// Maximum number of bytes of a packed chunk record.

@@ -355,7 +355,7 @@ impl<R: BufRead> Drmemtrace<R> {
     }
 }
 
-/// Returns the note that a marker implies for all numbers.
+/// Returns the note on results that a marker requires.
 fn note_of(marker: u16) -> &'static str {
     match marker {
         marker::WINDOW => WINDOWS,

@@ -21,7 +21,7 @@ const REFERENCE_CHANCE: u8 = 90;
 /// an instruction 0.35 references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed {
-    /// Number of processes, each with code and random numbers of its own.
+    /// Number of processes, each with separate code and random numbers.
     pub processes: u32,
     /// Number of instructions in a time slice.
     pub turn_instructions: u64,

@@ -263,7 +263,7 @@ fn map_start(file: u8) -> u64 {
     0x7f00_0000_0000 + u64::from(file) * 0x10_0000
 }
 
-/// Returns a task's name: most names are harmless, some are those of a hostile program.
+/// Returns a task's name: most names are harmless, some are such as a hostile program would have.
 fn name_of(task: TaskId) -> Vec<u8> {
     match task.0 % 5 {
         0 => vec![0xff, 0x1b, b'[', b'3', b'1', b'm', 0],

@@ -171,7 +171,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         Some(line)
     }
 
-    /// Removes all lines from a level, its victim cache and stream buffers.
+    /// Removes all lines from a level, its victim cache and stream buffers, and resets its
+    /// prefetchers.
     pub(in crate::machine) fn flush(&mut self, view: usize, at: usize) {
         self.clocks.delays[view] = 0;
         let level = self.plan_of(at);

@@ -212,7 +212,7 @@ impl Machine {
         }
     }
 
-    /// Returns the misses so far; for the private view those of this process.
+    /// Returns the misses so far; for the private view, the misses of this process.
     fn misses(&self, process: u32) -> Vec<[u64; 3]> {
         let of = Hierarchy::all_misses;
         let private = of(&self.privates[&process].hierarchy);

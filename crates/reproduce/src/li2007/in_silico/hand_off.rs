@@ -268,7 +268,7 @@ fn executed(records: &Records) -> [Row; 2] {
 }
 
 /// Returns the rows for one array size: the additional time of the hand-off and its traversal, and
-/// the time lost by the owner of the evicted lines and by their evictor.
+/// the time lost by the owner of evicted lines and by the evictor.
 fn parts(records: &Records, kib: u64) -> Vec<Row> {
     let measured = |mechanism, of: Part| Some(estimated(records, mechanism, kib, of));
     let on = |machine| {
