@@ -374,8 +374,8 @@ pub struct Comparison {
     pub environment: Vec<Difference>,
     /// Fields in which the compared cache models of simulations differ.
     pub designs: Vec<Difference>,
-    /// Smallest growth, as a share, that would have been shown in every compared cost; `None` if no
-    /// cost has an interval.
+    /// Smallest growth, as a share, that would have been shown in every cost with an interval;
+    /// `None` if no cost has an interval.
     pub could_have_shown: Option<f64>,
     /// Measured cases whose number of switches per hand-off differs between the sides.
     pub switches: Vec<ChangedSwitches>,

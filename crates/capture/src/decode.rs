@@ -45,10 +45,10 @@ pub enum Problem {
     /// The record crosses the end of the buffer, or is too short for its kind.
     #[error("found a record cut short")]
     Short,
-    /// A block names a shape that is not defined.
+    /// An executed block names a shape (constant part of executed code) that is not defined.
     #[error("found a block of the undefined shape {0}")]
     Shape(u64),
-    /// The definition of a shape is invalid.
+    /// The definition of a shape (constant part of executed code) is invalid.
     #[error("found an impossible shape: {0}")]
     Unfit(String),
     /// The trace defines more shapes (constant parts of executed code), or more references of
@@ -270,8 +270,8 @@ impl<'a, T: Take> Decoder<'a, T> {
     }
 }
 
-/// Returns the number of a block's shape, and the number of explicit addresses that follow the word
-/// `head`.
+/// Returns the number of an executed shape, and the number of explicit addresses that follow the
+/// word `head`.
 #[inline(always)]
 fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)

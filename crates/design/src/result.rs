@@ -514,8 +514,8 @@ pub struct TraceFacts {
     pub part: Option<TracePart>,
     /// Guest that was traced; `None` if the trace is not of a whole system.
     pub guest: Option<GuestFacts>,
-    /// Remarks on the trace that qualify every number of the simulation; untrusted text that must
-    /// be escaped before it is shown.
+    /// Remarks on the trace that qualify results of the simulation; untrusted text that must be
+    /// escaped before it is shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

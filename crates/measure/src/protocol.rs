@@ -90,7 +90,7 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// Times of a window: at most 25 ms of rounds of batches with and without switches.
+    /// Times of a window: rounds of batches with and without switches, for up to about 25 ms.
     Cycles(Box<Cycles>),
     /// A batch for hardware counters or single hand-offs.
     Sample(Box<Sample>),

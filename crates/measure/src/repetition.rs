@@ -477,7 +477,7 @@ impl Core<'_> {
     }
 }
 
-/// Batches of the present window (at most 25 ms), with counts of their switches.
+/// Batches of the present window, with counts of their switches.
 #[derive(Default)]
 struct Taken {
     batches: Batches,

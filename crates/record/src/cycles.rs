@@ -3,8 +3,8 @@ use switchcost_units::{Nanos, Ticks};
 
 use crate::{Arm, Evidence, KernelSwitches};
 
-/// Raw times of one window of a repetition: at most 25 ms of rounds. (The record's name for a round
-/// is *cycle*.)
+/// Raw times of one window of a repetition: rounds for up to about 25 ms. (The record's name for a
+/// round is *cycle*.)
 ///
 /// A round (docs/method/cycles.md) compares a switching arm with its baseline. A round has three
 /// batches: one arm, the other arm for twice as long, and the first arm again. The arm in the

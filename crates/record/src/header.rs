@@ -271,7 +271,7 @@ pub enum Line {
     Latency(Latency),
     /// A batch that was run for counters or for single hand-offs.
     Sample(Box<Sample>),
-    /// Times of a window: at most 25 ms of rounds of batches with and without switches.
+    /// Times of a window: rounds of batches with and without switches, for up to about 25 ms.
     Cycles(Box<Cycles>),
     /// Report of a language runtime on a repetition.
     Runtime(Box<RuntimeRun>),

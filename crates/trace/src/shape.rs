@@ -21,7 +21,7 @@ pub enum AddressKind {
     },
 }
 
-/// A reference of a shape, without its address.
+/// A reference of a shape (constant part of executed code), without its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeReference {
     /// The reference with 0 as its address.
@@ -30,7 +30,8 @@ pub struct ShapeReference {
     pub place: AddressKind,
 }
 
-/// Why a shape is invalid. A message prints the reason after "an impossible shape: ".
+/// Why a shape (constant part of executed code) is invalid. A message prints the reason after "an
+/// impossible shape: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitShape {
     /// The block does not fit its references.

@@ -233,8 +233,8 @@ pub struct CaseFinding {
     #[serde(flatten, serialize_with = "status")]
     #[schemars(with = "Status<'static>")]
     pub verdict: Verdict,
-    /// Direct cost of one switch in nanoseconds; `None` across CPUs and for tasks that are not
-    /// pinned, for which only the cost of a hand-off is known.
+    /// Direct cost of one switch in nanoseconds; `None` if only the cost of a hand-off is known:
+    /// across CPUs, for language runtimes, and for tasks that are not pinned.
     pub direct_ns: Option<Estimate>,
     /// Cost of one switch with the working set in nanoseconds (across CPUs, of one hand-off);
     /// `None` without a working set.

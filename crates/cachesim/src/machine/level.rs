@@ -20,7 +20,7 @@ pub(super) struct Level {
     /// alike. The shared view's buffers then represent those of all views. `None` if each view has
     /// its own buffers.
     writes_alike_at: Option<[u64; VIEWS]>,
-    /// Counts of lookups that were the same in all views.
+    /// Counts of lookups with the same result in all views.
     pub(super) common: Counts,
     /// Ways that the running process may fill, one bit each; `None` if it may fill all.
     pub(super) open_ways: Option<u64>,

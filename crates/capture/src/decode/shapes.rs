@@ -1,5 +1,5 @@
-//! Shapes of one or more consecutive blocks. Each shape is defined once, and afterwards named by a
-//! number.
+//! Shapes: the constant part of repeatedly executed code, one or more consecutive blocks. Each
+//! shape is defined once, and afterwards named by a number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use switchcost_trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};
 
-/// Maximum number of shapes of an address space, which bounds the memory. Real programs have fewer
-/// translations.
+/// Maximum number of shapes (constant parts of executed code) of an address space, which bounds the
+/// memory. Valgrind makes fewer translations of real programs.
 const MOST_SHAPES: usize = 4 << 20;
 
 /// Flag in the number of a guarded shape, some of whose references may not happen. The flag makes
@@ -25,7 +25,7 @@ pub(super) struct Guarded {
     pub(super) forms: Vec<ShapeReference>,
 }
 
-/// All shapes of an address space.
+/// All shapes (constant parts of executed code) of an address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
     /// Number that [`Take::define`] returned, by the shape's number in the address space, with the

@@ -89,7 +89,7 @@ impl Slots {
             .ok_or(Problem::Slot(slot))
     }
 
-    /// Makes the shapes common to all address spaces from now on.
+    /// Makes [`Shapes`] common to all address spaces from now on.
     pub(super) fn share_shapes(&mut self) {
         self.has_shared_shapes = true;
     }

@@ -47,7 +47,8 @@ pub(crate) trait Take {
     fn instructions(&self) -> u64;
 }
 
-/// Maximum number of shapes. All programs of a workload together have fewer.
+/// Maximum number of shapes (constant parts of executed code). All programs of a workload together
+/// have fewer.
 const MOST_SHAPES: usize = 8 << 20;
 const MOST_FORMS: usize = 64 << 20;
 

@@ -39,8 +39,8 @@ pub struct TraceHeader {
     /// Facts about the guest; `None` unless a whole system was traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Notes that qualify every number computed from the trace: sentences on what its source
-    /// omitted or invented. The text is untrusted: escape it before display.
+    /// Notes on results from the trace: sentences on what its source omitted or invented. The text
+    /// is untrusted: escape it before display.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

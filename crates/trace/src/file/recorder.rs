@@ -10,7 +10,7 @@ use crate::codec::{self, ChunkEncoder, ReadWords, limits};
 use crate::shape::{ShapeReference, UnfitShape};
 use crate::{Block, Dependences, KernelSymbols, Mark, Placed};
 
-/// Number of a shape in one [`Recorder`].
+/// Number of a shape that was defined by [`Recorder::define`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShapeId(u32);
 
@@ -58,7 +58,8 @@ impl<W: Write + Send + 'static> Recorder<W> {
         self.encoder.define(blocks, forms).map(ShapeId)
     }
 
-    /// Returns the number of shapes in memory, and the number of their references.
+    /// Returns the number of defined shapes in memory, and the number of their references (see
+    /// [`Recorder::define`]).
     pub fn kept(&self) -> (usize, usize) {
         (self.encoder.shapes(), self.encoder.forms())
     }
