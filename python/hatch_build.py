@@ -1,7 +1,7 @@
-"""Takes what `make install` leaves in a folder into a wheel of one platform.
+"""Puts the files that `make install` has installed into a wheel for one platform.
 
-scripts/packages.sh names folder and platform in the environment. Without them the program is built with cargo first, from the clone
-that this folder is in, or from the source that an sdist has.
+scripts/packages.sh names folder and platform in the environment. Without the folder, the program is first built with cargo, from
+the clone that contains this file, or from the source in an sdist.
 """
 
 import os
@@ -25,7 +25,7 @@ class InstalledFiles(BuildHookInterface):
         build_data["pure_python"] = False
         for path in self.config.get("scripts", []):
             build_data["shared_scripts"][str(_require(stage, path))] = Path(path).name
-        # One by one: what hatchling finds in a folder by itself depends on what the project has selected of its own.
+        # Files are named one by one, because the project's own selection changes what hatchling takes from a folder.
         for path in self.config.get("data", []):
             for file in filter(Path.is_file, sorted(_require(stage, path).rglob("*"))):
                 build_data["shared_data"][str(file)] = str(file.relative_to(stage))
@@ -35,7 +35,7 @@ class InstalledFiles(BuildHookInterface):
             folder.cleanup()
 
     def _install_from_source(self) -> str:
-        """Builds the program, and returns the folder that it is installed in."""
+        """Builds and installs the program, and returns the folder of the installation."""
         here = Path(self.root).resolve()
         source = next((folder for folder in (here, here.parent) if (folder / "crates" / "switchcost").is_dir()), None)
         if source is None:
@@ -44,11 +44,11 @@ class InstalledFiles(BuildHookInterface):
             if shutil.which(need) is None:
                 raise SystemExit(f"{need} is not in PATH, and builds switchcost from source; {_WHEEL}, or install {need}")
         self._folder = tempfile.TemporaryDirectory(prefix="switchcost-build-")
-        # Of its own: files of an sdist are dated 2020, and cargo would take what another source has left for built from them.
+        # A separate target folder: files of an sdist are dated 2020, so cargo would take older builds for up to date.
         target = source / "target"
         _run(source, "cargo", "build", "--profile", "dist", "--locked", "--package", "switchcost", f"--target-dir={target}")
         program = target / "dist" / "switchcost"
-        # Without the programs under the GPL, which are a package of their own.
+        # The programs under the GPL are left out, because they have a separate package.
         _run(source, "make", "--silent", "install", f"DIST={program}", "PREFIX=", f"DESTDIR={self._folder.name}", "TOOL=none", "GUEST=none")
         return self._folder.name
 

@@ -14,11 +14,11 @@ import textwrap
 from typing import Any
 
 SCHEMA = "switchcost.flags/1"
-#: How a result is written is settled: the package reads JSON. These print text, or run until they are stopped.
+#: Options without a keyword: the package reads JSON only, and these change the output, or run until they are stopped.
 LEFT_OUT = {"format", "details", "output", "open", "quiet", "color", "figures", "explain", "live", "listen", "every"}
-#: Its result has another shape.
+#: Options without a keyword of single verbs, because they change the shape of the result.
 LEFT_OUT_OF = {"compare": {"history"}}
-#: Verb, its positional arguments as parameters, what comes back, and what is said about it beyond the program's words.
+#: For each verb: its positional arguments as parameters, and the type of the result.
 VERBS = {
     "measure": ("", "Measurement"),
     "observe": ("command: Sequence[str] = ()", "Observation"),
@@ -52,12 +52,12 @@ TYPES = {"size": "Size", "time": "Time", "percentage": "Percentage", "integer": 
 
 
 def main() -> None:
-    """From standard input to standard output."""
+    """Reads the description from standard input, and writes the module to standard output."""
     sys.stdout.write(module(json.load(sys.stdin)))
 
 
 def module(description: dict[str, Any]) -> str:
-    """The whole file."""
+    """Returns the text of the module."""
     if description["schema"] != SCHEMA:
         sys.exit(f"found {description['schema']}, need {SCHEMA}")
     verbs = {verb["name"]: verb for verb in description["verbs"]}
@@ -65,7 +65,7 @@ def module(description: dict[str, Any]) -> str:
 
 
 def verb_of(verb: dict[str, Any]) -> str:
-    """A verb: its closed lists, how its options are written, the function."""
+    """Returns the code of a verb: types of its closed lists, the table of its options, and its function."""
     left_out = LEFT_OUT | LEFT_OUT_OF.get(verb["name"], set())
     options = [argument for argument in verb["arguments"] if not argument["is_positional"] and argument["name"] not in left_out]
     lists = [closed(verb, option) for option in options if option["names"]]
@@ -73,25 +73,25 @@ def verb_of(verb: dict[str, Any]) -> str:
 
 
 def alias(verb: dict[str, Any], option: dict[str, Any]) -> str:
-    """Name of the type of a closed list."""
+    """Returns the name of the type of a closed list."""
     return (verb["name"] + "-" + option["name"]).title().replace("-", "")
 
 
 def closed(verb: dict[str, Any], option: dict[str, Any]) -> str:
-    """The type of a closed list."""
+    """Returns the definition of the type of a closed list."""
     names = ", ".join(json.dumps(name) for name in option["names"])
     lines = textwrap.wrap(names, 120, initial_indent="    ", subsequent_indent="    ")
     return f"{alias(verb, option)}: TypeAlias = Literal[\n" + "\n".join(lines) + ",\n]\n"
 
 
 def parameter(option: dict[str, Any]) -> str:
-    """The keyword of an option."""
+    """Returns the keyword of an option."""
     name = option["name"].replace("-", "_")
     return name + "_" if keyword.iskeyword(name) else str(name)
 
 
 def form(option: dict[str, Any]) -> str:
-    """How it is written on the command line: a `Form`."""
+    """Returns how an option is written on the command line: a `Form`."""
     if option["kind"] == "flag":
         return "flag"
     if option["kind"] == "size":
@@ -100,13 +100,13 @@ def form(option: dict[str, Any]) -> str:
 
 
 def forms(verb: dict[str, Any], options: list[dict[str, Any]]) -> str:
-    """The table of a verb's options."""
+    """Returns the table of a verb's options, with the form of each."""
     rows = "".join(f'    "{parameter(option)}": "{form(option)}",\n' for option in options)
     return f"\n_{verb['name'].upper()}: dict[str, Form] = {{\n{rows}}}\n"
 
 
 def annotation(verb: dict[str, Any], option: dict[str, Any]) -> str:
-    """The keyword with its type and default."""
+    """Returns the keyword of an option with its type and default."""
     if option["kind"] == "flag":
         return f"{parameter(option)}: bool = False"
     one = alias(verb, option) if option["names"] else TYPES[option["kind"]]
@@ -116,7 +116,7 @@ def annotation(verb: dict[str, Any], option: dict[str, Any]) -> str:
 
 
 def function(verb: dict[str, Any], options: list[dict[str, Any]]) -> str:
-    """The function of a verb."""
+    """Returns the code of a verb's function."""
     positionals, result = VERBS[verb["name"]]
     names = [part.partition(":")[0].strip() for part in positionals.split(", ") if part]
     parameters = [*positionals.split(", "), "*", *(annotation(verb, option) for option in options), "progress: bool = True"]
@@ -127,7 +127,7 @@ def function(verb: dict[str, Any], options: list[dict[str, Any]]) -> str:
 
 
 def documentation(verb: dict[str, Any], names: list[str], options: list[dict[str, Any]]) -> str:
-    """The program's own words for the verb and each option."""
+    """Returns the docstring of a verb, from the program's help for the verb and each option."""
     rows = [f"{name}: {POSITIONALS[name]}" for name in names]
     rows += [f"{parameter(option)}: {told(option)}" for option in options]
     rows.append("progress: Show how far it is, where tqdm is installed.")
@@ -136,7 +136,7 @@ def documentation(verb: dict[str, Any], names: list[str], options: list[dict[str
 
 
 def told(option: dict[str, Any]) -> str:
-    """The help of an option as a sentence, with its default."""
+    """Returns the help of an option as a sentence, with its default."""
     default = f" [default: {option['default']}]" if option["default"] and "[default" not in option["help"] else ""
     return (option["help"] + default).replace("\\", "\\\\") + "."
 

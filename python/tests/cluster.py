@@ -1,8 +1,8 @@
-"""A sweep on a cluster of Ray whose driver and then one of whose nodes is killed. Run in a network namespace of its own.
+"""Runs a sweep on a cluster of Ray, and kills the driver, then a node. Runs in a separate network namespace.
 
     unshare --net sh -c 'ip link set lo up && python cluster.py PLAN'
 
-Prints how many tasks each driver found done.
+Prints the number of done tasks at each kill.
 """
 
 from __future__ import annotations

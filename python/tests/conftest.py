@@ -1,4 +1,4 @@
-"""The program under test, and records that it makes once a session."""
+"""Fixtures: the program under test, and records that it makes once per session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ATTEMPTS = 5
 
 @pytest.fixture(scope="session", autouse=True)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A state folder of the session's own, and the program of this checkout where none is named."""
+    """Sets a state folder for the session, and the program of this checkout if none is named."""
     folder = tmp_path_factory.mktemp("switchcost")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(folder / "state"))
@@ -29,7 +29,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def measurement(place: Path) -> switchcost.Measurement:
-    """Of a mechanism that the kernel knows nothing of, so that it takes half a second; again where other tasks disturbed it."""
+    """Measures fibers, which need no kernel and take half a second. Repeats this if other tasks disturb it."""
     for number in range(ATTEMPTS):
         found = switchcost.measure(
             mechanism="fiber",
@@ -47,7 +47,7 @@ def measurement(place: Path) -> switchcost.Measurement:
 
 @pytest.fixture(scope="session")
 def trace(place: Path) -> Path:
-    """Of two tasks that walk 4 KiB in turn."""
+    """A trace of two tasks that walk 4 KiB in turn."""
     path = place / "walks.sct"
     _program_runs("trace", "walks", "--size", "4KiB", "--turns", "20", "-o", str(path))
     return path

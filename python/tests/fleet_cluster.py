@@ -1,6 +1,6 @@
-"""A fleet of two nodes of Ray, measured, and then once more. Run in a network namespace of its own.
+"""Measures a fleet of two nodes of Ray twice. Runs in a separate network namespace.
 
-Prints what `switchcost-fleet` said either time, and its exit code.
+Prints the output of `switchcost-fleet` and its exit code for both runs.
 """
 
 from __future__ import annotations

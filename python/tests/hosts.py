@@ -1,4 +1,4 @@
-"""Records of hosts that never were: what a switch costs there, and all facts, are known."""
+"""Writes records of invented hosts, whose switch costs and facts are known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CYCLES, REPETITIONS = 20, 8
 
 @dataclass(frozen=True)
 class Host:
-    """A host, and the truth about it."""
+    """An invented host, with its true cost and facts."""
 
     name: str
     switch_cycles: float = 4500.0
@@ -27,18 +27,18 @@ class Host:
     governor: str = "performance"
     spectre_v2: str = "Mitigation: Retpolines"
     core_ghz: float = 3.0
-    #: What a run differs from the truth by: runs of a machine do.
+    #: Relative deviation of the host's run from the true cost.
     run: float = 0.0
-    #: Share of the windows in which another task ran.
+    #: Share of the windows during which another task ran.
     disturbed: float = 0.0
     memory_bytes: int = 16 << 30
 
     def but(self, **changed: Any) -> Host:
-        """The same, but for this."""
+        """Returns the host with these changes."""
         return replace(self, **changed)
 
     def write(self, folder: Path) -> Path:
-        """Its record, as `measure` would have written it."""
+        """Writes the host's record as `measure` would, and returns the path."""
         chance = random.Random(self.name)
         path = folder / f"{self.name}.jsonl"
         path.write_text(chained([self._header(chance), *self._windows(chance), END]))
@@ -109,7 +109,7 @@ class Host:
         }
 
     def _windows(self, chance: random.Random) -> list[dict[str, Any]]:
-        """One for each repetition of each case; a futex costs 0.8 of a pipe."""
+        """Returns a window for each repetition of each case. A futex costs 0.8 of a pipe."""
         factor = 1 + self.run
         cost_ns = self.switch_cycles / self.core_ghz * factor
         return [
@@ -184,7 +184,7 @@ def case(mechanism: str) -> dict[str, Any]:
 
 
 def chained(lines: list[dict[str, Any]]) -> str:
-    """Each line with its checksum, which covers all lines before it."""
+    """Returns the lines as text, each with a checksum that also covers all lines before."""
     check, texts = 0, []
     for line in lines:
         body = json.dumps(line, separators=(",", ":"))[:-1]
@@ -194,6 +194,6 @@ def chained(lines: list[dict[str, Any]]) -> str:
 
 
 def alike(count: int, run: float = 0.01) -> list[Host]:
-    """Hosts that differ by nothing but what runs differ by, with memory of their own."""
+    """Returns hosts that differ only by the spread of runs, and by the size of their memory."""
     chance = random.Random(1990)
     return [Host(f"node-{number:02}", run=chance.gauss(0, run), memory_bytes=(16 << 30) + 4096 * number) for number in range(count)]

@@ -1,4 +1,4 @@
-"""Ray takes 127.0.0.1 for the host's own address and listens on all others: its clusters are in namespaces of their own."""
+"""Runs scripts in network namespaces, because Ray would listen on all addresses of the host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def environment() -> dict[str, str]:
 
 
 def in_a_namespace(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Runs a script of this folder where the loopback device is all there is of a network."""
+    """Runs a script of this folder in a network namespace that has only a loopback device."""
     namespace = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
     words = [sys.executable, str(Path(__file__).with_name(script)), *map(str, arguments)]
     inside = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", *words]

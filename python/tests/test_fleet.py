@@ -1,4 +1,4 @@
-"""Alike hosts do not differ; what differs is found, with the fact that goes with it. The records are of made-up hosts."""
+"""Tests of fleets: alike hosts do not differ, and differences are found with their facts. The hosts are invented."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_host_with_another_kernel_is_found_beside_one_that_is_slower_for_no_kn
     said = str(fleet)
     assert "\nnode-03 against 6 hosts with other facts:\n  pipe process   1.3" in said
     assert "kernel         6.13.0; theirs 6.12.1" in said
-    # Half the clock, and as many cycles: a fact, and no cost.
+    # At 1.2 GHz a switch takes as many cycles: the clock is a fact, and no cost differs.
     assert "node-08: core clock: 1.20 GHz; theirs 3.00 GHz" in said
     by_clock = re.search(r"node-08: pipe process by the clock: ([0-9.]+) us; theirs ([0-9.]+) to ([0-9.]+) us", said)
     assert by_clock is not None
@@ -192,7 +192,7 @@ def test_each_node_of_a_cluster_is_measured_once(tmp_path: Path) -> None:
     assert [path.stem.rpartition("-")[2] for path in records] == ["127.0.0.2", "127.0.0.3"], ran.stderr
     assert len(list(tmp_path.glob("records/*.doctor.json"))) == 2
     assert ran.stderr.count(" is measured\n") == 2, "the second run finds both done"
-    # Neighbours may disturb a host, which is then named.
+    # Other load may disturb a host; then the exit code is 3.
     assert len(re.findall(r"exit code [03]\n", ran.stdout)) == 2
     assert "Not measured" not in ran.stdout
 

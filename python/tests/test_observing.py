@@ -1,4 +1,4 @@
-"""A piece of one's own code is observed, and a test's switches are limited."""
+"""Tests of observing: a block of code is observed, and a mark limits the switches of a test."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLUGIN = "switchcost.pytest_plugin"
 
 
 def ping_pong(times: int) -> None:
-    """Each sleep is a voluntary switch."""
+    """Makes `times` voluntary switches, one for each sleep."""
     for _ in range(times):
         time.sleep(0.0001)
 
@@ -97,7 +97,7 @@ def test_the_plugin_limits_and_reports(pytester: pytest.Pytester, measurement: s
         """
     )
     pytester.makepyfile(TESTS)
-    # Where the package is installed, its entry point loads the plugin.
+    # If the package is installed, its entry point loads the plugin.
     is_installed = any(entry.value == PLUGIN for entry in importlib.metadata.entry_points(group="pytest11"))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *([] if is_installed else ["-p", PLUGIN]))
     result.stdout.fnmatch_lines(["*1?? voluntary switches, at most 50 are allowed*"])

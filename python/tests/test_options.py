@@ -1,4 +1,4 @@
-"""Keyword arguments are the program's options."""
+"""Tests of keyword arguments, which are the program's options."""
 
 from __future__ import annotations
 

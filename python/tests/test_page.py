@@ -1,4 +1,4 @@
-"""The examples of the page and of the notebooks print what is shown there."""
+"""Tests that the examples of the page and of the notebooks print what is shown there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_example_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pyt
     assert found.failed == 0
 
 
-# The sweep takes some ten seconds; the tests of sweeps show the same of shorter ones.
+# This notebook's sweep takes about ten seconds. Tests of sweeps show the same with shorter ones.
 LONG = "design-sweep"
 NOTEBOOKS = [
     pytest.param(path, id=path.stem, marks=[pytest.mark.ray] if path.stem == LONG else [])

@@ -1,4 +1,4 @@
-"""The program is found wherever the package was installed, and what stands in its place is refused in a sentence."""
+"""Tests that the program is found in every layout, and that another file in its place is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def script(path: Path, text: str) -> Path:
 
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No program in any place: a test puts one into one of them."""
+    """Makes all places empty, so that a test can put a program into one of them."""
     monkeypatch.delenv(_program.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(sysconfig, "get_path", lambda _name, scheme="none", **_: str(tmp_path / scheme))
@@ -114,7 +114,7 @@ def _environment() -> dict[str, str]:
 
 def test_two_threads_find_the_program_at_once(tmp_path: Path) -> None:
     there = script(tmp_path / "switchcost", "#!/bin/sh\n")
-    # sysconfig is asked for the first time in a process: only fresh ones can race.
+    # Only the first call of sysconfig in a process can race, so each attempt is a new process.
     text = (
         "import threading, switchcost\n"
         "both, found = threading.Barrier(2), []\n"

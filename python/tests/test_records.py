@@ -1,4 +1,4 @@
-"""Records come back as objects and tables, with the program's own numbers."""
+"""Tests that records are read as objects and tables, with the program's numbers."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_notebook_shows_the_numbers_and_their_intervals(
 
 def test_intervals_are_drawn_on_one_scale_that_has_its_origin() -> None:
     drawn = svg("ns", [Bar("a", -10.0, 30.0, 10.0), Bar("<b>", 50.0, 90.0, None)])
-    # 400 for 100 ns, right of 3 signs of 7 and a gap of 10.
+    # 100 ns are 400 wide; left of that are 3 characters of 7, and a gap of 10.
     assert '<line x1="31.0" x2="191.0" y1="10.0" y2="10.0" stroke-width="3"/>' in drawn
     assert '<line x1="71.0" x2="71.0" y1="0" y2="40"' in drawn
     assert drawn.count("<circle") == 1

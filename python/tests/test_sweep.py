@@ -1,4 +1,4 @@
-"""A sweep gives the numbers of one run alone, wherever its tasks run and whatever is killed meanwhile."""
+"""Tests that a sweep gives the numbers of a single run, wherever its tasks run, and whatever is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def write_plan(folder: Path, traces: list[Path], more: str = "", designs_a_task:
 
 
 def alone(traces: list[Path], folder: Path) -> dict[tuple[str, str], list[str]]:
-    """One run of the program for each trace: cost and cycles by trace and design, as it prints them."""
+    """Runs the program once for each trace. Returns the printed cost, cycles and overhead by trace and design."""
     found = {}
     for trace in traces:
         varied = [f"--vary={one}" for one in VARY]
@@ -177,7 +177,7 @@ def test_a_pattern_in_an_address_names_its_files(traces: list[Path], tmp_path: P
 
 @pytest.fixture
 def gnu_parallel() -> None:
-    """Another program of this name takes its jobs in another way."""
+    """Skips the test if there is no GNU parallel. Another program of this name has other arguments."""
     found = shutil.which("parallel")
     if not found or "GNU parallel" not in subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout:
         pytest.skip("found no GNU parallel; apt-get install parallel")
@@ -191,7 +191,7 @@ def test_the_list_is_run_by_gnu_parallel(traces: list[Path], tmp_path: Path, cap
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     jobs = "".join(line.replace("switchcost-sweep", " ".join(COMMAND), 1) + "\n" for line in lines * 2)
-    # Each twice, and four at once.
+    # Runs each line twice, and four at a time.
     subprocess.run(["parallel", "--jobs=4"], input=jobs, text=True, env=environment(), check=True)
     with pytest.raises(SystemExit, match="0"):
         main([str(plan), "--list"])

@@ -1,6 +1,6 @@
 """What a context switch costs: direct and indirect, with error bars, and why.
 
-The package calls the program `switchcost`, which it finds beside itself, and reads what that writes: no number is computed here.
+The package calls the program `switchcost`, which is installed beside it, and reads the program's output. It computes no numbers.
 """
 
 import importlib
@@ -23,7 +23,7 @@ from .errors import (
 )
 
 if sys.version_info < (3, 11):  # noqa: UP036
-    # pip refuses it before; who comes here has copied the package.
+    # pip refuses an older Python, so this one has a copied package.
     raise PythonError(f"switchcost needs Python 3.11 or newer, and this is {sys.version.split()[0]}; use another python3")
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .sweeps import Sweep, sweep
     from .traces import Trace
 
-# Loaded when first asked for: all of it takes a tenth of a second, which each task of a sweep and each run of pytest would pay.
+# Modules are loaded at their first use: loading all would add a tenth of a second to each task of a sweep and each run of pytest.
 _NAMES_OF = {
     "_observing": "observing",
     "_program": "find_program",

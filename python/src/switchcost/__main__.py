@@ -1,4 +1,4 @@
-"""`python -m switchcost`: the program."""
+"""`python -m switchcost` runs the program."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from .errors import ProgramError
 
 
 def main() -> None:
-    """Becomes the program, with the same arguments."""
+    """Replaces this process by the program, with the same arguments."""
     try:
         path = find_program()
         try:

@@ -1,4 +1,4 @@
-"""A cluster of Ray, reached or refused in a sentence. Scheduling, retries and transfer are Ray's."""
+"""Connects to a cluster of Ray, or reports in a sentence why that failed. Ray schedules, retries and transfers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SETTINGS = 4
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """The package ray, connected to the cluster at this address."""
+    """Yields the package ray, connected to the cluster at this address."""
     ray = _ray()
     if ray.is_initialized():
         yield ray
@@ -35,7 +35,7 @@ def connected(address: str) -> Iterator[Any]:
 
 
 def raised(error: Any) -> SwitchcostError:
-    """What a task raised, as an exception of this package."""
+    """Returns an exception of this package for what a task has raised."""
     cause = getattr(error, "cause", None) or error
     if isinstance(cause, SwitchcostError):
         return cause
@@ -53,7 +53,7 @@ def _ray() -> Any:
 
 
 def _reach(address: str) -> None:
-    """Ray itself tries for minutes, and says much."""
+    """Checks first that the cluster answers, because Ray itself would try for minutes, and print a lot."""
     host, colon, port = address.rpartition("://")[2].partition("/")[0].rpartition(":")
     if not colon or not port.isdigit():
         return
@@ -68,7 +68,7 @@ def _reach(address: str) -> None:
 
 
 def _speaks_http2(connection: socket.socket) -> bool:
-    """Ray's processes speak gRPC, which is HTTP/2: both sides begin with a frame of settings (RFC 9113, 3.4)."""
+    """Whether the other side speaks HTTP/2, as gRPC and so Ray does: it begins with a SETTINGS frame (RFC 9113, 3.4)."""
     connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0)))
     try:
         return connection.recv(9)[3:4] == bytes((_SETTINGS,))

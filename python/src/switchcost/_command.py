@@ -1,4 +1,4 @@
-"""How the commands of the package end."""
+"""Error messages and exit codes of the package's commands."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .errors import SwitchcostError
 
 
 def say(name: str, sentence: str) -> None:
-    """A line on standard error."""
+    """Prints a line to standard error."""
     print(f"{name}: {sentence}", file=sys.stderr)
 
 
 def end(name: str, do: Callable[[], int], kept: str) -> None:
-    """Ends with the exit code of `do`; `kept` is what an interrupt leaves."""
+    """Exits with the exit code of `do`, or with that of its error; `kept` says after Ctrl-C what is kept."""
     try:
         sys.exit(do())
     except SwitchcostError as error:

@@ -1,4 +1,4 @@
-"""A figure for notebooks: the intervals of the main numbers on one scale, as SVG, which needs no script."""
+"""Draws a figure for notebooks: the intervals of the main numbers on one scale, as SVG without scripts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LABEL, _SIGN, _SCALE, _ROW = 40, 7, 400, 20
 
 @dataclass(frozen=True)
 class Bar:
-    """An interval and its name; an estimate that is not known has no mark."""
+    """An interval and its name. If the estimate is None, no mark is drawn for it."""
 
     label: str
     low: float
@@ -20,7 +20,7 @@ class Bar:
 
 
 def svg(unit: str, bars: Sequence[Bar], origin: float = 0.0) -> str:
-    """Draws a line for each interval and a dot for its estimate, on a scale with the origin; nothing without intervals."""
+    """Draws a line for each interval and a dot for its estimate, on a scale that includes the origin; empty without bars."""
     if not bars:
         return ""
     least, most = min(origin, *(bar.low for bar in bars)), max(origin, *(bar.high for bar in bars))

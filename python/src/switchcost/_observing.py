@@ -1,4 +1,4 @@
-"""Observes a process while a piece of one's own code runs."""
+"""Observes a process while a block of the caller's code runs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .errors import CommandError, SwitchcostError
 from .observation import Observation
 
 _BEGUN = "switchcost: observing "
-#: A calibration takes 8 s, where none is at hand; on a busy machine twice that.
+#: Time limit for the start. A calibration, if one is needed, takes 8 s, and twice that on a busy machine.
 _SECONDS_TO_BEGIN = 120
 _CTRL_C = 130
 
 
 class Observing:
-    """An observation that lasts as long as a `with` block. Afterwards `observation` has it."""
+    """Observes a process during a `with` block. After the block, `observation` has the result."""
 
     def __init__(self, pid: int | Sequence[int] | None = None, *, calibration: bool = True) -> None:
         pids = [os.getpid()] if pid is None else [pid] if isinstance(pid, int) else list(pid)
@@ -29,7 +29,7 @@ class Observing:
 
     @property
     def observation(self) -> Observation:
-        """What was observed, once the block has ended."""
+        """The observation. Raises SwitchcostError before the block has ended."""
         if self._observation is None:
             raise SwitchcostError("the observation has not ended: ask for it after the with block")
         return self._observation
@@ -67,10 +67,10 @@ def _not_begun(ran: _running.Finished) -> SwitchcostError:
 
 
 def observing(pid: int | Sequence[int] | None = None, *, calibration: bool = True) -> Observing:
-    """Observes a process (this one, if none is named) and what it starts, while a `with` block runs.
+    """Observes a process (by default this one) and the processes that it starts, while a `with` block runs.
 
     Args:
-        pid: The process, or several.
-        calibration: Measure first what a switch costs here, where no measurement of this machine is at hand (8 s).
+        pid: ID of the process, or IDs of several.
+        calibration: Measure first what a switch costs here (8 s), unless there is a measurement of this machine.
     """
     return Observing(pid, calibration=calibration)

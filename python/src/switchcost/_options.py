@@ -1,4 +1,4 @@
-"""Keyword arguments to the program's words, by the kind of each option."""
+"""Converts keyword arguments to arguments of the program, by the form of each option."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from .errors import OptionError
 
-#: How an option is written: alone, with a value, with a value or alone, with values parted by commas, again for each value;
-#: and with a size, with sizes parted by commas.
+#: How an option is written: without a value, with a value, with or without one, with values separated by commas, or once
+#: for each value; and with a size, or with sizes separated by commas.
 Form: TypeAlias = Literal["flag", "value", "optional", "commas", "repeated", "size", "sizes"]
 
 Path: TypeAlias = "str | os.PathLike[str]"
@@ -23,13 +23,13 @@ Percentage: TypeAlias = "str | float"
 
 
 def words(forms: Mapping[str, Form], values: Mapping[str, object]) -> list[str]:
-    """The words for those of the options that have a value. An underscore stands for each dash."""
+    """Returns the arguments for all options that have a value. Underscores in names become dashes."""
     given = ((name, form, values.get(name)) for name, form in forms.items())
     return [word for name, form, value in given if is_given(value) for word in _option(name, form, value)]
 
 
 def is_given(value: object) -> bool:
-    """Whether an option has a value at all: nothing, false and an empty list are what the program does by itself."""
+    """Whether an option has a value: None, False, an empty text and an empty list mean the program's default."""
     return value is not None and value is not False and value != "" and not (isinstance(value, (list, tuple)) and not value)
 
 
@@ -53,12 +53,12 @@ def _with_commas(flag: str, value: object) -> str:
 
 
 def listed(value: object) -> Sequence[object]:
-    """One value or several, as several."""
+    """Returns a sequence: the values, or the only value."""
     return [value] if isinstance(value, (str, os.PathLike)) or not isinstance(value, Iterable) else list(value)
 
 
 def text(value: object) -> str:
-    """A value as the command line has it."""
+    """Returns a value as text for the command line."""
     if isinstance(value, datetime.timedelta):
         return f"{value // datetime.timedelta(microseconds=1)}us"
     if isinstance(value, os.PathLike):
@@ -71,5 +71,5 @@ def text(value: object) -> str:
 
 
 def size(value: object) -> object:
-    """A whole number of bytes with its unit."""
+    """Adds the unit B to a whole number of bytes. Returns other values unchanged."""
     return f"{value}B" if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,4 +1,4 @@
-"""What all plans are: TOML files with words of the command line."""
+"""Reads plans: TOML files with words of the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .errors import PlanError
 
 
 def table_of(path: str | Path) -> tuple[dict[str, Any], str, Path]:
-    """The words of a file, its name, and the folder that paths in it are relative to."""
+    """Returns the table of a file, the file's name, and the folder to which its paths are relative."""
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -22,7 +22,7 @@ def table_of(path: str | Path) -> tuple[dict[str, Any], str, Path]:
 
 
 def check_words(found: Iterable[str], known: Sequence[str], origin: str) -> None:
-    """Refuses a word that no plan of this kind has."""
+    """Raises PlanError for a word that is not known, and suggests a similar word."""
     for word in found:
         if word not in known:
             import difflib  # noqa: PLC0415
@@ -33,7 +33,7 @@ def check_words(found: Iterable[str], known: Sequence[str], origin: str) -> None
 
 
 def text(table: Mapping[str, Any], word: str, origin: str) -> str:
-    """The text that a word must have."""
+    """Returns the text of a word. Raises PlanError if there is none."""
     value = table.get(word)
     if not isinstance(value, str) or not value:
         raise PlanError(f"{value!r} for {word} in {origin} is not a text" if word in table else f"there is no {word} in {origin}")
@@ -41,5 +41,5 @@ def text(table: Mapping[str, Any], word: str, origin: str) -> str:
 
 
 def within(path: str, folder: Path | None) -> str:
-    """A path as it is seen from elsewhere; an address of a store stays what it is."""
+    """Returns a path of a plan, joined to the plan's folder. Addresses with a scheme are returned unchanged."""
     return path if "://" in path or folder is None else str(folder / path)

@@ -1,4 +1,4 @@
-"""Where the program is: beside this package, whatever way that was installed."""
+"""Finds the program, which is installed beside this package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .errors import ProgramError
 NAME = "switchcost"
 VARIABLE = "SWITCHCOST_PROGRAM"
 
-# sysconfig fills its variables at the first question, and a second thread sees them half filled (Python 3.11).
+# sysconfig fills its variables at the first call; a second thread would see them partly filled (Python 3.11).
 _ASKING_SYSCONFIG = threading.Lock()
 
 
@@ -64,7 +64,7 @@ def _places() -> Iterator[Path]:
 
 
 def _above_packages(package: Path) -> str | None:
-    """The folder bin of `pip install --prefix` and of layered environments: PREFIX/lib/python3.X/site-packages/switchcost."""
+    """Returns PREFIX/bin for PREFIX/lib/python3.X/site-packages/switchcost, as with `pip install --prefix`; otherwise None."""
     parents = package.parents
     is_installed = len(parents) > 3 and parents[0].name.endswith("-packages") and parents[2].name in ("lib", "lib64")
     return str(parents[3] / "bin") if is_installed else None
@@ -80,7 +80,7 @@ def _libc() -> str:
 
 @functools.cache
 def checked(path: str) -> str:
-    """The path, once the program there was found to run here and to be of the package's version."""
+    """Returns the path, if the program there runs here, and has the package's version."""
     found = version_of(path)
     if found != VERSION:
         raise ProgramError(
@@ -91,7 +91,7 @@ def checked(path: str) -> str:
 
 
 def version_of(path: str) -> str:
-    """What the program says its version is."""
+    """Returns the version that the program prints."""
     try:
         ran = subprocess.run([path, "--version"], capture_output=True, text=True, errors="replace", timeout=60, check=False)
     except subprocess.TimeoutExpired as error:
@@ -105,7 +105,7 @@ def version_of(path: str) -> str:
 
 
 def cannot_start(path: str, error: OSError) -> ProgramError:
-    """Why the system does not start a program that is there: mostly one made for another platform."""
+    """Returns the error for a program that exists, but cannot be started: usually it is for another platform."""
     return ProgramError(
         f"{path} cannot be started here ({error.strerror or error}): it may be for another platform than {platform.machine()} with "
         f"{_libc()}; where there is no glibc take the static program of the tarball, and name it in {VARIABLE}"

@@ -1,4 +1,4 @@
-"""How long a run takes, where tqdm is installed and stderr is a terminal."""
+"""Shows the time of a run, if tqdm is installed, and stderr is a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def shown(verb: str, is_wanted: bool) -> Iterator[Callable[[int], None] | None]:
-    """A bar that shows the time since the start; what is called from time to time to draw it."""
+    """Shows the time since the start. Yields a function that updates it; None if it is not shown."""
     bar = _bar(verb) if is_wanted and _has_reader() else None
     if bar is None:
         yield None
@@ -22,7 +22,7 @@ def shown(verb: str, is_wanted: bool) -> Iterator[Callable[[int], None] | None]:
 
 
 def _has_reader() -> bool:
-    """A terminal, or a notebook."""
+    """Whether stderr is a terminal, or this is a notebook."""
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
 
 

@@ -1,4 +1,4 @@
-"""From a file to the object that it is a record of."""
+"""Reads a file into the object for its kind of record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS: tuple[type[Measurement | Observation], ...] = (Measurement, Observation)
 def read(path: str | os.PathLike[str]) -> Record:
     """Reads a record of `measure`, `simulate` or `observe`, or the summary of a trace.
 
-    A record of a simulation is opened when something is asked of it; the others are read and checked at once.
+    A record of a simulation is opened at its first use; the other records are read and checked at once.
     """
     start, end = _ends(os.fspath(path))
     if start == end == _PARQUET:
@@ -44,14 +44,14 @@ def _summarized(path: str | os.PathLike[str]) -> Trace:
 
 def _reported(path: str | os.PathLike[str]) -> Measurement | Observation:
     schemas = tuple(schema for kind in _KINDS for schema in kind.schemas)
-    # What is no record, or half of one, is refused here in the program's own words.
+    # If the file is damaged or no record, this raises the program's own message.
     report = _running.run(["report", os.fspath(path), "--format=json"]).json(*schemas)
     kind = next(kind for kind in _KINDS if report["schema"] in kind.schemas)
     return kind(path, report)
 
 
 def _ends(path: str) -> tuple[bytes, bytes]:
-    """The first and the last four bytes."""
+    """Returns the first and the last four bytes of a file."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             start = file.read(4)

@@ -1,4 +1,4 @@
-"""What all records have in common: a report that the program makes, and tables."""
+"""Base class of all records: a report that the program makes, and tables."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """A record, and what the program finds in it. Nothing is computed here: every number is the program's."""
+    """A record, and the program's report on it. All numbers are computed by the program."""
 
     schemas: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, path: str | os.PathLike[str], report: dict[str, Any] | None = None, *, exit_code: int = 0) -> None:
         self.path = Path(path)
-        #: Of the run that made it: 3 is done with reservations; of a command that was run, its own. 0 where it was only read.
+        #: Exit code of the run that made the record: 3 means done with reservations. If that run executed a command, the
+        #: command's exit code. 0 if the record was only read.
         self.exit_code = exit_code
         self._report = report
 
     @property
     def json(self) -> dict[str, Any]:
-        """The whole report as the program writes it with `--format json`, of the schema that is named in it."""
+        """The whole report as the program writes it with `--format json`; its `schema` names the format."""
         if self._report is None:
             self._report = _running.run([*self._again(), "--format=json"]).json(*self.schemas)
         return self._report
 
     @property
     def schema(self) -> str:
-        """The schema of `json`, and its version."""
+        """The schema of `json`, with its version."""
         return str(self.json["schema"])
 
     @property
@@ -45,9 +46,9 @@ class Report:
         return str(self.json["program_version"])
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Returns the rows of the program's CSV, or only these columns of them.
+        """Returns the rows of the program's CSV, with all columns or only these.
 
-        Units are in the names of columns. A value that is not known is null.
+        Names of columns include the unit. A value that is not known is null.
         """
         table = _tables.from_csv(_running.run([*self._again(), "--format=csv"]).output)
         if columns is None:
@@ -72,19 +73,19 @@ class Report:
         return Path(path)
 
     def _again(self) -> list[str]:
-        """The words that make the report again."""
+        """Returns the program's arguments that make the report again."""
         return ["report", os.fspath(self.path)]
 
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
-        """A title, names of columns, and rows of text: what a person looks for first."""
+        """Returns a title, names of columns, and rows of text with the main numbers."""
         return str(self.path), (), ()
 
     def _figure(self) -> str:
-        """The intervals of the main numbers, as SVG."""
+        """Returns the intervals of the main numbers as SVG; empty without intervals."""
         return ""
 
     def __str__(self) -> str:
-        """The main numbers as a table of text."""
+        """Returns the main numbers as a table of text."""
         title, names, rows = self._summary()
         return "\n".join([title, *_aligned([names, *rows])])
 
@@ -92,7 +93,7 @@ class Report:
         return f"{type(self).__name__}({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the main numbers as a table and as a figure. The page of `save_page` has all others."""
+        """Returns the main numbers as a table and as a figure, for notebooks. The page of `save_page` has all numbers."""
         return _table(*self._summary()) + self._figure()
 
 
@@ -103,11 +104,11 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """One line a row, with columns of one width."""
+    """Returns a line for each row, with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def number(value: float | None) -> str:
-    """Three digits, as on the program's screen; nothing where there is no number."""
+    """Returns a number with three digits, as the program shows it; "not known" for None."""
     return "not known" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"

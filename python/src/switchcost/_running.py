@@ -1,4 +1,4 @@
-"""Runs the program: its words in, its output out, its refusals as exceptions."""
+"""Runs the program, returns its output, and raises its errors as exceptions."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from typing import IO, Any
 from ._program import cannot_start, checked, find_program
 from .errors import CommandError, FormatError, OptionError, RecordError
 
-#: Done, and done with reservations, which the report tells; a cost that grew is a result, too.
+#: Exit codes of a finished run: done, done with reservations (see the report), and a cost that grew (compare).
 DONE = (0, 3, 6)
 STOPPED = {129: "SIGHUP", 130: "Ctrl-C", 131: "SIGQUIT", 143: "SIGTERM"}
 _ERRORS: dict[int, type[CommandError]] = {2: OptionError, 5: RecordError}
 _SAYS = re.compile(r"^(switchcost|error|hint): ")
 _RECORD = re.compile(r"^switchcost: record:? (.+)$")
 _LINES_KEPT = 1000
-#: Asks the kernel to kill what follows when its parent is gone (util-linux); where it is missing, that runs to its end.
+#: Command that lets the kernel kill the program when its parent thread ends (util-linux). Without it, the program runs to its end.
 _DIES = ("setpriv", "--pdeathsig", "KILL", "--") if shutil.which("setpriv") else ()
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a run of the program left."""
+    """The output of an ended run of the program."""
 
     command: tuple[str, ...]
     code: int
@@ -39,22 +39,22 @@ class Finished:
 
     @property
     def records(self) -> tuple[str, ...]:
-        """The records that it says it kept."""
+        """Paths of the records that the program reports."""
         return tuple(found[1] for line in self.said if (found := _RECORD.match(line)))
 
     def json(self, *schemas: str) -> dict[str, Any]:
-        """The object that it printed, which must be of one of these schemas."""
+        """Returns the printed JSON object, which must have one of these schemas."""
         return read_json(self.output, self.command, schemas)
 
 
 def run(
     words: Sequence[str], *, passes_on: bool = False, dies_with_us: bool = False, watch: Callable[[int], None] | None = None
 ) -> Finished:
-    """Runs the program with these words until it ends, and raises what it refuses.
+    """Runs the program with these arguments until it ends, and raises its error, if there is one.
 
-    What it writes to its standard error is kept; with `passes_on` lines that are not its own (of a program that it runs) are
-    passed on. `watch` is called with the process's number a few times a second; where it raises, the program is
-    ended, as by Ctrl-C. With `dies_with_us` it is killed when the calling thread is gone, for whatever reason.
+    Lines on its standard error are kept. With `passes_on`, lines of a command that the program runs are also written to our
+    standard error. `watch` is called with the process ID a few times per second; if it raises, the program is ended as by
+    Ctrl-C. With `dies_with_us`, the program is killed when the calling thread ends for any reason.
     """
     return finished(ended(words, passes_on=passes_on, dies_with_us=dies_with_us, watch=watch))
 
@@ -62,7 +62,7 @@ def run(
 def ended(
     words: Sequence[str], *, passes_on: bool = False, dies_with_us: bool = False, watch: Callable[[int], None] | None = None
 ) -> Finished:
-    """The same, whatever the exit code is."""
+    """Runs the program like `run`, but raises nothing for its exit code."""
     running = Running(words, passes_on=passes_on, dies_with_us=dies_with_us)
     try:
         return running.wait(watch)
@@ -72,14 +72,14 @@ def ended(
 
 
 def finished(ran: Finished) -> Finished:
-    """What ran, if it was done; else its refusal is raised."""
+    """Returns the run if its exit code is in DONE; otherwise raises its error."""
     if ran.code in DONE:
         return ran
     raise _ERRORS.get(ran.code, CommandError)(_refusal(ran), ran.code, ran.command)
 
 
 def read_json(output: bytes, command: Sequence[str], schemas: Sequence[str]) -> dict[str, Any]:
-    """Reads the program's JSON, and refuses a version that this package does not know."""
+    """Reads the program's JSON. Raises FormatError for a schema that is not in `schemas`."""
     try:
         value = json.loads(output)
     except ValueError as error:
@@ -91,14 +91,14 @@ def read_json(output: bytes, command: Sequence[str], schemas: Sequence[str]) -> 
 
 
 class Running:
-    """The program while it runs."""
+    """A running program."""
 
     def __init__(self, words: Sequence[str], *, passes_on: bool = False, dies_with_us: bool = False) -> None:
         self._command = (checked(find_program()), *words)
         self._said: collections.deque[str] = collections.deque(maxlen=_LINES_KEPT)
         self._output: list[bytes] = []
         self._passes_on = passes_on
-        # A process group of its own: Ctrl-C at the terminal comes once, from here.
+        # In a new session the program gets no Ctrl-C from the terminal, only the one that `stop` sends.
         try:
             self._process = subprocess.Popen(
                 (*(_DIES if dies_with_us else ()), *self._command),
@@ -113,32 +113,32 @@ class Running:
 
     @property
     def pid(self) -> int:
-        """The number of its process."""
+        """The ID of the program's process."""
         return self._process.pid
 
     @property
     def said(self) -> tuple[str, ...]:
-        """The lines that it wrote to standard error so far."""
+        """The last lines that the program has written to standard error."""
         return tuple(self._said)
 
     def is_running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the program has not ended yet."""
         return self._process.poll() is None
 
     def wait(self, watch: Callable[[int], None] | None = None) -> Finished:
-        """Waits until it has ended."""
+        """Waits until the program has ended, and calls `watch` meanwhile."""
         while watch is not None and self._readers[0].is_alive() and self.is_running():
             watch(self.pid)
-            # Ends with the program, at once; Popen.wait with a time looks every 50 ms.
+            # Joining the reader returns as soon as the program ends; Popen.wait with a timeout checks only every 50 ms.
             self._readers[0].join(0.2)
         code = self._process.wait()
         for reader in self._readers:
-            # What the program started may outlive it, and keep the pipes open.
+            # Children of the program may outlive it, and keep the pipes open.
             reader.join(timeout=5)
         return Finished(self._command, code, b"".join(self._output), self.said)
 
     def stop(self, seconds: float = 60) -> Finished:
-        """Asks it to end as Ctrl-C does, and waits."""
+        """Ends the program as Ctrl-C does, and waits. Kills it after `seconds`."""
         if self.is_running():
             self._process.send_signal(signal.SIGINT)
         try:

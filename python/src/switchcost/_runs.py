@@ -1,4 +1,4 @@
-"""One run of a verb: its words to the program, its report and records to an object."""
+"""Runs a verb of the program, and returns its report and records as an object."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def measure(options: list[str], progress: bool) -> Measurement:
 
 
 def observe(command: Sequence[str], options: list[str], progress: bool) -> Observation:
-    """Runs `observe` on a command, or on what the options name."""
+    """Runs `observe` on a command, or on the processes that the options name."""
     ran = _reported(_ended(["observe", *options, _JSON, *_behind(command)], progress, passes_on=True))
     return Observation(_record(ran), ran.json(*Observation.schemas), exit_code=ran.code)
 
 
 def simulate(traces: Path | Sequence[Path], command: Sequence[str], options: list[str], progress: bool) -> Simulation:
-    """Runs `simulate` on traces, or live on a command."""
+    """Runs `simulate` on traces, or on a running command."""
     files = [text(trace) for trace in listed(traces)]
     words = ["simulate", *options, *files, *_behind(command)]
     ran = _reported(_ended([*words[:1], _JSON, *words[1:]], progress, passes_on=bool(command)))
@@ -48,7 +48,7 @@ def compare(base: Path, new: Path, options: list[str], progress: bool) -> Compar
 
 
 def trace(command: Sequence[str], output: Path, options: list[str], progress: bool) -> Trace:
-    """Runs `trace`, and summarizes what it wrote."""
+    """Runs `trace`, and returns the trace that it wrote."""
     was_there = os.path.lexists(output)
     ran = _ended(["trace", *options, f"--output={os.fspath(output)}", *_behind(command)], progress, passes_on=True)
     if was_there or not os.path.exists(output):  # noqa: PTH110
@@ -62,7 +62,7 @@ def _ended(words: list[str], progress: bool, *, passes_on: bool = False) -> _run
 
 
 def _reported(ran: _running.Finished) -> _running.Finished:
-    """A run whose report is there ended with the code of the command that it ran, be it a failure."""
+    """Returns a run that has a record and a report: its exit code is that of the observed command. Otherwise checks the code."""
     return ran if ran.records and ran.output else _running.finished(ran)
 
 

@@ -1,4 +1,4 @@
-"""JSON objects of the program to typed, frozen objects: a field that is missing is an error, one that is not known is left out."""
+"""Converts JSON objects of the program to dataclasses. A missing field is an error; an unknown field is ignored."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ T = TypeVar("T")
 
 
 def shaped(shape: type[T], value: Mapping[str, Any]) -> T:
-    """An object of this dataclass with the fields of the mapping."""
+    """Returns an object of a dataclass with the fields of the mapping."""
     kinds = _fields(typing.cast("Any", shape))
     return shape(**{name: _value(kind, _field(shape, value, name)) for name, kind in kinds.items()})
 
 
 def several(shape: type[T], values: list[Mapping[str, Any]]) -> tuple[T, ...]:
-    """One for each."""
+    """Returns an object of a dataclass for each mapping."""
     return tuple(shaped(shape, value) for value in values)
 
 

@@ -1,4 +1,4 @@
-"""The program's CSV as tables. Arrow is loaded when the first is asked for."""
+"""Reads the program's CSV as tables. Arrow is loaded at the first use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BOOLEANS = ("is_",)
 
 
 def package(name: str) -> Any:
-    """A package that may not be there."""
+    """Imports an optional package. Raises MissingPackageError if it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -43,14 +43,14 @@ def package(name: str) -> Any:
 
 
 def from_csv(text: bytes) -> pa.Table:
-    """One table of the program's CSV. A column has the same type whatever is in it: an unknown value is null."""
+    """Returns the program's CSV as a table. The type of a column depends on its name only; an unknown value is null."""
     arrow, csv = package("pyarrow"), package("pyarrow.csv")
     head, _, _ = text.partition(b"\n")
     names = head.decode().rstrip("\r").split(",")
     conditions = _conditions(names)
     types = {name: _type(arrow, name, name in conditions) for name in names}
     options = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
-    # Sentences may have line breaks.
+    # Texts in cells may have line breaks.
     parsing = csv.ParseOptions(newlines_in_values=True)
     try:
         table: pa.Table = csv.read_csv(io.BytesIO(text), parse_options=parsing, convert_options=options)
@@ -60,14 +60,14 @@ def from_csv(text: bytes) -> pa.Table:
 
 
 def assert_known(columns: Sequence[str], names: Sequence[str]) -> None:
-    """Refuses a column that is not there."""
+    """Raises OptionError for a column that does not exist."""
     for column in columns:
         if column not in names:
             raise OptionError(f"there is no column {column!r}; use one of {', '.join(names)}", 2, ())
 
 
 def _conditions(names: Sequence[str]) -> Sequence[str]:
-    """The columns of a case of `measure`, which come first."""
+    """Returns the columns with the conditions of a case, which are first in CSV of `measure`; otherwise none."""
     end = next((place for place, name in enumerate(names) if name in ("status", "quantity")), 0)
     return names[:end] if names[0] == "mechanism" else ()
 

@@ -1,4 +1,4 @@
-"""A comparison of records: slower, faster, or no difference shown."""
+"""A comparison of records, with a verdict for each number: slower, faster, or no difference shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._version import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One number of both sides. `about` has the conditions, or the design, kind and name."""
+    """A number that both sides have. `about` has the conditions of a case, or design, kind and name."""
 
     about: dict[str, Any]
     quantity: str
@@ -32,7 +32,7 @@ _NUMBERS |= {"is_suspect", "suspect_records"}
 
 
 class Comparison(Report):
-    """What `compare` found. `path` is that of the new side."""
+    """The report of `compare`. `path` is the path of the new side."""
 
     schemas: ClassVar = ("switchcost.compare/1",)
 
@@ -44,17 +44,17 @@ class Comparison(Report):
 
     @property
     def program_version(self) -> str:
-        """Of the program that compares."""
+        """The version of the program that compares."""
         return VERSION
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """Each number with its ratio, interval and verdict."""
+        """The compared numbers, each with its ratio, interval and verdict."""
         return tuple(_pair(pair) for pair in self.json["pairs"])
 
     @property
     def slower_than_allowed(self) -> int | None:
-        """How many costs grew by more than `fail_above`; None where that was not asked for."""
+        """The number of costs that grew by more than `fail_above`; None without this option."""
         found: int | None = self.json["slower_than_allowed"]
         return found
 

@@ -1,21 +1,21 @@
-"""What can go wrong, each with the sentence that helps.
+"""Exceptions, each with a sentence that helps.
 
-Every exception of this package is a `SwitchcostError`; what the program itself refuses keeps the program's own words.
+Every exception of this package is a `SwitchcostError`. Errors of the program keep the program's own words.
 """
 
 from __future__ import annotations
 
 
 class SwitchcostError(Exception):
-    """Anything that this package could not do."""
+    """Base class of all errors of this package."""
 
 
 class ProgramError(SwitchcostError):
-    """The program `switchcost` is not there, cannot be started here, or is another version."""
+    """The program `switchcost` is missing, cannot be started here, or has another version."""
 
 
 class CommandError(SwitchcostError):
-    """The program ended with an error; `code` is its exit code, `command` what was run."""
+    """The program ended with an error. `code` is its exit code, `command` its command line."""
 
     def __init__(self, message: str, code: int, command: tuple[str, ...]) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class CommandError(SwitchcostError):
 
 
 class OptionError(CommandError, ValueError):
-    """An option has a value that the program does not take, or asks for something that does not exist here."""
+    """An option has a value that the program refuses, or names something that does not exist here."""
 
 
 class RecordError(CommandError):
@@ -35,19 +35,19 @@ class RecordError(CommandError):
 
 
 class FormatError(SwitchcostError):
-    """The program writes JSON of a version that this package does not read."""
+    """The program's output has a form or version that this package does not read."""
 
 
 class PythonError(SwitchcostError, ImportError):
     """This Python is too old."""
 
 
-#: The extra of this package that installs another.
+#: For an optional package, the extra of this package that installs it.
 _EXTRAS = {"pyarrow": "arrow", "fsspec": "fsspec", "pandas": "pandas", "polars": "polars", "ray": "ray"}
 
 
 class MissingPackageError(SwitchcostError, ImportError):
-    """A package that is no dependency by default is needed for this."""
+    """An optional package is needed for this."""
 
     def __init__(self, package: str) -> None:
         wanted = f"'switchcost[{_EXTRAS[package]}]'" if package in _EXTRAS else package
@@ -59,12 +59,12 @@ class MissingPackageError(SwitchcostError, ImportError):
 
 
 class PlanError(SwitchcostError, ValueError):
-    """The plan of a sweep has an unknown word, or a value of another kind than is needed."""
+    """A plan, or its store or folder, cannot be used: an unknown word, a wrong value, or a missing file."""
 
 
 class ClusterError(SwitchcostError, ConnectionError):
-    """The cluster cannot be reached."""
+    """The cluster cannot be reached, or a task failed on it."""
 
 
 class StoreError(SwitchcostError, OSError):
-    """The folder or object store of a sweep takes no more."""
+    """A folder or object store is full, or cannot be read or written."""

@@ -13,7 +13,7 @@ from ._shape import several
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimate with its interval; the unit is in the name of the field that holds it."""
+    """An estimate with its interval, in the unit that the name of the field ends with."""
 
     estimate: float
     low: float
@@ -28,7 +28,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """By how much the walks after a switch are slower than a settled one, and that one."""
+    """Extra time of the first, second, ... walk after a switch over a settled walk, and the time of a settled walk."""
 
     walks_ns: tuple[Estimate, ...]
     settled_ns: Estimate | None
@@ -36,7 +36,7 @@ class Reload:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Single hand-offs, system calls and clock reading included."""
+    """Quantiles of the time of single hand-offs, including system calls and the reading of the clock, in ns."""
 
     p50: float
     p99: float
@@ -46,7 +46,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Events of a hand-off, in either arm."""
+    """A counter: its events per hand-off, in the baseline and in the switching arm."""
 
     name: str
     baseline: float
@@ -56,7 +56,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case: its conditions, and what it costs. A number that could not be measured is None, and `why` says why."""
+    """One case: its conditions and costs. A number that could not be measured is None; `why` has the reason."""
 
     mechanism: str
     between: str
@@ -98,30 +98,30 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Load latency of a size."""
+    """Load latency for a working set of a size."""
 
     size_bytes: int
     load_ns: float
 
 
 class Measurement(Report):
-    """A record of `measure`. `json` has what is not an attribute."""
+    """A record of `measure`. `json` has all data, also those without an attribute."""
 
     schemas: ClassVar = ("switchcost.measure/1",)
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """One for each case, in the order of the plan."""
+        """The results of all cases, in the order of the plan."""
         return several(Result, self.json["results"])
 
     @property
     def latencies(self) -> tuple[Latency, ...]:
-        """Load latency by size, measured in the same run."""
+        """The load latencies by size, measured in the same run."""
         return several(Latency, self.json["latencies_ns"])
 
     @property
     def host(self) -> Mapping[str, Any]:
-        """The machine."""
+        """Facts about the machine."""
         host: Mapping[str, Any] = self.json["host"]
         return host
 

@@ -1,4 +1,4 @@
-"""An observation: what switching costs live programs, and why they are switched."""
+"""An observation of running programs: the costs and causes of their switches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._shape import several, shaped
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From the least to the most; `likely` and `high` are None if not known."""
+    """A range of a cost, from `low` to `high`. `likely` and `high` are None if they are not known."""
 
     low: float
     likely: float | None
@@ -25,7 +25,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Tasks of one name, of one process, of one control group, or all of them: switches, and what they cost."""
+    """The switches, with costs, of the tasks of one name, process or control group, or of all tasks."""
 
     name: str
     process: int | None
@@ -48,43 +48,43 @@ class Observed:
 
     @property
     def voluntary(self) -> int:
-        """Switches because a task waited."""
+        """The number of switches in which a task waited."""
         return self.switches - self.involuntary
 
 
 class Observation(Report):
-    """A record of `observe`. `json` has what is not an attribute."""
+    """A record of `observe`. `json` has all data, also those without an attribute."""
 
     schemas: ClassVar = ("switchcost.observe/1",)
 
     @property
     def seconds(self) -> float:
-        """How long it was."""
+        """The length of the observation in seconds."""
         return float(self.json["seconds"])
 
     @property
     def source(self) -> str:
-        """What counted: `bpf`, `bpf-counts`, `perf` or `proc`."""
+        """The source of the counts: `bpf`, `bpf-counts`, `perf` or `proc`."""
         return str(self.json["source"])
 
     @property
     def all(self) -> Observed:
-        """The observed together."""
+        """All observed tasks together."""
         return shaped(Observed, self.json["all"])
 
     @property
     def names(self) -> tuple[Observed, ...]:
-        """By name."""
+        """The observed tasks, grouped by name."""
         return several(Observed, self.json["names"])
 
     @property
     def processes(self) -> tuple[Observed, ...]:
-        """By process."""
+        """The observed tasks, grouped by process."""
         return several(Observed, self.json["processes"])
 
     @property
     def causes(self) -> tuple[Mapping[str, Any], ...]:
-        """Why they switched: `why`, `entry`, `switches`, `share`; empty if the source does not show it."""
+        """Causes of switches, each with `why`, `entry`, `switches`, `share`; empty if the source does not show causes."""
         return tuple(self.json["causes"])
 
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:

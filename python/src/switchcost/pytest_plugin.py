@@ -1,9 +1,9 @@
-"""Performance tests of what a test's switches are: a mark that limits them, and a fixture that counts and prices them.
+"""Tests of the switches that a test makes: a mark that limits their number, and a fixture that counts and prices them.
 
     @pytest.mark.switches(max_voluntary=10)
     def test_a_batch_waits_once(server): ...
 
-Counted is what the kernel counts of the whole process, all threads, and of children that were waited for.
+The counts are the kernel's, for all threads of the process, and for children that were waited for.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _MARK = "switches(max_voluntary=N, max_involuntary=N): fail the test if its proc
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Switches by kind."""
+    """Numbers of switches by kind."""
 
     voluntary: int
     involuntary: int
 
     @classmethod
     def now(cls) -> Count:
-        """Since the process began."""
+        """Returns the counts since the process began."""
         usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         return cls(sum(usage.ru_nvcsw for usage in usages), sum(usage.ru_nivcsw for usage in usages))
 
     def since(self, start: Count) -> Count:
-        """From then to now."""
+        """Returns the difference from earlier counts to these."""
         return Count(self.voluntary - start.voluntary, self.involuntary - start.involuntary)
 
 
 @dataclass
 class Switches:
-    """The switches of a test: how many so far, and when it has ended what they cost, as far as that can be observed."""
+    """The switches of a test: their number so far, and after its end their cost, if that could be observed."""
 
     test: str
     observation: Observation | None = None
@@ -55,31 +55,31 @@ class Switches:
 
     @property
     def count(self) -> Count:
-        """Since the test began, until it ended."""
+        """The counts since the test began; after its end, of the whole test."""
         return self._whole or Count.now().since(self._start)
 
     @property
     def voluntary(self) -> int:
-        """Because a thread waited."""
+        """The number of switches in which a thread waited."""
         return self.count.voluntary
 
     @property
     def involuntary(self) -> int:
-        """Because another task was to run."""
+        """The number of switches in which the kernel took the CPU away."""
         return self.count.involuntary
 
     @property
     def direct_ns(self) -> Range | None:
-        """What they cost together without what cold caches add; None as `cost_ns` is."""
+        """The direct cost of all switches, without the effect of cold caches; None before the end of the test, or if not known."""
         return self.observation.all.direct_ns if self.observation else None
 
     @property
     def cost_ns(self) -> Range | None:
-        """What they cost together; None before the test has ended, and where it is not known."""
+        """The cost of all switches; None before the end of the test, or if not known."""
         return self.observation.all.cost_ns if self.observation else None
 
     def end(self) -> None:
-        """From here on nothing is counted."""
+        """Ends the count."""
         self._whole = self.count
 
 
@@ -88,7 +88,7 @@ _PROPERTY = "switches"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the mark known, and gathers what the tests report, also those that other processes run (pytest-xdist)."""
+    """Registers the mark, and a plugin that gathers the reports of tests, also from other processes (pytest-xdist)."""
     config.addinivalue_line("markers", _MARK)
     config.stash[_REPORTED] = []
     config.pluginmanager.register(_Gatherer(config.stash[_REPORTED]))
@@ -99,14 +99,14 @@ class _Gatherer:
     lines: list[str]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A report has what its test has noted, wherever that ran."""
+        """Gathers the line that the fixture has added to a test's report, whichever process ran the test."""
         if report.when == "teardown":
             self.lines += [str(line) for name, line in report.user_properties if name == _PROPERTY]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Counts while a marked test runs, without its fixtures."""
+    """Counts the switches of a test without its fixtures, and fails a marked test above its limits."""
     mark = item.get_closest_marker("switches")
     limits = {} if mark is None else _limits(mark)
     start = Count.now()
@@ -132,7 +132,7 @@ def _judge(kind: str, most: int, count: Count) -> None:
 
 @pytest.fixture
 def switches(request: pytest.FixtureRequest) -> Iterator[Switches]:
-    """Counts the switches of the test, observes them, and reports both at the end of the session."""
+    """Counts and observes the switches of the test. The session ends with a line for each such test."""
     observing, why = _begun()
     counted = Switches(request.node.nodeid, why_no_cost=why)
     yield counted
@@ -161,7 +161,7 @@ def _end(observing: Observing, counted: Switches) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """A line for each test that used the fixture."""
+    """Prints a line for each test that used the fixture."""
     reported = config.stash[_REPORTED]
     if reported:
         terminalreporter.section("switches")
@@ -171,7 +171,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def _line(counted: Switches) -> str:
     head = f"{counted.test}: {counted.voluntary} voluntary, {counted.involuntary} involuntary"
-    # What cold caches add is known of some programs only.
+    # The effect of cold caches is known for some programs only.
     what, cost = ("cost", counted.cost_ns) if counted.cost_ns else ("direct cost", counted.direct_ns)
     if cost is None:
         return f"{head}; what they cost is not known: {counted.why_no_cost or 'this machine was not measured'}"

@@ -1,4 +1,4 @@
-"""A simulation: what each switch costs on memory systems that need not exist."""
+"""A simulation: the cost of each switch on simulated memory systems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ONE = "switchcost.simulate/1"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A cost with its interval; where `estimate` or the interval is None, `why` says why."""
+    """A cost with its interval. If `estimate` or the interval is None, `why` has the reason."""
 
     estimate: float | None
     low: float | None
@@ -38,7 +38,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """How many switches, by kind."""
+    """Numbers of switches by kind."""
 
     voluntary: int
     involuntary: int
@@ -60,7 +60,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What a switch costs on one memory system."""
+    """The costs of switches on one memory system."""
 
     name: str
     depth: str
@@ -84,9 +84,9 @@ class Design:
 
 
 class Simulation(Report):
-    """A record of `simulate`, or several: `records` has their paths, none with at_once. `json` has the rest."""
+    """One or several records of `simulate`. `records` has their paths; it is empty with at_once. `json` has all data."""
 
-    #: Reports that are all there is.
+    #: Schemas of reports without a record.
     without_record: ClassVar = ("switchcost.simulate-at-once/1",)
     schemas: ClassVar = (_ONE, "switchcost.simulate-trials/1", "switchcost.simulate-orders/1", *without_record)
 
@@ -100,22 +100,22 @@ class Simulation(Report):
         exit_code: int = 0,
     ) -> None:
         super().__init__(path, report, exit_code=exit_code)
-        #: The program's words that make the report again, where there is no record (at_once).
+        #: The program's arguments that make the report again, if there is no record (at_once).
         self._words = list(words)
         self.records = () if words else tuple(os.fspath(record) for record in records) or (os.fspath(path),)
 
     @property
     def designs(self) -> tuple[Design, ...]:
-        """One for each memory system, where one trace was simulated in one order."""
+        """The designs. Raises SwitchcostError for several records (several traces or orders)."""
         if self.schema != _ONE:
             raise SwitchcostError(f"this is a report of several records ({self.schema}): see json, or read each of records")
         return several(Design, self.json["designs"])
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of the records: for each interval of each segment under each design the cycles of each hierarchy.
+        """Returns the rows of the records: for each design, segment and interval, the cycles of each hierarchy.
 
-        Files are read as Parquet, and not checked as `json` and the program check them. All columns of ten million rows are over a
-        gigabyte: `columns` names those that are needed.
+        Files are read as Parquet, without the checks that the program makes. All columns of ten million rows take more than a
+        gigabyte, so `columns` should name those that are needed.
         """
         if not self.records:
             return super().to_arrow()
@@ -125,7 +125,7 @@ class Simulation(Report):
         return together.unify_dictionaries(memory_pool=_small_pages(arrow))
 
     def costs_to_arrow(self) -> pa.Table:
-        """The rows of the program's CSV instead: for each design and group of switches the costs, and the curves."""
+        """Returns the rows of the program's CSV: for each design and group of switches the costs, and the curves."""
         if len(self.records) > 1:
             raise SwitchcostError("this is a report of several records: read each of records")
         return super().to_arrow()
@@ -159,21 +159,21 @@ def _mapped(path: str, columns: Sequence[str] | None) -> pa.Table:
     try:
         schema = dataset.ParquetFileFormat().inspect(place, system)
         _tables.assert_known(columns or (), schema.names)
-        # Texts repeat: as dictionaries they take a twentieth of the time.
+        # Texts repeat. As dictionaries they take a twentieth of the time.
         texts = [column.name for column in schema if arrow.types.is_string(column.type)]
         file = dataset.dataset(place, format=dataset.ParquetFileFormat(dictionary_columns=texts), filesystem=system)
         table: pa.Table = file.to_table(columns=None if columns is None else list(columns), memory_pool=_small_pages(arrow))
     except (arrow.ArrowInvalid, OSError) as error:
-        # The program says what is wrong with it, and what helps.
+        # If the record is damaged, this raises the program's own message.
         _running.run(["report", path, "--format=json"])
         raise FormatError(f"pyarrow cannot read {path} ({error}); upgrade pyarrow") from None
     return table
 
 
 def _small_pages(arrow: Any) -> pa.MemoryPool:
-    """Arrow's default pool asks for huge pages, which take a virtual machine several milliseconds each when they are first touched.
+    """Returns a pool without huge pages, whose first touch takes several ms each in a virtual machine.
 
-    jemalloc, if Arrow was built with it, uses the memory of decoding again: a tenth less page faults than the C library's pool.
+    jemalloc, if Arrow has it, reuses memory from decoding: a tenth fewer page faults than with the C library's pool.
     """
     pool: pa.MemoryPool = (
         arrow.jemalloc_memory_pool() if "jemalloc" in arrow.supported_memory_backends() else arrow.system_memory_pool()

@@ -1,4 +1,4 @@
-"""A trace: how much is in it. What is in it, the program reads."""
+"""A summary of a trace. Only the program reads the trace itself."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
 
 
 class Trace(Report):
-    """A trace, summarized by `trace info`."""
+    """A trace, with the summary of `trace info`."""
 
     schemas: ClassVar = ("switchcost.trace-info/1",)
 
     @property
     def program_version(self) -> str:
-        """The version of the program that made it."""
+        """The version of the program that made the trace."""
         return str(self.json["header"]["program_version"])
 
     @property
     def instructions(self) -> int:
-        """Instructions in it."""
+        """The number of instructions."""
         return int(self.json["instructions"])
 
     @property
     def loads(self) -> int:
-        """Data references that read."""
+        """The number of data references that read."""
         return int(self.json["loads"])
 
     @property
     def stores(self) -> int:
-        """Data references that write."""
+        """The number of data references that write."""
         return int(self.json["stores"])
 
     @property
     def size_bytes(self) -> int:
-        """Length of the file."""
+        """The size of the file in bytes."""
         return int(self.json["bytes"])
 
     @property
     def switches(self) -> tuple[dict[str, Any], ...]:
-        """By cause: `cause`, `is_voluntary`, `switches`."""
+        """Numbers of switches by cause: `cause`, `is_voluntary`, `switches`."""
         return tuple(self.json["switches"])
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -57,7 +57,7 @@ class Trace(Report):
         return table if columns is None else table.select(list(columns))
 
     def save_page(self, path: str | os.PathLike[str]) -> Path:
-        """A trace has no page; a simulation of it has."""
+        """Always raises SwitchcostError, because only a simulation of a trace has a page."""
         raise SwitchcostError(f"{self.path} is a trace, which has no page ({path}); simulate it, or use trace info")
 
     def _again(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The same measurement on many hosts: which of them differ, and by which fact, by a folder of records, however gathered."""
+"""Compares one measurement on many hosts: finds the hosts that differ, and the facts that set them apart."""
 
 from __future__ import annotations
 

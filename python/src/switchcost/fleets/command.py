@@ -1,4 +1,4 @@
-"""`switchcost-fleet`: the same measurement on many hosts, and which of them differ."""
+"""`switchcost-fleet`: makes one measurement on many hosts, and finds those that differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ exit codes: 0 done, 1 an error, 2 wrong usage or plan, 3 some hosts were disturb
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Reads the command line, and ends with the exit code."""
+    """Runs the command, and exits with its exit code."""
     given = _parser().parse_args(arguments)
     end(_NAME, lambda: _do(given), "hosts that are measured are kept")
 
@@ -63,7 +63,7 @@ def _do(given: argparse.Namespace) -> int:
     if given.list:
         print("\n".join(commands(plan.measure, Path(plan.records))))
         return 0
-    # Ray prints its own worries: only the result goes to standard output.
+    # Messages of Ray go to standard error, so that standard output has the result alone.
     with contextlib.redirect_stdout(sys.stderr):
         lost = list(_measured(plan, given.ray))
     share = confidence(given.confidence) if given.confidence else plan.confidence
@@ -77,7 +77,7 @@ def _gathered(given: argparse.Namespace) -> int:
 
 
 def _measured(plan: Plan, ray: str | None) -> Iterator[Lost]:
-    """Keeps what hosts give that have no record yet, and yields those that gave none."""
+    """Measures the hosts without a record, keeps their records, and yields the hosts that gave none."""
     folder = Path(plan.records)
     done = names_in(folder)
     for name, found in _asked(plan, ray, done):

@@ -1,4 +1,4 @@
-"""What else is different between hosts: the program's list of it, and the core's clock."""
+"""Finds facts that differ between hosts: those in the program's comparison, and the core's clock."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..comparison import Comparison
 from .hosts import Host
 from .sides import compared
 
-#: Facts that differ on nearly every host: they form no kinds, and are reported beside a difference.
+#: Facts that differ on nearly every host. They form no kinds, and are only reported with a difference.
 _OF_EACH = ("machine", "memory", "kernel command line", "CPUs allowed", "checksums in the record")
-#: The same in a report.
+#: Names in a report of facts that differ on nearly every host.
 _OF_EACH_REPORT = (
     "hostname",
     "memory_bytes",
@@ -22,15 +22,15 @@ _OF_EACH_REPORT = (
     "interrupts",
     "core_khz",
 )
-#: So many others that agree on a fact are no chance.
+#: Least number of other hosts whose agreement on a fact is no coincidence.
 _AGREE = 3
-#: A step of a core's clock, relative to it: less is no difference.
+#: Relative difference of core clocks below which they count as equal.
 _CLOCK_STEP = 0.03
 
 
 @dataclass(frozen=True)
 class Fact:
-    """What is not the same: its name, these hosts' values, and the others'."""
+    """A fact that differs: its name, the values of the hosts, and those of the others."""
 
     what: str
     theirs: tuple[str, ...]
@@ -38,7 +38,7 @@ class Fact:
 
 
 def kinds(hosts: Sequence[Host], pool: ThreadPoolExecutor) -> list[list[Host]]:
-    """Hosts with the same facts, the most numerous first."""
+    """Returns groups of hosts with the same facts, the largest group first."""
     alike: dict[str, list[Host]] = {}
     for host in hosts:
         alike.setdefault(_report_of(host), []).append(host)
@@ -50,7 +50,7 @@ def kinds(hosts: Sequence[Host], pool: ThreadPoolExecutor) -> list[list[Host]]:
 
 
 def _report_of(host: Host) -> str:
-    """Hosts whose reports say the same need no comparison to be of a kind."""
+    """Returns the facts in a host's report as text. Hosts with equal texts are of a kind without a comparison."""
     return repr([{k: v for k, v in record.json["host"].items() if k not in _OF_EACH_REPORT} for record in host.records[:1]])
 
 
@@ -66,19 +66,19 @@ def _different(comparison: Comparison) -> list[Fact]:
 
 
 def facts_between(comparison: Comparison, hosts: Sequence[Host], others: Sequence[Host]) -> tuple[Fact, ...]:
-    """What sets these hosts apart from the others."""
+    """Returns the facts that set the hosts apart from the others."""
     reported = [fact for fact in _different(comparison) if _is_distinctive(fact, len(others))]
     return (*reported, *_clock(hosts, others))
 
 
 def _is_distinctive(fact: Fact, others: int) -> bool:
-    """These say something else than all the others; and of what each host may have for itself, the others agree on it."""
+    """Whether the hosts share no value with the others. For facts that differ on nearly every host, the others must agree."""
     is_of_each = fact.what in _OF_EACH and not (others >= _AGREE and len(fact.others) == 1)
     return not is_of_each and not set(fact.theirs) & set(fact.others)
 
 
 def _clock(hosts: Sequence[Host], others: Sequence[Host]) -> tuple[Fact, ...]:
-    """Another clock, and the nanoseconds that come of it: costs are compared at one clock, where it is no cost."""
+    """Returns the core clock, and times by it, if the clocks differ. Costs are compared at one clock, so they do not show this."""
     these, those = ([hertz for host in side if (hertz := host.clock_hertz)] for side in (hosts, others))
     if not these or not those:
         return ()
@@ -89,7 +89,7 @@ def _clock(hosts: Sequence[Host], others: Sequence[Host]) -> tuple[Fact, ...]:
 
 
 def _times(hosts: Sequence[Host], others: Sequence[Host]) -> Iterator[Fact]:
-    """What each case costs by the clock on the wall, if all of them have it."""
+    """Yields the cost of each case in wall-clock time, if all hosts have the case."""
     of_each = [[host.times for host in side] for side in (hosts, others)]
     for case, (name, _) in hosts[0].times.items():
         if all(case in times for side in of_each for times in side):

@@ -1,4 +1,4 @@
-"""What a fleet's records say together."""
+"""Evaluates the records of a fleet."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 
 
 class Fleet:
-    """Hosts by name, and how they differ. Nothing of it is computed here: each verdict is one of `compare`."""
+    """The hosts of a fleet, and how they differ. Each verdict comes from the program's `compare`."""
 
     def __init__(self, hosts: Sequence[Host], lost: Sequence[Lost], confidence: float) -> None:
-        #: Those with costs.
+        #: Hosts with costs.
         self.hosts = tuple(host for host in hosts if host.disturbed is None)
-        #: Those beside which something ran: they are in no comparison.
+        #: Hosts whose measurement was disturbed. They are in no comparison.
         self.disturbed = tuple(host for host in hosts if host.disturbed is not None)
-        #: Those without a record.
+        #: Hosts without a record.
         self.lost = tuple(lost)
         self.confidence = confidence
-        #: Each comparison, those that show a difference first.
+        #: All comparisons. Those that show a difference are first.
         self.findings = tuple(sorted(judged(self.hosts, confidence), key=lambda finding: not finding.different))
 
     @property
     def different(self) -> tuple[str, ...]:
-        """Names of the hosts that differ, each once: where two were compared with each other alone, of both."""
+        """Names of the hosts that differ. If only two hosts were compared with each other, both are named."""
         return tuple(
             dict.fromkeys(host.name for finding in self.findings if finding.different for host in finding.question.concerns)
         )
 
     def to_arrow(self) -> pa.Table:
-        """A row for each cost of each comparison."""
+        """Returns a table with a row for each cost of each comparison."""
         arrow = _tables.package("pyarrow")
         rows = [_row(finding, pair.about, pair) for finding in self.findings for pair in finding.pairs]
         table: pa.Table = arrow.Table.from_pylist(rows, schema=arrow.schema(_columns(arrow)))
         return table
 
     def save_page(self, path: str | os.PathLike[str]) -> Path:
-        """Writes it as a page, with a page of the program for each difference in a folder beside it."""
+        """Writes a page, and a folder beside it with the program's page for each difference."""
         from .page import save  # noqa: PLC0415
 
         return save(self, Path(path))
@@ -59,11 +59,11 @@ class Fleet:
 
 
 def gather(folder: str | os.PathLike[str], *, confidence: float = 0.9, lost: Sequence[Lost] = ()) -> Fleet:
-    """Compares the hosts whose records are in a folder: HOST.jsonl, or several of one in HOST/.
+    """Compares the hosts whose records are in a folder: HOST.jsonl, or several records of a host in HOST/.
 
     Args:
         folder: The folder. A check-up of `doctor --format json` may be beside a record, as HOST.doctor.json.
-        confidence: Of all comparisons together.
+        confidence: The confidence in all comparisons together.
         lost: Hosts that are known to have no record.
     """
     hosts, unread = hosts_in(Path(folder))

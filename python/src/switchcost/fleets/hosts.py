@@ -1,4 +1,4 @@
-"""Hosts by their records, as a folder has them: NAME.jsonl, or several records of one in NAME/, each perhaps with a check-up."""
+"""Reads a folder of hosts' records: NAME.jsonl, or several in NAME/, each perhaps with a check-up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import PlanError, SwitchcostError
 from ..measurement import Measurement, Result
 
 _RECORD, _CHECK_UP = ".jsonl", "doctor.json"
-#: Flags of a result and of a run which say that something came in between.
+#: Flags of results and of runs that show a disturbance.
 _OF_RESULTS = ("disturbed", "switch-count", "partly-disturbed", "beside-others")
 _OF_RUNS = ("cut-off", "cut-line", "interrupted")
 
@@ -24,24 +24,24 @@ class Host:
 
     name: str
     records: tuple[Measurement, ...]
-    #: Why it says nothing of what the host costs: something ran beside it, or nothing was measured.
+    #: Why the records do not show the host's costs: a disturbance, or nothing was measured. None if they do.
     disturbed: str | None = None
 
     @property
     def clock_hertz(self) -> float | None:
-        """The core's clock, as far as it is known: the mean of its records."""
+        """The core's clock in Hz: the mean of the host's records; None if it is not known."""
         found = [core["hertz"] for record in self.records if (core := record.json["core"]) and core["hertz"]]
         return sum(found) / len(found) if found else None
 
     @property
     def times(self) -> dict[tuple[object, ...], tuple[str, float]]:
-        """Name and nanoseconds of each case of its first record that has them, by all conditions of the case."""
+        """For each measured case of the first record, by its conditions: the name of the case, and its cost in ns."""
         found = [(result, result.total_ns or result.direct_ns) for result in self.records[0].results]
         return {_conditions(result): (name_of(result), time.estimate) for result, time in found if time is not None}
 
     @property
     def costs(self) -> list[float]:
-        """Of each case of its first record, in core cycles where they are known: to put hosts in an order, not to judge them."""
+        """Costs of the cases of the first record, in core cycles if known, otherwise in ns. They only serve to rank hosts."""
         found = [result.direct_cycles or result.total_ns or result.direct_ns for result in self.records[0].results]
         return [float("inf") if one is None else one.estimate for one in found]
 
@@ -55,12 +55,12 @@ class Lost:
 
 
 def name_of(result: Result) -> str:
-    """A case as the program's screen names it."""
+    """Returns the name of a case, as on the program's screen."""
     return case_name(result.mechanism, result.between, result.tasks, result.size_bytes)
 
 
 def case_name(mechanism: object, between: object, tasks: object, size_bytes: object) -> str:
-    """The same of its conditions. What is usual is left out."""
+    """Returns the name of a case with these conditions. Usual conditions are left out."""
     size = f" {size_bytes} B" if size_bytes else ""
     return f"{mechanism} {between}{f' {tasks} tasks' if tasks not in (None, 2) else ''}{size}"
 
@@ -71,7 +71,7 @@ def _conditions(result: Result) -> tuple[object, ...]:
 
 
 def hosts_in(folder: Path) -> tuple[list[Host], list[Lost]]:
-    """All hosts of a folder, by name."""
+    """Returns the hosts of a folder by name, and the hosts whose records cannot be used."""
     files = _files(folder)
     if not files:
         raise PlanError(
@@ -85,7 +85,7 @@ def hosts_in(folder: Path) -> tuple[list[Host], list[Lost]]:
 
 
 def names_in(folder: Path) -> set[str]:
-    """Names of the hosts whose record is there."""
+    """Returns the names of the hosts that have a record."""
     return set(_files(folder))
 
 
@@ -131,7 +131,7 @@ def _unfit(path: Path) -> list[str]:
 
 
 def _assert_told_apart(hosts: list[Host]) -> None:
-    """A run that counts twice would look like two hosts that agree to the last digit."""
+    """Raises PlanError if two hosts have records of one run, because these would agree to the last digit."""
     seen: dict[tuple[object, object], str] = {}
     for host in hosts:
         for record in host.records:

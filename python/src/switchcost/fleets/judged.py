@@ -1,11 +1,11 @@
-"""Which hosts differ: each comparison is the program's, and of all of them together no more are wrong than was allowed.
+"""Finds the hosts that differ, by comparisons of the program whose error rate together stays within the given limit.
 
-Hosts with the same facts are of a kind. Within a kind each host is compared with all others of it, and those that differ are taken
-out until no more do; where hosts differ so much among themselves that they would hide each other, each is compared with the
-most typical one instead. Then what is left of each kind is compared with what is left of the largest.
+Hosts with the same facts are of a kind. Within a kind, each host is compared with all other hosts, and hosts that differ are
+removed, until no more do. If hosts differ so much from each other that they would hide differences, each is compared with the most
+typical host instead. Finally the rest of each kind is compared with the rest of the largest kind.
 
-Each round may err by half of what is left of the error that was allowed, and shares it out among its comparisons (Bonferroni), as
-each comparison does among its costs.
+Each round gets half of the remaining error rate, and divides it among its comparisons (Bonferroni), as each comparison does among
+its costs.
 """
 
 from __future__ import annotations
@@ -21,47 +21,46 @@ from .facts import Fact, facts_between, kinds
 from .hosts import Host
 from .sides import compared
 
-#: Runs of one machine differ by 2 % where nothing tells more, which is the program's own assumption: hosts that differ by twice as
-#: much are not alike.
+#: Spread of hosts above which they are not alike: twice the 2 % by which the program assumes that runs of one machine differ.
 MOST_ALIKE = 0.04
-#: Hosts are taken out of their kind so often.
+#: Maximum number of rounds in which hosts are removed from their kinds.
 _ROUNDS = 4
 
 
 @dataclass(frozen=True)
 class Question:
-    """Whether these hosts differ from those."""
+    """The question whether some hosts differ from others."""
 
     hosts: tuple[Host, ...]
     others: tuple[Host, ...]
-    #: These are a kind and the others another; or of one kind, and the others are the rest of it, its only other host, or its most
-    #: typical one.
+    #: What the others are: another kind (kinds); or of the same kind, the rest (rest), the only other host (two), or the most
+    #: typical host (typical).
     of: Literal["kinds", "rest", "two", "typical"]
 
     @property
     def concerns(self) -> tuple[Host, ...]:
-        """Whom a difference is about: of two that differ nothing says which of them is unusual."""
+        """The hosts to which a difference applies: both of two hosts, because it is unknown which of them is unusual."""
         return (*self.hosts, *self.others) if self.of == "two" else self.hosts
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a comparison said, and the facts that differ."""
+    """The result of a comparison, and the facts that differ."""
 
     question: Question
     pairs: tuple[Pair, ...]
     facts: tuple[Fact, ...]
-    #: How much runs, and hosts among each other, differ beyond their own intervals: a standard deviation, relative to the cost.
+    #: Spread of runs and hosts beyond their own intervals: a standard deviation, relative to the cost.
     run_spread: float
 
     @property
     def different(self) -> tuple[Pair, ...]:
-        """The costs that are slower or faster."""
+        """The costs with the verdict slower or faster."""
         return tuple(pair for pair in self.pairs if pair.verdict in ("slower", "faster"))
 
 
 def judged(hosts: Sequence[Host], confidence: float) -> list[Finding]:
-    """Everything that was asked of hosts that were not disturbed, with its answer: the last one of each."""
+    """Returns the last comparison of each host within its kind, and the comparisons between kinds."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return _Judge(pool, 1 - confidence).judge([tuple(kind) for kind in kinds(hosts, pool)])
 
@@ -72,7 +71,7 @@ class _Judge:
         self._error = error
 
     def judge(self, found: Sequence[tuple[Host, ...]]) -> list[Finding]:
-        """Within kinds first, so that what is left of them is alike."""
+        """Compares within kinds first, so that the remaining hosts of each kind are alike."""
         within: dict[tuple[Host, ...], Finding] = {}
         left = list(found)
         for _ in range(_ROUNDS):
@@ -86,7 +85,7 @@ class _Judge:
         return [*self._ask([Question(kind, rest[0], "kinds") for kind in rest[1:]]), *within.values()]
 
     def _within(self, found: Sequence[tuple[Host, ...]]) -> list[Finding]:
-        """Each host against the others of its kind; where none stands out of a wide field, against its most typical host."""
+        """Compares each host with the others of its kind, or with the typical one if hosts spread widely and none differs."""
         answers = self._ask([question for kind in found for question in _of_each(kind)])
         wide = [finding.question for finding in answers if finding.run_spread > MOST_ALIKE and finding.question.of == "rest"]
         if not wide or any(finding.different for finding in answers):
@@ -115,7 +114,7 @@ def _against_typical(question: Question) -> list[Question]:
 
 
 def _typical(hosts: Iterable[Host]) -> Host:
-    """The host whose costs are nearest to the middle of all, by their ranks."""
+    """Returns the host whose costs have ranks nearest to the middle."""
     by_name = sorted(hosts, key=lambda host: host.name)
     distance = dict.fromkeys((host.name for host in by_name), 0.0)
     for number in range(min(len(host.costs) for host in by_name)):

@@ -1,4 +1,4 @@
-"""What is done on each host: a check-up, and a measurement."""
+"""Checks and measures a host."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from .. import _running
 from ..errors import StoreError
 
-#: An unfit machine is a result, too.
+#: Exit code of `doctor` on an unfit machine, which is a result, not an error.
 _UNFIT = 4
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a host gave: its check-up as JSON, and its record."""
+    """The results of a host: its check-up as JSON, and its record."""
 
     check_up: bytes
     record: bytes
 
 
 def look(measure: Sequence[str], watch: Callable[[int], None] | None = None) -> Found:
-    """Checks this host, and then measures it."""
+    """Checks this host, then measures it, and returns both results."""
     check_up = _running.ended(["doctor", "--format=json"], dies_with_us=True)
     if check_up.code != _UNFIT:
         _running.finished(check_up)
@@ -34,7 +34,7 @@ def look(measure: Sequence[str], watch: Callable[[int], None] | None = None) -> 
 
 
 def keep(found: Found, name: str, folder: Path) -> Path:
-    """Puts both into the folder of records, the record last: where it is, the host is done."""
+    """Writes both files into the folder of records. The record is last, because its presence means that the host is done."""
     record = folder / f"{name}.jsonl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def keep(found: Found, name: str, folder: Path) -> Path:
 
 
 def commands(measure: Sequence[str], folder: Path) -> list[str]:
-    """The same as lines for a shell on each host, for whatever runs commands on many."""
+    """Returns the shell commands that check and measure a host, for tools that run commands on many hosts."""
     import shlex  # noqa: PLC0415
 
     place = f'{shlex.quote(str(folder))}/"$(uname -n)"'

@@ -1,4 +1,4 @@
-"""Each node of a cluster of Ray once, with all its CPUs, so that nothing else of Ray runs beside the measurement."""
+"""Measures each node of a cluster of Ray once. A task takes all CPUs of its node, so that no other task disturbs it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .._cluster import connected, raised
 from ..errors import SwitchcostError
 from .node import Found, look
 
-#: A worker may be lost so often while it measures.
+#: Number of times that a lost measurement is repeated.
 _LOSSES = 1
 
 
 def on_ray(measure: Sequence[str], address: str, done: Collection[str]) -> Iterator[tuple[str, Found | str]]:
-    """Names of hosts, each with what it gave or why it gave nothing. Those that are done are left alone."""
+    """Yields the name of each host that is not done, with its results, or with the reason why there are none."""
     with connected(address) as ray:
         nodes = {name: node for name, node in named(ray.nodes()).items() if name not in done}
         yield from ((name, "its node is not alive") for name, node in nodes.items() if not node["Alive"])
@@ -26,7 +26,7 @@ def on_ray(measure: Sequence[str], address: str, done: Collection[str]) -> Itera
 
 
 def named(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """By host name; where several nodes share one, with the address behind it."""
+    """Returns nodes by host name. If several nodes share a name, the address is appended."""
     hosts = collections.Counter(node["NodeManagerHostname"] for node in nodes)
     return {_name(node, hosts[node["NodeManagerHostname"]]): node for node in nodes}
 

@@ -1,4 +1,4 @@
-"""A fleet as a page of HTML: tables, and for each difference the page that the program makes of the comparison."""
+"""Writes a fleet as a page of HTML: tables, and for each difference the program's page of the comparison."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ th, td {{ text-align: left; vertical-align: top; padding: .2em 1em .2em 0; borde
 
 
 def save(fleet: Fleet, path: Path) -> Path:
-    """Writes the page, and those of the comparisons into a folder of its name beside it."""
+    """Writes the page, and the pages of the comparisons into a folder of the same name beside it."""
     different = [finding for finding in fleet.findings if finding.different]
     try:
         links = [_comparison(finding, path.with_suffix(".files"), number) for number, finding in enumerate(different, 1)]
@@ -46,7 +46,7 @@ def save(fleet: Fleet, path: Path) -> Path:
 
 
 def _comparison(finding: Finding, folder: Path, number: int) -> str:
-    """The program's page, with the hosts' records on one side and those of the others on the other."""
+    """Writes the program's page of a comparison, and returns its path relative to the main page."""
     folder.mkdir(exist_ok=True)
     page = folder / f"{number}.html"
     with sides(finding.question.others, finding.question.hosts) as (others, hosts):

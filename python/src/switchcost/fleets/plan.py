@@ -12,7 +12,7 @@ from .._plan import check_words, table_of, text, within
 from .._verbs import _MEASURE
 from ..errors import OptionError, PlanError
 
-#: Excluded: where records go, which would mix up hosts, and what disturbs.
+#: Options of `measure` that a plan cannot have: places of records, which would mix up hosts, and what would disturb.
 _LEFT_OUT = ("record", "redact", "noise", "confidence")
 MEASURED = {name: form for name, form in _MEASURE.items() if name not in _LEFT_OUT}
 _WORDS = ("records", "confidence", *(name.replace("_", "-") for name in MEASURED))
@@ -20,21 +20,21 @@ _WORDS = ("records", "confidence", *(name.replace("_", "-") for name in MEASURED
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure on each host, and where the records go."""
+    """The measurement for each host, and the folder for the records."""
 
     records: str
     measure: tuple[str, ...]
-    #: Of all comparisons together.
+    #: Confidence in all comparisons together.
     confidence: float = 0.9
 
     @classmethod
     def read(cls, path: str | Path) -> Plan:
-        """From a TOML file; the folder in it is relative to that of the file."""
+        """Reads a TOML file. Its folder of records is relative to the folder of the file."""
         return cls.of(*table_of(path))
 
     @classmethod
     def of(cls, table: Mapping[str, Any], origin: str, folder: Path | None = None) -> Plan:
-        """From the words of a plan, which came from `origin`."""
+        """Returns the plan with the words of a table. `origin` names the table in errors."""
         check_words(table, _WORDS, origin)
         values = {word.replace("-", "_"): _checked(value, word, origin) for word, value in table.items()}
         try:
@@ -56,7 +56,7 @@ def _checked(value: object, word: str, origin: str) -> object:
 
 
 def confidence(said: object) -> float:
-    """A share, from a percentage."""
+    """Returns a percentage from 50% to 99.9% as a fraction."""
     try:
         share = float(str(said).strip().removesuffix("%")) / 100 if str(said).strip().endswith("%") else 0.0
     except ValueError:

@@ -1,4 +1,4 @@
-"""A fleet as text for a screen. Names come from machines: what cannot be printed is shown by its number."""
+"""Formats a fleet as text. Names come from machines, so unprintable characters are shown by their numbers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _NAMED = 8
 
 
 def text(fleet: Fleet) -> str:
-    """One block for each difference, and what was left out."""
+    """Returns a block for each difference, and lists of what was left out."""
     blocks = [answer(fleet), *(_difference(finding) for finding in fleet.findings if finding.different)]
     return printable("\n\n".join([*blocks, *_beside(fleet), *notes(fleet)]))
 
 
 def answer(fleet: Fleet) -> str:
-    """The first sentence."""
+    """Returns the first sentence: how many hosts differ."""
     count, judged = len(fleet.different), len(fleet.hosts)
     if judged < 2:
         return f"{_hosts(judged)} without a disturbance: nothing to compare with."
@@ -41,7 +41,7 @@ def _difference(finding: Finding) -> str:
 
 
 def title(finding: Finding) -> str:
-    """The two sides of a comparison."""
+    """Returns a title that names both sides of a comparison."""
     others = finding.question.others
     against = {
         "kinds": f"{_hosts(len(others))} with other facts",
@@ -53,19 +53,19 @@ def title(finding: Finding) -> str:
 
 
 def cost(pair: Pair) -> str:
-    """What was compared, as the program's screen names it."""
+    """Returns the name of a compared case, as on the program's screen."""
     return case_name(*(pair.about.get(condition) for condition in ("mechanism", "between", "tasks", "size_bytes")))
 
 
 def amount(pair: Pair) -> str:
-    """How much more or less it costs."""
+    """Returns the ratio of a cost with its interval and verdict, or the reason why there is none."""
     if pair.ratio is None or pair.low is None or pair.high is None:
         return pair.why or pair.outcome
     return f"{pair.ratio:.3f} times theirs ({pair.low:.3f} to {pair.high:.3f}): {pair.verdict}"
 
 
 def values(fact: Fact) -> str:
-    """Both sides of a fact."""
+    """Returns the values of a fact on both sides."""
     return f"{' or '.join(fact.theirs)}; theirs {' or '.join(fact.others)}"
 
 
@@ -80,7 +80,7 @@ def _beside(fleet: Fleet) -> Iterator[str]:
 
 
 def _open(findings: Iterable[Finding]) -> list[tuple[str, str]]:
-    """Costs without a verdict, the hosts of each reason together."""
+    """Returns the costs without a verdict, with the hosts of each reason together."""
     hosts: dict[str, list[Host]] = {}
     for finding in findings:
         for pair in finding.pairs:
@@ -96,7 +96,7 @@ def _listed(heading: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def notes(fleet: Fleet) -> list[str]:
-    """What the verdicts stand on."""
+    """Returns notes on the confidence and limits of the verdicts."""
     if not fleet.findings:
         return []
     lines = [f"All verdicts together hold with {fleet.confidence * 100:g} % confidence. Costs are compared at one clock."]
@@ -111,7 +111,7 @@ def notes(fleet: Fleet) -> list[str]:
 
 
 def names(hosts: Sequence[Host]) -> str:
-    """All, or the first of them."""
+    """Returns the names of the hosts; if there are many, of the first eight."""
     named = ", ".join(host.name for host in hosts[:_NAMED])
     return named if len(hosts) <= _NAMED else f"{named} and {len(hosts) - _NAMED} more"
 
@@ -121,5 +121,5 @@ def _hosts(count: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Without what would move a terminal's cursor."""
+    """Replaces characters that could move a terminal's cursor by their numbers."""
     return "".join(sign if sign.isprintable() or sign == "\n" else f"\\x{ord(sign):02x}" for sign in text)

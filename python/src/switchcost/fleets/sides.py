@@ -1,4 +1,4 @@
-"""Hosts as the two sides of the program's `compare`: folders of their records."""
+"""Compares hosts with the program's `compare`, whose two sides are folders of records."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..comparison import Comparison
 from ..errors import OptionError
 from .hosts import Host
 
-#: So many hosts are enough to know what they have in common.
+#: Maximum number of hosts on a side, which are enough to show what the hosts have in common.
 _MOST = 50
-#: The program's own limit.
+#: Highest confidence that the program accepts.
 _MOST_CONFIDENCE = 0.999_999
 
 
 @contextlib.contextmanager
 def sides(base: Sequence[Host], new: Sequence[Host]) -> Iterator[tuple[Path, Path]]:
-    """A path for each side, with at most so many hosts; one record alone is named itself."""
+    """Yields a path for each side: a folder with records of at most 50 hosts, or the record if there is only one."""
     with tempfile.TemporaryDirectory(prefix="switchcost-fleet-") as folder:
         yield _side(base, Path(folder) / "base"), _side(new, Path(folder) / "new")
 
 
 def compared(base: Sequence[Host], new: Sequence[Host], confidence: float) -> Comparison:
-    """What the program says of them."""
+    """Returns the program's comparison of two sides."""
     if confidence > _MOST_CONFIDENCE:
         raise OptionError("found more comparisons than a confidence can be shared out to; gather fewer hosts at a time", 2, ())
     with sides(base, new) as (old_side, new_side):

@@ -1,4 +1,4 @@
-"""Many designs on many traces: cut into tasks that any engine may run, in any order, twice or again, with the same result."""
+"""Simulates many designs on many traces, in tasks that any engine may run, in any order and repeatedly, with one result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Plan", "Sweep", "sweep"]
 
 
 class SimulateOptions(TypedDict, total=False):
-    """Further options of `simulate` that say what is simulated, as `switchcost.simulate` takes them."""
+    """Options of `simulate` that change what is simulated, as `switchcost.simulate` takes them."""
 
     interval: int | str
     in_full: int
@@ -44,9 +44,9 @@ def sweep(
         vary: Variants of every design, as `simulate --vary` takes them.
         store: The folder, or address that fsspec knows, for the results.
         on: None for the CPUs of this machine; auto for the cluster of Ray that this machine belongs to; or the address of one.
-        designs_a_task: At most so many designs go through in one run of the program.
-        memory: What a task needs at most, for engines that share it out.
-        words: Further options of `simulate` that say what is simulated, such as interval.
+        designs_a_task: The maximum number of designs in one run of the program.
+        memory: The most memory that a task needs, for engines that allot memory.
+        words: Further options of `simulate` that change what is simulated, such as interval.
     """
     table = {
         "traces": [text(trace) for trace in listed(traces)],
@@ -62,6 +62,6 @@ def sweep(
 
 
 def _print_progress(line: str) -> None:
-    """Writes to standard error, as the command does; a notebook shows it."""
+    """Writes a line to standard error, as the command does."""
     if sys.stderr is not None:
         sys.stderr.write(f"switchcost.sweep: {line}\n")

@@ -1,4 +1,4 @@
-"""`switchcost-sweep`: a plan to its results."""
+"""`switchcost-sweep`: runs the tasks of a plan."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ exit codes: 0 done, 1 an error, 2 wrong usage or plan, 3 some tasks failed
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Reads the command line, and ends with the exit code."""
+    """Runs the command, and exits with its exit code."""
     given = _parser().parse_args(arguments)
     end(_NAME, lambda: _do(given), "what is done is kept")
 
@@ -62,7 +62,7 @@ def _do(given: argparse.Namespace) -> int:
             return _run_task(given.only, plan, store)
         check_designs(plan)
         return _list_tasks(given, cut(plan, store), store, plan)
-    # Ray prints its own worries: only the result goes to standard output.
+    # Messages of Ray go to standard error, so that standard output has the result alone.
     with contextlib.redirect_stdout(sys.stderr):
         result = run(plan, given.ray, tell=lambda line: say(_NAME, line))
     return _told(result)
@@ -80,7 +80,7 @@ def _list_tasks(given: argparse.Namespace, tasks: list[Task], store: Store, plan
 
 
 def _line(plan: Path, task: Task, number: int) -> str:
-    """The number of the trace stands before the key, so that a task reads its own trace alone."""
+    """Returns the command of a task. The trace's number is before the key, so that the command reads only this trace."""
     return shlex.join(["switchcost-sweep", str(plan.resolve()), "--only", f"{number}-{task.key}"])
 
 

@@ -1,4 +1,4 @@
-"""Who runs the tasks: the CPUs of this machine, or a cluster of Ray. Results do not depend on it."""
+"""Runs tasks on the CPUs of this machine, or on a cluster of Ray. Results do not depend on the choice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MINUTE = 60
 
 
 def run(plan: Plan, on: str | None, outcomes: list[Outcome] | None = None, tell: Callable[[str], None] | None = None) -> Sweep:
-    """Runs what is not done yet, and returns when all has ended.
+    """Runs the tasks that are not done yet, and returns when all have ended.
 
     Each outcome is added to `outcomes` as it comes. `tell` gets a line of progress every ten seconds.
     """
@@ -49,7 +49,7 @@ def _engine(plan: Plan, store: Store, tasks: list[Task], on: str | None) -> Iter
 
 
 class Progress:
-    """Says how many of the tasks are done, and how long the rest takes."""
+    """Reports the number of ended tasks, and the remaining time."""
 
     def __init__(self, tasks: int, tell: Callable[[str], None] | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._tasks, self._tell, self._clock = tasks, tell, clock
@@ -57,7 +57,7 @@ class Progress:
         self._start = self._told = clock()
 
     def count(self) -> None:
-        """Counts a task that ended."""
+        """Counts a task that has ended."""
         self._done += 1
         now = self._clock()
         if self._tell is None or now - self._told < _PROGRESS_SECONDS or self._done == self._tasks:
@@ -73,7 +73,7 @@ class _StoppedError(SwitchcostError):
 
 
 def here(tasks: Iterable[Task], store: Store, at_once: int) -> Iterator[Outcome]:
-    """By so many programs at once on this machine. They end with this process."""
+    """Runs at most `at_once` programs at a time on this machine. The programs end with this process."""
     import concurrent.futures  # noqa: PLC0415
 
     stop = threading.Event()
@@ -88,6 +88,6 @@ def here(tasks: Iterable[Task], store: Store, at_once: int) -> Iterator[Outcome]
             for ended in concurrent.futures.as_completed(running):
                 yield ended.result()
         finally:
-            # A full store, or Ctrl-C: no further task begins, and those that run end.
+            # After an error or Ctrl-C, no further task begins, and running tasks are ended.
             stop.set()
             pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""How long what is open will take, from tasks of the same store that are done."""
+"""Estimates the time of open tasks from the tasks of the plan that are done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of all open tasks together; None where no task is done."""
+    """Time and size of all open tasks together; None if no task is done."""
 
     open_tasks: int
     done_tasks: int
@@ -31,7 +31,7 @@ class Estimate:
 
 
 def estimate(tasks: list[Task], store: Store) -> Estimate:
-    """Time and bytes for each instruction and design of done tasks, times those of the open ones."""
+    """Estimates time and bytes in proportion to instructions times designs, from the done tasks."""
     there = store.names("costs")
     done, still_open = ([task for task in tasks if (costs(task) in there) is is_done] for is_done in (True, False))
     instructions = {task.trace: _instructions(task.trace) for task in tasks} if done else {}

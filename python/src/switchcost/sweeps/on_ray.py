@@ -1,4 +1,4 @@
-"""A cluster of Ray as the engine: scheduling, retries after a lost worker or node, and the dashboard are its own."""
+"""Runs tasks on a cluster of Ray, which schedules them, and repeats them after the loss of a worker or node."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .store import Store
 from .task import Task
 from .work import Outcome, perform
 
-#: A worker or node may be lost so often while it has a task.
+#: Number of times that a task is repeated after its worker or node was lost.
 _LOSSES = 5
-#: So many are handed over at a time at least, and for each slot of the cluster so many: one that runs, and one that waits for it. A
-#: scheduler with all of a million in its queue is slow.
+#: Least number of tasks that are submitted at a time, and the number per slot of the cluster: one runs, and one waits. Ray's
+#: scheduler would be slow with a million tasks in its queue.
 _AT_ONCE = 1000
 _A_SLOT = 2
 
@@ -34,7 +34,7 @@ def on_ray(tasks: list[Task], store: Store, address: str, plan: Plan) -> Iterato
 
 
 def _all_ended(ray: Any, running: list[Any]) -> list[Any]:
-    """At least one: to look through all that run takes as long for one as for many."""
+    """Waits for an ended task, and returns all that have ended: checking all costs as much as checking one."""
     ray.wait(running, num_returns=1)
     ended: list[Any]
     ended, _ = ray.wait(running, num_returns=len(running), timeout=0)

@@ -14,7 +14,7 @@ from .._plan import check_words, table_of, text, within
 from ..errors import PlanError
 from .store import open_file_system
 
-#: Options of `simulate` that say what is simulated.
+#: Options of `simulate` that a plan may have, with the form of each.
 SIMULATED: dict[str, Form] = {
     "interval": "value",
     "in_full": "value",
@@ -30,7 +30,7 @@ _WORDS = (*_OWN, *(name.replace("_", "-") for name in SIMULATED))
 
 @dataclass(frozen=True)
 class Plan:
-    """What to simulate, and where the results go."""
+    """The simulations of a sweep, and the store for the results."""
 
     traces: tuple[str, ...]
     design: tuple[str, ...]
@@ -42,17 +42,17 @@ class Plan:
 
     @property
     def threads(self) -> int:
-        """CPUs that a task uses."""
+        """The number of CPUs that a task uses."""
         return int(str(self.options["threads"]))
 
     @classmethod
     def read(cls, path: str | Path) -> Plan:
-        """From a TOML file; paths in it are relative to its folder."""
+        """Reads a TOML file. Paths in the file are relative to its folder."""
         return cls.of(*table_of(path))
 
     @classmethod
     def of(cls, table: Mapping[str, Any], origin: str, folder: Path | None = None) -> Plan:
-        """From the words of a plan, which came from `origin`."""
+        """Returns the plan with the words of a table. `origin` names the table in errors."""
         check_words(table, _WORDS, origin)
         texts = {word: _texts(table, word, origin) for word in _LISTS}
         for word in ("traces", "design"):

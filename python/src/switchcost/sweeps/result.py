@@ -1,4 +1,4 @@
-"""What a sweep found: one dataset, wherever the tasks ran."""
+"""The result of a sweep: one dataset, wherever the tasks ran."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Sweep:
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
-        """Tasks that failed each time, with their commands."""
+        """The tasks that failed in every attempt, with their commands."""
         return tuple(outcome for outcome in self.outcomes if outcome.state == "failed")
 
     def to_arrow(self) -> pa.Table:
-        """A row for each design, trace and group of switches, in the order of the plan. Failed tasks have none."""
+        """Returns a row for each design, trace and group of switches, in the order of the plan. Failed tasks have no rows."""
         failed = {outcome.key for outcome in self.failed}
         arrow = _tables.package("pyarrow")
         tables = [self._costs(task) for task in self._tasks if task.key not in failed]
@@ -38,17 +38,17 @@ class Sweep:
         return table
 
     def to_pandas(self) -> pd.DataFrame:
-        """The same as a frame of pandas, with types of Arrow."""
+        """Returns the table of `to_arrow` as a frame of pandas, with types of Arrow."""
         frame: pd.DataFrame = self.to_arrow().to_pandas(types_mapper=_tables.package("pandas").ArrowDtype)
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """The same as a frame of Polars."""
+        """Returns the table of `to_arrow` as a frame of Polars."""
         frame: pl.DataFrame = _tables.package("polars").from_arrow(self.to_arrow())
         return frame
 
     def records(self) -> list[str]:
-        """The records, one for each task, by their place in the store."""
+        """Returns the names of the records in the store, one for each task."""
         return [record(task) for task in self._tasks]
 
     def _costs(self, task: Task) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Where results are: a folder, or an object store by fsspec. What is there under its name is whole."""
+"""Stores results in a folder, or in an object store by fsspec. A file with its final name is always complete."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .. import _tables
 from ..errors import MissingPackageError, PlanError, StoreError, SwitchcostError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-#: What object stores say then.
+#: Texts in errors of full object stores.
 _FULL_SIGNS = ("QuotaExceeded", "InsufficientStorage", "InsufficientCapacity", "StorageFull")
 _STALE_SECONDS = 86_400
 
 
 class Store:
-    """A folder, made where it is missing, or an address with a scheme."""
+    """A folder, which is made if necessary, or an address with a scheme."""
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
         self.is_folder = "://" not in address
         self._digests: dict[str, str] = {}
-        # Libraries of object stores have exceptions of their own.
+        # Libraries of object stores raise their own exceptions.
         self._refusals: type[Exception] = OSError if self.is_folder else Exception
 
     def has(self, name: str) -> bool:
@@ -38,17 +38,17 @@ class Store:
             return (Path(self.address) / name).exists() if self.is_folder else bool(self._remote.exists(self._path(name)))
 
     def names(self, folder: str) -> set[str]:
-        """All that was published below a folder: one listing instead of a question for each."""
+        """Returns the names of all published files below a folder, by a single listing."""
         if self.is_folder:
             root = Path(self.address)
             return {str(path.relative_to(root)) for path in (root / folder).rglob("*.parquet")}
         with self.errors("read"):
-            # What others published meanwhile counts, too.
+            # The cache would miss files that others have published meanwhile.
             self._remote.invalidate_cache()
             return {str(path).removeprefix(self._path("")) for path in self._remote.find(self._path(folder))}
 
     def publish(self, file: Path, name: str) -> None:
-        """Moves a finished file there, in one step: two copies of a task may do so at once."""
+        """Publishes a finished file in one step, so that two copies of a task may do so at the same time."""
         with self.errors():
             if self.is_folder:
                 target = Path(self.address) / name
@@ -60,7 +60,7 @@ class Store:
 
     @contextlib.contextmanager
     def workplace(self) -> Iterator[Path]:
-        """A folder from which a file can be moved to its place in one step."""
+        """Yields a temporary folder from which a file can be published in one step."""
         base = Path(self.address) / ".work" if self.is_folder else None
         with self.errors():
             if base is not None:
@@ -69,14 +69,14 @@ class Store:
             yield Path(folder)
 
     def sweep_out(self) -> None:
-        """Removes what killed tasks left a day ago."""
+        """Removes the temporary folders of killed tasks that are older than a day."""
         if self.is_folder:
             for left in (Path(self.address) / ".work").glob("task-*"):
                 if left.stat().st_mtime < time.time() - _STALE_SECONDS:
                     shutil.rmtree(left, ignore_errors=True)
 
     def local(self, path: str, folder: Path) -> str:
-        """A file that the program can open: the path itself, or a copy of what is at an address."""
+        """Returns a path that the program can open. A file at an address is copied into `folder`."""
         if "://" not in path:
             return path
         copy = folder / Path(path).name
@@ -87,13 +87,13 @@ class Store:
         return str(copy)
 
     def digest(self, path: str) -> str:
-        """SHA-256 of a trace. It is kept for a file of this path, length and time, so that it is read once."""
+        """Returns the SHA-256 of a trace. Digests are kept by path, size and time, so that a trace is read only once."""
         if path not in self._digests:
             self._digests[path] = self._kept(path)
         return self._digests[path]
 
     def opened(self, name: str) -> tuple[str, Any]:
-        """Path and file system, as pyarrow takes them."""
+        """Returns path and file system of a file, as pyarrow takes them."""
         return (str(Path(self.address) / name), None) if self.is_folder else (self._path(name), self._remote)
 
     def _kept(self, path: str) -> str:
@@ -119,7 +119,7 @@ class Store:
 
     @contextlib.contextmanager
     def errors(self, what: str = "written to") -> Iterator[None]:
-        """What the system says, as the package's own exception."""
+        """Raises errors of the store as StoreError."""
         try:
             yield
         except SwitchcostError:

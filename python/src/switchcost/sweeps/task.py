@@ -1,4 +1,4 @@
-"""A plan cut into tasks: each one run of the program, named by what is in it, wherever and how often it is run."""
+"""Divides a plan into tasks. A task is one run of the program; its key depends only on what is simulated."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .plan import SIMULATED, Plan
 from .store import Store
 
 _WRONG_USAGE = 2
-#: The program takes so many designs in one run.
+#: Number of designs that the program accepts in one run.
 _CHECKED_AT_ONCE = 4096
-#: Name of a field, and its values.
+#: Name of a varied field, and its values.
 Axis = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One trace, and the designs that go through in one run."""
+    """One trace, and the designs that are simulated on it in one run."""
 
     key: str
     trace: str
@@ -37,12 +37,12 @@ class Task:
 
     @property
     def command(self) -> str:
-        """What it runs, for people."""
+        """The command of the task, for messages."""
         return shlex.join(["switchcost", "simulate", self.trace, *self.words])
 
 
 def cut(plan: Plan, store: Store, traces: Sequence[str] | None = None) -> list[Task]:
-    """Returns all tasks of a plan, always the same, or those of some of its traces. Who runs them makes no difference."""
+    """Returns the tasks of a plan, or those of some of its traces. The tasks are the same wherever this runs."""
     axes = [_axis(one) for one in plan.vary]
     options = words(SIMULATED, plan.options)
     groups = [(design, block) for design in plan.design for block in blocks(axes, plan.designs_a_task)]
@@ -54,7 +54,7 @@ def cut(plan: Plan, store: Store, traces: Sequence[str] | None = None) -> list[T
 
 
 def check_designs(plan: Plan) -> None:
-    """Refuses a design or a variant that the program does not take, before any task runs."""
+    """Raises PlanError for a design or variant that the program refuses, before any task runs."""
     axes = [_axis(one) for one in plan.vary]
     for design, block in itertools.product(plan.design, blocks(axes, _CHECKED_AT_ONCE)):
         try:
@@ -66,7 +66,7 @@ def check_designs(plan: Plan) -> None:
 
 
 def blocks(axes: list[Axis], most: int) -> Iterator[list[Axis]]:
-    """The product of the axes in parts of at most so many designs: the first axes are cut, the last stay whole."""
+    """Yields parts of the product of the axes, each of at most `most` designs. First axes are divided first."""
     if not axes:
         yield []
         return
@@ -102,7 +102,7 @@ def _varied(block: list[Axis]) -> list[str]:
 
 
 def _content(design: str) -> str:
-    """A file's content, not its name; a shipped name stands for itself, with the version."""
+    """Returns the digest of a design file's content, or the name of a shipped design."""
     if not design.endswith(".toml"):
         return design
     try:

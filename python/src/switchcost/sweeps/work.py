@@ -1,4 +1,4 @@
-"""Runs one task. It may be killed, run twice at once, or run again: what is published is whole, and always the same."""
+"""Runs one task. A task may be killed, or run several times, even at once: published files are complete and the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METADATA = b"switchcost.sweep"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a task ended."""
+    """The result of a task."""
 
     key: str
     state: Literal["done", "was-done", "failed"]
@@ -32,17 +32,17 @@ class Outcome:
 
 
 def costs(task: Task) -> str:
-    """Where the costs of a task are: it is done when these are there."""
+    """Returns the name of a task's costs in the store. If this file exists, the task is done."""
     return f"costs/{task.part}/{task.key}.parquet"
 
 
 def record(task: Task) -> str:
-    """Where its record is."""
+    """Returns the name of a task's record in the store."""
     return f"records/{task.part}/{task.key}.parquet"
 
 
 def perform(task: Task, store: Store, watch: Callable[[int], None] | None = None) -> Outcome:
-    """Does a task that is not done. One that fails each time is reported, not raised; a full store is raised."""
+    """Runs a task that is not done. A failure in each of three attempts is returned; a full store raises StoreError."""
     if store.has(costs(task)):
         return Outcome(task.key, "was-done", task.command)
     message = ""
@@ -75,13 +75,13 @@ def _simulate(task: Task, store: Store, watch: Callable[[int], None] | None) -> 
 
 
 def _to_parquet(source: Path, target: Path, about: dict[str, object]) -> None:
-    """The rows of totals: the record has more on the intervals of a curve."""
+    """Writes the rows of totals as Parquet. The rows of curves are left out, because the record has more detail."""
     with source.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
         totals = "".join(_line(row) for row in [head, *(row for row in rows if row and row[0] == "total")])
     table = _tables.from_csv(totals.encode()).drop_columns(["row", "survivors", "interval", "since_switch_instructions"])
     table = table.replace_schema_metadata({METADATA: json.dumps(about).encode()})
-    # A disk that is full is met by Python: Arrow's own writer ends the process behind it.
+    # Python writes the file, because Arrow's own writer would end the process on a full disk.
     content = _tables.package("pyarrow").BufferOutputStream()
     _tables.package("pyarrow.parquet").write_table(table, content)
     target.write_bytes(content.getvalue())
