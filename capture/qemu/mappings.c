@@ -115,7 +115,7 @@ static void walk(struct list *list, uint64_t node, uint64_t last, int depth)
     }
 }
 
-/* Whether two mappings have the same bytes of the same file where they overlap. */
+/* Whether two mappings map the same bytes of a file to the addresses that both have. */
 static bool agree(const struct mapping *one, const struct mapping *other)
 {
     return one->entry == other->entry && one->offset - one->start == other->offset - other->start

@@ -93,7 +93,7 @@ struct sc_slot { /* 128 bytes */
     /* as run: SC_COUNTS since the task left for a system call, | 1, from the return until the next call; else 0 */
     ULong back;
     ULong
-        /* where threads wait for the tool's own lock (0 if unknown); such a futex wait is not the client's */
+        /* always 0: the tool does not report the futex of Valgrind's lock */
         lock_address;
     ULong voluntary; /* as run: the kernel's counts when the task last looked */
     ULong involuntary;

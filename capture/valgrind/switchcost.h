@@ -1,4 +1,4 @@
-/* What the files of the tool share: types and the functions of each file. No two files need each other (`make order`).
+/* Types, and the functions of each file, that the files of the tool share. No two files need each other (`make order`).
    SPDX-License-Identifier: GPL-2.0-or-later
 
    The files, roughly from the lowest level up: ring.c maps the shared memory and sleeps on it. buffers.c has the
