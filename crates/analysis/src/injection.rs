@@ -299,7 +299,7 @@ fn mean_chain_ns(parts: impl Iterator<Item = (Nanos, u64)>) -> Option<f64> {
 }
 
 /// Returns CPU time in units of multiplication chains, each of which has the same number of core
-/// cycles.
+/// cycles; `None` if `chain_ps` is 0.
 fn chains(cpu_ns: Nanos, chain_ps: u64) -> Option<f64> {
     (chain_ps > 0).then(|| cpu_ns.0 as f64 * 1e3 / chain_ps as f64)
 }
@@ -310,7 +310,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Returns the cost of a preemption in this run, in nanoseconds at the core clock with which a
-/// chain takes `chain_ns`.
+/// chain takes `chain_ns`. `None` if no preemption was made, or if a chain's time is unknown.
 fn cost_ns(run: &Run, chain_ns: f64) -> Option<f64> {
     let chains = |twin: &TwinRun| chains(twin.cpu_ns, twin.chain_ps);
     let more = chains(run.preempted())? - chains(run.undisturbed())?;

@@ -47,7 +47,7 @@ pub fn cpu_throttling(root: &Root, folder: &str) -> Option<CpuThrottling> {
 }
 
 /// Returns the path of the file with the real-time runtime of this process's group in the version 1
-/// hierarchy `cpu`.
+/// hierarchy `cpu`; `None` if this hierarchy is not mounted.
 pub fn real_time_share_file(root: &Root) -> Option<String> {
     Some(format!(
         "{}/cpu.rt_runtime_us",
@@ -125,7 +125,8 @@ fn group(root: &Root, process: &str, controller: &str) -> Option<String> {
     found.map(|(_, group)| group.to_owned())
 }
 
-/// Returns the folder of a process's control group, and the mount point of the group's hierarchy.
+/// Returns the folder of a process's control group, and the mount point of the group's hierarchy;
+/// `None` if the hierarchy is not mounted.
 fn folder(
     root: &Root,
     process: &str,

@@ -16,7 +16,7 @@ pub struct Times {
 
 impl Times {
     /// Parses the line of `/proc/stat` that begins with `name`: `cpu0` for one CPU, or `cpu` for
-    /// all CPUs.
+    /// all CPUs. `None` if the line is missing or invalid.
     pub fn parse(text: &str, name: &str) -> Option<Self> {
         let line = text
             .lines()

@@ -29,8 +29,8 @@ impl Processor {
         )
     }
 
-    /// Returns the revision of the CPU's microcode. In a guest, the hypervisor chooses this number
-    /// freely.
+    /// Returns the revision of the CPU's microcode; `None` if the kernel does not report it. In a
+    /// guest, the hypervisor chooses this number freely.
     pub(crate) fn microcode(&self) -> Option<String> {
         status::field_of(&self.text, "microcode").filter(|revision| !revision.is_empty())
     }
@@ -155,7 +155,8 @@ pub(crate) fn is_turbo_on(root: &Root) -> Option<bool> {
         .or_else(|| is_one(format!("{cpu}/intel_pstate/no_turbo")).map(|off| !off))
 }
 
-/// Parses a number of megahertz, such as `2596.136`, as whole kilohertz.
+/// Parses a number of megahertz, such as `2596.136`, as whole kilohertz; `None` for 0 or an invalid
+/// number.
 fn khz_of(mhz: &str) -> Option<u64> {
     let (whole, rest) = mhz.trim().split_once('.').unwrap_or((mhz.trim(), ""));
     let thousandths: String = rest.chars().chain("000".chars()).take(3).collect();

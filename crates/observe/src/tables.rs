@@ -80,16 +80,17 @@ impl Tables {
         (self.tasks.u64s()[slot * TASK_WORDS + 1].load(Relaxed) >> 32) as u32
     }
 
-    /// Returns the process of a slot whose task is alive and not a kernel thread. Reads only a part
-    /// of the slot: with many tasks, full reads would take most of the observer's time.
+    /// Returns the process of a slot's task; `None` unless the task is alive and not a kernel
+    /// thread. Reads only a part of the slot: with many tasks, full reads would take most of the
+    /// observer's time.
     pub(crate) fn process(&self, slot: usize) -> Option<u32> {
         let is_it = self.state(slot) == task_state::IN_USE
             && self.word(slot, FLAGS) as u32 & KERNEL_THREAD == 0;
         is_it.then(|| (self.word(slot, TGID) >> 32) as u32)
     }
 
-    /// Returns the process of a slot whose task has switched. A process that has just started still
-    /// has its parent's memory.
+    /// Returns the process of a slot's task; `None` unless the task is alive, not a kernel thread,
+    /// and has switched. A process that has just started still has its parent's memory.
     pub(crate) fn process_that_switched(&self, slot: usize) -> Option<u32> {
         let has_switched = || self.word(slot, ON_SINCE) + self.word(slot, OFF_SINCE) > 0;
         self.process(slot).filter(|_| has_switched())

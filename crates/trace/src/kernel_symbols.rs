@@ -80,8 +80,9 @@ impl KernelSymbols {
         Some(())
     }
 
-    /// Returns the name of the last symbol at or before an address. The end of the last symbol is
-    /// unknown, so an address more than a page after it (in a module) has no name.
+    /// Returns the name of the last symbol at or before an address; `None` if there is no symbol,
+    /// or `-` in place of its name. The end of the last symbol is unknown, so an address more than
+    /// a page after it (in a module) has no name.
     pub fn name_at(&self, address: u64) -> Option<&str> {
         let (last, _) = self.starts.last()?;
         if address.saturating_sub(*last) > PAGE {

@@ -365,7 +365,8 @@ impl CaseFinding {
     }
 
     /// Returns the cost of a hand-off as lmbench defines it, in nanoseconds: the cost of a switch
-    /// times the switches per hand-off.
+    /// times the switches per hand-off. Returns the deciding cost itself if the cost of a switch
+    /// cannot be determined, or if the case measures the reload.
     pub fn handoff_cost(&self) -> Option<Estimate> {
         let switches = self
             .switches_per_handoff

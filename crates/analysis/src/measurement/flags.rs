@@ -83,8 +83,9 @@ fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// Returns the flag that other tasks ran on the CPU. Their time slices are left out of the cost,
-/// but not their effect on caches and run queue.
+/// Returns the flag that other tasks ran on the CPU; `None` under a real-time policy, or if other
+/// tasks ran for a negligible share of the time. Their time slices are left out of the cost, but
+/// not their effect on caches and run queue.
 fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
     let (whose, why) = judged.is_beside_others().then(|| other_tasks(judged))?;
     let detail = format!(

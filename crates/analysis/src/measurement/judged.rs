@@ -226,8 +226,8 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Returns the number of switches per hand-off. For user-level mechanisms it is the mechanism's own
-/// count, and otherwise the kernel's count.
+/// Returns the number of switches per hand-off. The number is the mechanism's own count for
+/// user-level mechanisms (except language runtimes), and otherwise the kernel's count.
 fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if case.between != Between::User || case.runtime.is_some() {
         return kernel_switches_per_handoff(case, windows);

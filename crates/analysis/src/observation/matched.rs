@@ -178,7 +178,7 @@ impl MatchedIntervals {
     }
 
     /// Returns the comparison that gives the cost of a wait: of all waits, or else of long with
-    /// short waits.
+    /// short waits; `None` if neither has enough calls.
     fn sum(&self) -> Option<&Effect> {
         let all = self.all_waits.as_ref().filter(|_| self.has_all_waits());
         all.or(self.dose.as_ref().filter(|dose| is_enough(Some(dose))))

@@ -88,8 +88,9 @@ fn pool(name: &str, is_kernel: bool) -> String {
 }
 
 /// Returns the pool of a name whose number is at the beginning (Erlang's `12_scheduler`) or inside
-/// (Python's `Thread-12 (work)`). Of a truncated name, only the first [`COMMON`] characters after
-/// the number are compared, because the truncated length depends on the number.
+/// (Python's `Thread-12 (work)`); `None` for other names. Of a truncated name, only the first
+/// [`COMMON`] characters after the number are compared, because the truncated length depends on the
+/// number.
 fn pool_numbered_inside(name: &str) -> Option<String> {
     let (begin, rest) = match name.split_once('-') {
         Some((begin, rest)) if rest.contains(" (") => (&name[..=begin.len()], rest),

@@ -178,7 +178,7 @@ pub(super) fn compare_calls(observation: &Observation, names: &Names<'_>) -> Vec
 }
 
 /// Returns the number of traced calls that were lost: for lack of memory, or because their thread
-/// belongs to no observed program.
+/// belongs to no observed program. `None` if no calls were traced.
 pub(super) fn lost_calls(observation: &Observation) -> Option<u64> {
     let traced = observation.calls.as_ref()?;
     let threads = traced.slices.iter().flat_map(|slice| &slice.threads);

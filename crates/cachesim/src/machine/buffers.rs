@@ -105,7 +105,7 @@ impl Streams {
     }
 
     /// Removes a line from the first buffer that has it at its head. Returns the buffer's index and
-    /// the line's arrival time.
+    /// the line's arrival time; `None` if no buffer has the line at its head.
     pub(super) fn take_head(&mut self, key: u64) -> Option<(usize, u64)> {
         let is_head = |buffer: &Stream| buffer.lines.front().is_some_and(|head| head.key == key);
         let number = self.buffers.iter().position(is_head)?;

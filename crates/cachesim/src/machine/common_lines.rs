@@ -131,8 +131,8 @@ impl CommonLines {
         true
     }
 
-    /// Returns the predictor that finds lines in a loop. After the loop, the caller passes the
-    /// predictor's time to [`CommonLines::advance`].
+    /// Returns the predictor that finds lines in a loop; `None` if there are no predictions. After
+    /// the loop, the caller passes the predictor's time to [`CommonLines::advance`].
     #[inline(always)]
     pub(super) fn way_predictor(&mut self) -> Option<WayPredictor<'_>> {
         WayPredictor::new(&self.predictions, &mut self.stamps, self.now, self.ways > 1)
@@ -180,7 +180,7 @@ impl CommonLines {
         self.is_list && self.lengths[set] as usize == self.ways
     }
 
-    /// Returns the slot of a line that is in the list.
+    /// Returns the slot of a line; `None` if the line is not in the list, or if there is no list.
     #[inline(always)]
     pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
         if !self.is_list {

@@ -61,7 +61,7 @@ pub(super) fn way_of(ways: &[u64], key: u64) -> Option<usize> {
     way_of_first(ways, ways.len(), key)
 }
 
-/// Returns the way among the first `length` that holds a key.
+/// Returns the way among the first `length` that holds a key; `None` if none of them does.
 #[inline]
 pub(super) fn way_of_first(ways: &[u64], length: usize, key: u64) -> Option<usize> {
     for (number, group) in ways.chunks(u64::BITS as usize).enumerate() {
@@ -154,7 +154,7 @@ impl Lines {
         }
     }
 
-    /// Returns the slot of a line.
+    /// Returns the slot of a line; `None` if the set does not have the line.
     #[inline]
     pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
         let start = set * self.ways;

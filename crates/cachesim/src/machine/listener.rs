@@ -224,7 +224,8 @@ impl Took {
     }
 
     /// Returns the levels between which a line was lost, for a lookup that begins in level `first`:
-    /// the nearest and the farthest level that missed the line only in the shared hierarchy.
+    /// the nearest and the farthest level that missed the line only in the shared hierarchy. `None`
+    /// if there is no such level, or if the lookup was not made longer by others.
     pub(crate) fn lost_in(&self, first: usize) -> Option<(usize, usize)> {
         let first_missed = |view| u128::from(self.missed_first.has(view)) << first;
         let [shared, private] =

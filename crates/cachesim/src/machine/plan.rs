@@ -377,7 +377,8 @@ impl LevelPlan {
         self.fetches_next_line || self.trains
     }
 
-    /// Returns the ways that a process may fill, one bit each.
+    /// Returns the ways that a process may fill, one bit each; `None` if the level has no
+    /// partition.
     pub(super) fn open_ways(&self, program: &str, process: u32) -> Option<u64> {
         let all = u64::MAX >> (u64::BITS as usize).saturating_sub(self.ways);
         self.partition.as_ref().map(|partition| {

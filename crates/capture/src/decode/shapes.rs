@@ -40,8 +40,8 @@ impl Shapes {
         &self.numbers
     }
 
-    /// Returns the number in [`Take`] of a shape that is defined and whose references always
-    /// happen.
+    /// Returns the number in [`Take`] of a shape; `None` if the shape is not defined, or if some of
+    /// its references may not happen.
     pub(super) fn plain(&self, id: u32) -> Option<u32> {
         self.numbers
             .get(id as usize)

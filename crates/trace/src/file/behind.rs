@@ -177,7 +177,7 @@ impl<W: Write + Send + 'static> Behind<W> {
 
 impl<W> Behind<W> {
     /// Tells the writing thread to end, and waits until the thread has written the remaining
-    /// chunks.
+    /// chunks. Returns `None` if the thread has ended before.
     fn end(&mut self) -> Option<thread::Result<()>> {
         locked(&self.shared.queue).is_ended = true;
         self.shared.called.notify_one();

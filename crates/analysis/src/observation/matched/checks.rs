@@ -127,8 +127,8 @@ impl Check {
     }
 }
 
-/// Compares the work before calls that waited and before calls that did not. A wait cannot change
-/// the work before it.
+/// Compares the work before calls that waited and before calls that did not; `None` if too few
+/// calls can be compared. A wait cannot change the work before it.
 fn placebo(observed: &[Observed], blocks: &Blocks) -> Option<Effect> {
     let treated = observed.iter().filter(|it| it.is_treated).count();
     if treated == 0 {

@@ -146,7 +146,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         is_modified
     }
 
-    /// Removes a line from its set, leaving an empty way.
+    /// Removes and returns the line in a slot, if any, leaving an empty way.
     pub(super) fn remove(
         &mut self,
         view: usize,

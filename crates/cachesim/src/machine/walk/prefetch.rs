@@ -163,8 +163,8 @@ fn starts_page(address: &Address) -> bool {
     address.virtual_address.trailing_zeros() >= SMALLEST_PAGE_BITS
 }
 
-/// Returns the distance in lines to the address `times` strides ahead, in the same page; a stride
-/// counts as at least one line.
+/// Returns the distance in lines to the address `times` strides ahead; `None` if that address is in
+/// another page. A stride counts as at least one line.
 fn lines_ahead(address: u64, stride: i64, times: u32, line_bits: u32) -> Option<i64> {
     let step = stride.signum() * i64::try_from(stride.unsigned_abs().max(1 << line_bits)).ok()?;
     let target = address.checked_add_signed(step.checked_mul(times.into())?)?;
