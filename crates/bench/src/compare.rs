@@ -1,5 +1,5 @@
-//! Counts how often `compare` reports a difference between runs of the same machine, where there is
-//! none.
+//! Counts how often `compare` reports a difference between runs of the same machine, although there
+//! is none.
 //!
 //! Every other one of forty quick runs is next to another task. Each run is compared with each
 //! other run, and the first ten runs in every division into two sets of five. The outcomes are not

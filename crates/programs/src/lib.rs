@@ -1,9 +1,9 @@
 //! Internal to switchcost: modern counterparts of the programs of Mogul and Borg 1990 (Tables 1 and
 //! 2).
 //!
-//! The input is the name of a set, a folder and a seed. The output is the inputs in the folder,
-//! generated from the seed, and the commands to run there. Every command runs until it is ended:
-//! the caller decides when. This crate does not trace or simulate.
+//! The input is the name of a set of programs ([`Set`]), a folder and a seed. The output is the
+//! inputs in the folder, generated from the seed, and the commands to run there. Every command runs
+//! until it is ended: the caller decides when. This crate does not trace or simulate.
 
 mod interactive;
 mod magic;

@@ -1,5 +1,5 @@
-//! Computes an upper bound of the cost of a switch: the cycles in which every line of a design is
-//! filled once.
+//! Computes an upper bound of the cost of a switch: the cycles in which every line and every TLB
+//! entry of a design is filled once.
 
 use crate::lists::saturating_sum;
 use switchcost_design::Design;
