@@ -264,6 +264,26 @@ fn what_a_source_lacks_is_said_at_import_and_with_every_result() {
     }
 }
 
+/// A chunk has 262,144 of these instructions, and the header is written before the first chunk.
+#[test]
+fn a_note_that_follows_from_a_late_record_is_in_the_header() {
+    let place = Place::new();
+    let mut late = vec![(10, 4, 0x40_1000); 300_000];
+    const WINDOW: u16 = 14;
+    late.push((28, WINDOW, 1));
+    let mut foreign = thread(0xe40, 10, 1);
+    let first_instruction = records(&[(0, 0, 0); 6]).len();
+    foreign.splice(first_instruction..first_instruction, records(&late));
+    fs::write(place.path("late.trace"), foreign).expect("room");
+    let ran = place.run("trace import --from drmemtrace late.trace -o late.sct");
+    ran.assert_code(0)
+        .assert_message("the trace was taken in windows");
+    let ran = place.run("trace check late.sct");
+    ran.assert_code(0);
+    let said = in_one_line(&ran.stdout);
+    assert!(said.contains("the trace was taken in windows"), "{said}");
+}
+
 #[test]
 fn a_folder_of_threads_is_one_trace_and_of_one_cpu_another() {
     let place = Place::new();

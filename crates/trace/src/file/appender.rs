@@ -1,6 +1,6 @@
 //! Appends closed chunks to the file as records, and builds the index.
 
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
@@ -15,6 +15,7 @@ pub(super) const HEADER_BYTES: usize = 1 << 20;
 /// A writer that appends finished chunks.
 pub(super) struct Appender<W> {
     records: Records<W>,
+    header_bytes: usize,
     symbols: KernelSymbols,
     dependences: Dependences,
     closer: Closer,
@@ -39,9 +40,7 @@ pub struct Written {
 impl<W: Write> Appender<W> {
     /// Begins a trace with its header.
     pub(super) fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
-        let json = header
-            .write_json()
-            .map_err(|why| WriteTraceError::Header(why.to_string()))?;
+        let json = encode(header)?;
         if json.len() > HEADER_BYTES {
             return Err(WriteTraceError::Header(format!("{} bytes", json.len())));
         }
@@ -58,6 +57,7 @@ impl<W: Write> Appender<W> {
             .map_err(nothing_yet)?;
         Ok(Appender {
             records,
+            header_bytes: json.len(),
             symbols: KernelSymbols::default(),
             dependences: Dependences::default(),
             closer,
@@ -166,6 +166,20 @@ impl<W: Write> Appender<W> {
         self.index.chunks.push(entry);
     }
 
+    /// Replaces the header by one that takes as many bytes.
+    pub(super) fn replace_header(&mut self, header: &TraceHeader) -> Result<(), WriteTraceError>
+    where
+        W: Seek,
+    {
+        let json = encode(header)?;
+        if json.len() != self.header_bytes {
+            return Err(WriteTraceError::Header(format!("{} bytes", json.len())));
+        }
+        self.records
+            .replace_first(kind::HEADER, &Body::whole(&json))
+            .map_err(|source| self.failed(source))
+    }
+
     pub(super) fn failed(&self, source: io::Error) -> WriteTraceError {
         WriteTraceError::Append {
             chunks: self.index.chunks.len() as u64,
@@ -174,4 +188,10 @@ impl<W: Write> Appender<W> {
             source,
         }
     }
+}
+
+fn encode(header: &TraceHeader) -> Result<Vec<u8>, WriteTraceError> {
+    header
+        .write_json()
+        .map_err(|why| WriteTraceError::Header(why.to_string()))
 }

@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 use super::error::ReadTraceError;
 use super::{TRACE_SCHEMA, TRACE_VERSION};
 
+/// Length of the header of an imported trace in bytes. Spaces at its end leave room for notes on
+/// what is found later in the source.
+const IMPORTED_BYTES: usize = 4096;
+
 /// Origin of the order in which tasks run in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -79,10 +83,14 @@ impl TraceHeader {
     }
 
     pub(super) fn write_json(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&TraceHeader {
+        let mut json = serde_json::to_vec(&TraceHeader {
             schema: Self::schema_text(),
             ..self.clone()
-        })
+        })?;
+        if self.order == TraceOrder::Imported {
+            json.resize(json.len().max(IMPORTED_BYTES), b' ');
+        }
+        Ok(json)
     }
 
     /// Parses a header. Checks the version first, because a newer header may have other fields.

@@ -1,6 +1,6 @@
 //! Records: a head of fixed size and a body, each with a checksum.
 
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Seek, SeekFrom, Write};
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
@@ -142,6 +142,21 @@ impl<W: Write> Records<W> {
         self.number += 1;
         self.bytes += (head.len() + body.length()) as u64;
         Ok(())
+    }
+
+    /// Replaces the first record, whose body must be as long.
+    pub(super) fn replace_first(&mut self, kind: u16, body: &Body<'_>) -> io::Result<()>
+    where
+        W: Seek,
+    {
+        let record = [
+            &Head::new(kind, 0, body).bytes()[..],
+            &body.parts().concat(),
+        ]
+        .concat();
+        self.into.seek(SeekFrom::Start(MAGIC.len() as u64))?;
+        self.into.write_all(&record)?;
+        self.into.seek(SeekFrom::Start(self.bytes)).map(drop)
     }
 
     /// Returns the number of bytes written so far.

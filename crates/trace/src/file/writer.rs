@@ -1,6 +1,6 @@
 //! Writes a trace chunk by chunk.
 
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 
 use super::appender::{Appender, Written};
 use super::error::WriteTraceError;
@@ -37,6 +37,19 @@ impl<W: Write> TraceWriter<W> {
             self.piece(piece)?;
         }
         Ok(())
+    }
+
+    /// Replaces the header of an imported trace, for notes that follow from later parts of the
+    /// source.
+    ///
+    /// # Errors
+    ///
+    /// If the header does not fit into the room of the first one, or cannot be written.
+    pub fn replace_header(&mut self, header: &TraceHeader) -> Result<(), WriteTraceError>
+    where
+        W: Seek,
+    {
+        self.appender.replace_header(header)
     }
 
     /// Sets the symbols of the traced kernel, which are written at the end of the trace.

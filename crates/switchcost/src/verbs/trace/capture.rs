@@ -49,6 +49,13 @@ impl NewTrace {
             .map_err(|source| failed(&self.path, source))
     }
 
+    /// Replaces the header of an imported trace.
+    pub(super) fn replace_header(&mut self, header: &TraceHeader) -> Result<(), Failure> {
+        self.writer
+            .replace_header(header)
+            .map_err(|source| failed(&self.path, source))
+    }
+
     /// Sets the kernel's symbols, which are written at the end of the trace.
     pub(crate) fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.writer.name_symbols(symbols);

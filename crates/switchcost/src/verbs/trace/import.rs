@@ -14,7 +14,7 @@ use crate::messages::say;
 pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let mut importer = importer(arguments)?;
     let failed = Failure::import(&arguments.file);
-    // The content of the header is known only after the first chunk.
+    // The architecture is known only after the first chunk, and the notes only at the end.
     let mut chunk = Chunk::default();
     let mut step = Ok(importer.next_into(&mut chunk).map_err(failed)?);
     let mut trace = NewTrace::create(&arguments.output, &header(arguments.from, &importer))?;
@@ -27,6 +27,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
         }
         step = importer.next_into(&mut chunk);
     };
+    trace.replace_header(&header(arguments.from, &importer))?;
     let written = trace.finish()?;
     report(&importer, written.instructions, &arguments.output);
     outcome?;
