@@ -106,7 +106,7 @@ impl System {
 pub struct GuestSummary {
     /// Why the capture ended.
     pub ending: Ending,
-    /// Number of switches in the trace, including switches to and from the idle task.
+    /// Number of switches away from a task; a switch from the idle task is not one.
     pub switches: u64,
     /// Number of instructions in the trace.
     pub instructions: u64,
@@ -210,16 +210,10 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })?;
     let mut decoder = reader.decoder;
     decoder.flush().map_err(Failure::Sink)?;
-    // The first switch mark only names the task that runs when the recording begins, so it does not
-    // count.
-    let (switches, instructions) = (
-        decoder.count_all_switches().saturating_sub(1),
-        decoder.instructions(),
-    );
     let ended = GuestSummary {
         ending: Ending::Finished,
-        switches,
-        instructions,
+        switches: decoder.switches(),
+        instructions: decoder.instructions(),
         guest_ns: 0,
         statuses: Vec::new(),
         outputs: Vec::new(),
@@ -240,7 +234,10 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
             ..ended
         },
         Some(report) => {
-            let warnings = [ended.warnings, report.warnings(switches, system.seconds)].concat();
+            // The kernel counts switches from the idle task, too. The first switch mark only names
+            // the task that runs when the recording begins.
+            let seen = decoder.count_all_switches().saturating_sub(1);
+            let warnings = [ended.warnings, report.warnings(seen, system.seconds)].concat();
             let Report {
                 statuses,
                 outputs,

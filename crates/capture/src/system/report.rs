@@ -157,11 +157,11 @@ impl Report {
             .to_owned()
     }
 
-    /// Returns warnings about the trace. `seen` is the number of switches in the trace, `seconds`
-    /// the time limit of the guest.
+    /// Returns warnings about the trace. `seen` is the number of switches in the trace, including
+    /// those from the idle task, `seconds` the time limit of the guest.
     pub(super) fn warnings(&self, seen: u64, seconds: u64) -> Vec<String> {
         let differs = self.switches.filter(|counted| *counted != seen).map(|counted| {
-            format!("the guest's kernel counted {counted} switches (ctxt of /proc/stat), and the trace has {seen}")
+            format!("the guest's kernel counted {counted} switches (ctxt of /proc/stat), and the trace has {seen} with those from the idle task")
         });
         let late = self.is_late.then(|| {
             format!("the programs were ended after {seconds} s of the guest's time; give them more with --seconds")

@@ -438,6 +438,10 @@ fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
     let (summary, trace) = record(&[Command::new([program.as_os_str()])], &system);
     assert_all_succeeded(&summary);
     let marks = marks(&trace);
+    // The guest idles while the program sleeps.
+    let is_from_idle = |mark: &Mark| matches!(mark, Mark::Switch { .. }) && !mark.is_switch();
+    assert!(count(&marks, is_from_idle) >= SLEEPS);
+    assert_eq!(count(&marks, Mark::is_switch) as u64, summary.switches);
     let find = |wanted: &dyn Fn(&Mark) -> Option<TaskId>| {
         let found = marks
             .iter()
