@@ -114,27 +114,31 @@ impl Paging {
         }
     }
 
-    /// Whether a block must wait for the disk. The pages of its code, and the page at which each
-    /// reference begins, count as read afterwards.
+    /// Whether a block must wait for the disk. The pages of its code and of its references count as
+    /// read afterwards.
     pub(super) fn faults(
         &mut self,
         process: ProcessId,
         block: &Block,
         references: &[Reference],
     ) -> bool {
-        let last = block
-            .address
-            .saturating_add(u64::from(block.bytes.max(1)) - 1);
-        let mut is_missing = self.reads(process, block.address);
-        is_missing |= last / PAGE != block.address / PAGE && self.reads(process, last);
+        let is_missing = self.reads(process, block.address, block.bytes);
         references.iter().fold(is_missing, |missing, reference| {
-            missing | self.reads(process, reference.address())
+            missing | self.reads(process, reference.address(), reference.bytes())
         })
+    }
+
+    /// Whether a page of a range, which is at most a page long, must be read from the disk. Its
+    /// pages count as read afterwards.
+    fn reads(&mut self, process: ProcessId, address: u64, bytes: u16) -> bool {
+        let last = address.saturating_add(u64::from(bytes.max(1)) - 1);
+        let is_missing = self.reads_page(process, address);
+        is_missing | (last / PAGE != address / PAGE && self.reads_page(process, last))
     }
 
     /// Whether the page at an address must be read from the disk. The page counts as read
     /// afterwards.
-    fn reads(&mut self, process: ProcessId, address: u64) -> bool {
+    fn reads_page(&mut self, process: ProcessId, address: u64) -> bool {
         if !self.present.insert((process, address / PAGE)) {
             return false;
         }
@@ -190,6 +194,21 @@ mod tests {
         assert!(
             paging.faults(one, &block(0x50_000), &[load])
                 && !paging.faults(one, &block(0x50_000), &[load])
+        );
+    }
+
+    #[test]
+    fn a_reference_across_pages_reads_both() {
+        let one = ProcessId(1);
+        let mut paging = Paging::new(10);
+        paging.map(one, &mapping(0x10_000, 4, 0, b"/lib"));
+        let [within, across] =
+            [0x10_ff8, 0x10_ffc].map(|address| Reference::new(address, 7, 3, false));
+        assert!(paging.faults(one, &block(0x50_000), &[within]));
+        assert!(paging.faults(one, &block(0x50_000), &[across]));
+        assert!(
+            !paging.faults(one, &block(0x11_008), &[]),
+            "read by the reference"
         );
     }
 
