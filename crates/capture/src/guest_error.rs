@@ -62,7 +62,7 @@ pub enum GuestError {
     #[error("{0} commands are too many for a guest; trace at most 64")]
     Commands(usize),
     /// A file that a command needs cannot be used.
-    #[error("the file {path} cannot be used in the guest ({error}); name a file that exists", path = .path.display())]
+    #[error("the file {path} cannot be used in the guest ({error}); name another file", path = .path.display())]
     File {
         /// Path of the file.
         path: PathBuf,

@@ -11,12 +11,26 @@ use crate::guest_error::GuestError;
 
 /// Maximum number of symbolic links that are followed one after the other.
 const MOST_LINKS: u32 = 40;
+/// Largest file of the guest in bytes. The archive has 32 bits for the length of a file.
+const LARGEST: u64 = u32::MAX as u64;
 
 pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
     GuestError::File {
         path: path.to_owned(),
         error,
     }
+}
+
+/// Reads a regular file. A FIFO or a device may have no end, and opening a device may change it.
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, GuestError> {
+    let read = || {
+        let facts = path.metadata()?;
+        if !facts.is_file() || facts.len() > LARGEST {
+            return Err(io::Error::other("not a regular file of less than 4 GiB"));
+        }
+        fs::read(path)
+    };
+    read().map_err(|error| unusable(path, error))
 }
 
 /// Adds a folder without its content. Returns the folder's path without symbolic links.
@@ -45,11 +59,8 @@ fn file_of(archive: &mut Archive, path: &Path, is_as_old: bool) -> Result<(), Gu
         return Ok(());
     }
     let facts = real.metadata().map_err(|error| unusable(path, error))?;
-    if !facts.is_file() {
-        return Err(unusable(path, io::Error::other("not a regular file")));
-    }
-    let bytes = fs::read(&real).map_err(|error| unusable(path, error))?;
     let modified = is_as_old.then_some(facts.mtime() as u32);
+    let bytes = read_file(&real)?;
     archive.add(
         real,
         Entry::File {

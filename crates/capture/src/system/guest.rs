@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, Entry};
+use super::files::read_file;
 use super::{PlacedFolder, System, needs, programs};
 use crate::command::Command;
 use crate::error::CaptureError;
@@ -52,14 +53,10 @@ impl Guest {
         for folder in &system.folders {
             needs::placed(&mut archive, &folder.here, &folder.there)?;
         }
-        let init = std::fs::read(&system.parts.init).map_err(|error| GuestError::File {
-            path: system.parts.init.clone(),
-            error,
-        })?;
         archive.add(
             "/init",
             Entry::File {
-                bytes: init,
+                bytes: read_file(&system.parts.init)?,
                 mode: 0o755,
                 modified: None,
             },

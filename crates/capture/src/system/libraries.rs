@@ -1,12 +1,11 @@
 //! Finds the dynamic loader and the shared libraries of a program, as the loader does.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::archive::Archive;
-use super::files::{file, unusable};
+use super::files::{file, read_file, unusable};
 use crate::guest_error::GuestError;
 
 /// Loader that is used to list the libraries of a library, which itself names no loader.
@@ -28,7 +27,7 @@ pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestE
     // A library that is found relative to the file is next to the file itself, not next to a link
     // to the file.
     let real = path.canonicalize().map_err(|error| unusable(path, error))?;
-    let bytes = fs::read(&real).map_err(|error| unusable(path, error))?;
+    let bytes = read_file(&real)?;
     let has_usual =
         || kind_of(&bytes) == Some(object::elf::ET_DYN) && Path::new(USUAL_LOADER).is_file();
     let usual = || has_usual().then(|| USUAL_LOADER.as_bytes().to_vec());
@@ -80,8 +79,7 @@ fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
 /// Whether a file is a shared library or a position-independent program. Some shared libraries have
 /// no permission to be executed.
 pub(super) fn is_library(path: &Path) -> Result<bool, GuestError> {
-    let bytes = fs::read(path).map_err(|error| unusable(path, error))?;
-    Ok(kind_of(&bytes) == Some(object::elf::ET_DYN))
+    Ok(kind_of(&read_file(path)?) == Some(object::elf::ET_DYN))
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, Entry};
-use super::files::{file, folder, unusable};
+use super::files::{file, folder, read_file, unusable};
 use super::libraries::is_library;
 use super::programs::{add_optional, program};
 use crate::command::Command;
@@ -119,7 +119,7 @@ fn named_once(
 pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result<(), GuestError> {
     let facts = here.metadata().map_err(|error| unusable(here, error))?;
     if !facts.is_dir() {
-        let bytes = fs::read(here).map_err(|error| unusable(here, error))?;
+        let bytes = read_file(here)?;
         archive.add(
             there,
             Entry::File {
@@ -172,6 +172,28 @@ mod tests {
         )
         .expect("a file");
         assert!(elsewhere.has(Path::new("/there/file")) && elsewhere.has(Path::new("/there")));
+    }
+
+    #[test]
+    fn what_may_have_no_end_is_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let fifo = folder.path().join("fifo");
+        let mode = rustix::fs::Mode::RUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, mode).expect("a FIFO");
+        let mut archive = Archive::default();
+        let there = Path::new("/there");
+        for path in [folder.path(), &fifo, Path::new("/dev/zero")] {
+            named(&mut archive, path).expect_err("no regular file");
+            placed(&mut archive, path, there).expect_err("no regular file");
+        }
+        let error = placed(&mut archive, &fifo, there).expect_err("no regular file");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "the file {} cannot be used in the guest (not a regular file of less than 4 GiB); name another file",
+                fifo.display()
+            )
+        );
     }
 
     #[test]

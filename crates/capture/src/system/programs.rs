@@ -3,13 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, Entry};
-use super::files::{file, file_as_old, unusable};
+use super::files::{file, file_as_old, read_file, unusable};
 use super::libraries::libraries;
 use super::python::{self, Python};
 use super::starts::{self, FirstLine};
@@ -22,7 +20,7 @@ const MOST_INTERPRETERS: u32 = 4;
 /// probably no script.
 const MOST_STARTED: usize = 64;
 /// Number of bytes of a script in which names of programs are searched.
-const MOST_TEXT: u64 = 64 << 10;
+const MOST_TEXT: usize = 64 << 10;
 
 /// Adds a program with its interpreter, its libraries and the programs that it starts. Returns the
 /// absolute path to execute.
@@ -59,14 +57,11 @@ pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), G
 }
 
 fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<(), GuestError> {
-    let mut start = [0; 256];
-    let length = fs::File::open(path)
-        .and_then(|mut file| file.read(&mut start))
-        .map_err(|error| unusable(path, error))?;
+    let bytes = read_file(path)?;
     let Some(FirstLine {
         interpreter,
         by_name,
-    }) = starts::first_line(&start[..length])
+    }) = starts::first_line(&bytes[..bytes.len().min(256)])
     else {
         return libraries(archive, path);
     };
@@ -90,13 +85,9 @@ fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<
 
 /// Returns the names of programs that a shell script may start.
 fn find_in_script(path: &Path) -> Vec<String> {
-    let mut text = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
-    if read.is_ok() {
-        starts::find_in_text(&String::from_utf8_lossy(&text))
-    } else {
-        Vec::new()
-    }
+    let text = read_file(path).unwrap_or_default();
+    let start = &text[..text.len().min(MOST_TEXT)];
+    starts::find_in_text(&String::from_utf8_lossy(start))
 }
 
 /// Finds a program in `PATH`, and adds its folder to the guest's `PATH`; `None` if there is no such
@@ -201,6 +192,7 @@ pub(super) fn add_optional(archive: &mut Archive, path: &Path) -> Result<(), Gue
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::super::needs::named;
