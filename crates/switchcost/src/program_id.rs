@@ -205,9 +205,15 @@ impl Place {
             Ok(below) => self.root.join(below),
             Err(_) => self.working.join(word),
         };
-        let is_file = fs::metadata(&path).is_ok_and(|facts| facts.is_file());
-        is_file.then(|| File::open(path).ok())?
+        open_regular(&path)
     }
+}
+
+/// Opens a regular file; `None` if there is none, or if it is empty. Files without a length in /proc
+/// and tracefs, such as kmsg and trace_pipe, block a reader, and lose what is read.
+fn open_regular(path: &Path) -> Option<File> {
+    let has_content = fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() > 0);
+    has_content.then(|| File::open(path).ok())?
 }
 
 /// Identifies a program; `None` if its file has no build ID. `program` is a path by which the file
@@ -359,10 +365,8 @@ fn strip_launchers(mut words: Vec<OsString>) -> Vec<OsString> {
 /// `None` for a file that is no script.
 fn interpreter(path: &Path) -> Option<Vec<OsString>> {
     let mut start = Vec::new();
-    let is_file = fs::metadata(path).is_ok_and(|facts| facts.is_file());
-    let file = is_file.then(|| File::open(path).ok())??;
     // The kernel reads 256 bytes, too.
-    file.take(256).read_to_end(&mut start).ok()?;
+    open_regular(path)?.take(256).read_to_end(&mut start).ok()?;
     let line = start
         .strip_prefix(b"#!")?
         .split(|byte| *byte == b'\n')
@@ -410,6 +414,14 @@ mod tests {
         assert!(program(&OsString::from("sh")).is_some_and(|path| path.ends_with("sh")));
         for line in [&words("no-such-program")[..], &[]] {
             assert_eq!(ProgramId::identify_command(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn files_of_the_kernel_are_not_opened() {
+        let place = Place::own().expect("a folder");
+        for (word, is_opened) in [("/proc/self/status", false), ("/proc/self/exe", true)] {
+            assert_eq!(place.open(OsStr::new(word)).is_some(), is_opened, "{word}");
         }
     }
 
