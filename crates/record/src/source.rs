@@ -12,6 +12,9 @@ use crate::trust::{open_found, open_listed};
 /// Largest number of bytes that are read from a FIFO.
 const MOST_PIPED: u64 = 4 << 30;
 
+/// Largest number of bytes of a text that is read as a whole.
+const MOST_TEXT: u64 = 256 << 20;
+
 /// A file to be read, and who named its path. Which kinds of file are accepted depends on who named
 /// the path.
 #[derive(Clone, Debug)]
@@ -72,6 +75,20 @@ impl Source {
             NamedBy::Folder => open_listed(&self.path),
             NamedBy::Nobody => open_found(&self.path),
         }
+    }
+
+    /// Reads the whole file, which has at most 256 MiB of UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// If the file is longer, has other bytes, or cannot be read.
+    pub fn read_text(&self) -> io::Result<String> {
+        let mut text = String::new();
+        let length = self.open()?.take(MOST_TEXT + 1).read_to_string(&mut text)?;
+        if length as u64 > MOST_TEXT {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
+        Ok(text)
     }
 
     /// Whether the file begins with `head`.

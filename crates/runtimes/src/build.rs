@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use switchcost_host::temporary::{TemporaryFolder, is_noexec};
-use switchcost_record::printable;
 use switchcost_record::trust::{HeldPath, check_programs, make_folder, make_private};
+use switchcost_record::{Source, printable};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::find::{Found, find};
@@ -86,7 +86,7 @@ fn check_cache(row: &Row, cache: &Path) -> Result<(), Missing> {
 /// Returns the names and contents of the source files.
 fn texts(row: &Row) -> Result<Vec<(String, String)>, Missing> {
     let read = |folder: &Path, name: &String| {
-        let text = fs::read_to_string(folder.join(name));
+        let text = Source::listed(folder.join(name)).read_text();
         let text = text.map_err(|error| {
             Missing(format!("{name} of {} cannot be read ({error})", row.title))
         })?;

@@ -3,7 +3,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use switchcost_record::{Between, Class, HandoffFacts, printable};
+use switchcost_record::{Between, Class, HandoffFacts, Source, printable};
 
 /// A runtime as its `runtime.toml` describes it: how the runtime is found, compiled and started,
 /// and the hand-offs of its tasks.
@@ -119,7 +119,8 @@ impl Row {
             path: path.to_owned(),
             why: printable(&why),
         };
-        let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+        let text = Source::named(path).read_text();
+        let text = text.map_err(|error| refused(error.to_string()))?;
         let mut row = Row::parse(&text).map_err(refused)?;
         row.sources = Sources::Folder(path.parent().unwrap_or(Path::new("")).to_owned());
         Ok(row)
@@ -248,6 +249,12 @@ mod tests {
                 .expect_err("no file")
                 .to_string()
                 .contains("No such file")
+        );
+        assert!(
+            Row::read(Path::new("/dev/zero"))
+                .expect_err("no end")
+                .to_string()
+                .contains("file too large")
         );
         std::fs::write(&path, good).expect("room");
         let row = Row::read(&path).expect("a row");

@@ -139,6 +139,8 @@ simulate live --schedule batch:2 -- true
 workload backgammon
 reproduce everything
 reproduce lmbench --cpu 4095
+reproduce blog --judge /dev/zero
+reproduce blog --with /dev/zero
 completions tcsh
 man nothing
 schema nothing"#;

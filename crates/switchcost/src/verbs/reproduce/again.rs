@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use switchcost_record::Source;
 use switchcost_report::reproduce::stored_commands;
 use switchcost_reproduce::{Paper, Stored, stand};
 
@@ -28,7 +29,8 @@ pub(super) fn run(
             file.display()
         ))
     };
-    let text = std::fs::read_to_string(file)
+    let text = Source::named(file)
+        .read_text()
         .map_err(|error| failure(format!("it cannot be read ({error})")))?;
     let Stored {
         machine,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use switchcost_record::Source;
 use switchcost_reproduce::{Earlier, Paper};
 
 use crate::exit::Failure;
@@ -35,7 +36,8 @@ fn one(file: &Path, papers: &[Paper]) -> Result<(Paper, Earlier), Failure> {
             file.display()
         ))
     };
-    let text = std::fs::read_to_string(file)
+    let text = Source::named(file)
+        .read_text()
         .map_err(|error| failure(format!("it cannot be read ({error})")))?;
     let mut why = "it has no paper".to_owned();
     for paper in papers {
