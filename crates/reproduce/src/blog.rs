@@ -274,14 +274,20 @@ fn environment(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Returns the time of an iteration under `perf stat` in ns; an error if perf's output does not
-/// name the event `context-switches`.
+/// Returns the number of switches that perf counted. perf counts 0 if the kernel lets it count only
+/// in user mode.
+fn switches_by_perf(records: &Records) -> Result<f64, String> {
+    let count = perf::Counts::read(records.text(OBSERVED)?).count(COUNTED[0].0);
+    count
+        .ok()
+        .filter(|count| *count > 0.0)
+        .ok_or_else(|| format!("perf stat counted no switches: see records/{OBSERVED}.watched.txt"))
+}
+
+/// Returns the time of an iteration under `perf stat` in ns; an error if perf counted no switches.
 fn watched(records: &Records) -> Result<Estimate, String> {
-    if records.text(OBSERVED)?.contains("context-switches") {
-        iteration(records, OBSERVED)
-    } else {
-        Err("perf stat counted no switches: see its words".to_owned())
-    }
+    switches_by_perf(records)?;
+    iteration(records, OBSERVED)
 }
 
 fn observer(records: &Records) -> Exhibit {
@@ -383,7 +389,7 @@ fn convert_to_microseconds(term: Term) -> Found {
 /// Returns the ratio of two counts of switches of the same processes: by perf, and by the kernel
 /// over the whole lives of the processes.
 fn perf_over_kernel(records: &Records) -> Result<Found, String> {
-    let seen = perf::Counts::read(records.text(OBSERVED)?).count("context-switches")?;
+    let seen = switches_by_perf(records)?;
     let (record, _) = records.measured(OBSERVED)?;
     let counted = record
         .end
@@ -415,15 +421,10 @@ fn counted_by_perf(records: &Records) -> Exhibit {
             .map_err(Clone::clone)
             .and_then(|counts| counts.count(event))
     };
-    let switches = of("context-switches");
+    let switches = switches_by_perf(records);
     for (event, published) in COUNTED {
         let here = of(event);
-        let each = here
-            .as_ref()
-            .ok()
-            .zip(switches.as_ref().ok())
-            .map(|(count, switches)| count / switches);
-        let why = here.clone().err().unwrap_or_default();
+        let each = here.clone().and_then(|count| Ok(count / switches.clone()?));
         let unit = if event == "task-clock" {
             "task-clock, ms"
         } else {
@@ -434,8 +435,8 @@ fn counted_by_perf(records: &Records) -> Exhibit {
             unit.into(),
             Cell::number(published, decimals),
             Cell::number(published / COUNTED[0].1, 4),
-            Cell::or_missing(here.ok(), decimals, &why),
-            Cell::or_missing(each, 4, &why),
+            Cell::new(&here, decimals, |count| *count),
+            Cell::new(&each, 4, |each| *each),
         ]);
     }
     exhibit.table = table;

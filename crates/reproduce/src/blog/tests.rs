@@ -166,6 +166,24 @@ fn the_probes_are_no_part_of_the_hand_offs() {
 }
 
 #[test]
+fn the_observer_is_judged_only_if_perf_counted_switches() {
+    for count in ["<not counted>", "<not supported>", "0"] {
+        let mut records = records(&BLOG);
+        records.add_text(OBSERVED, format!("{count},,context-switches,0,100.00,,\n"));
+        let why = "perf stat counted no switches: see records/blog-observed.watched.txt";
+        let errors = [
+            super::watched(&records).err(),
+            super::perf_over_kernel(&records).err(),
+        ];
+        assert_eq!(
+            errors.each_ref().map(Option::as_deref),
+            [Some(why); 2],
+            "{count}"
+        );
+    }
+}
+
+#[test]
 fn what_perf_counted_stands_beside_the_posts_counts() {
     let exhibits = Paper::Blog.exhibits(&records(&BLOG));
     let table = &exhibits.last().expect("three").table;
