@@ -70,13 +70,6 @@ pub(crate) struct PartArguments {
     pub(crate) warm_up: Option<u64>,
 }
 
-impl PartArguments {
-    /// Returns true if an argument that selects a part of a trace is given.
-    pub(crate) fn is_given(&self) -> bool {
-        self.range.is_some() || self.warm_up.is_some()
-    }
-}
-
 /// Recorded intervals after each switch: length of an interval in instructions, and number of
 /// intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -257,6 +257,23 @@ pub(crate) struct SimulateArguments {
     pub(crate) capture: CaptureArguments,
 }
 
+impl SimulateArguments {
+    /// Returns the first given flag that applies only to one stored trace; `None` if there is none.
+    /// A quantum applies also to programs that are simulated as they run.
+    pub(crate) fn flag_of_stored_trace(&self) -> Option<&'static str> {
+        let flags = [
+            (!self.schedule.is_empty(), "--schedule"),
+            (self.page_faults.is_some(), "--page-faults"),
+            (self.preempt_every.is_some(), "--preempt-every"),
+            (self.at_once.is_some(), "--at-once"),
+            (self.part.range.is_some(), "--range"),
+        ];
+        flags
+            .into_iter()
+            .find_map(|(is_given, flag)| is_given.then_some(flag))
+    }
+}
+
 const WORKLOAD_EXAMPLES: &str = "\
 Examples:
   switchcost workload timesharing                          5000 switches under the four designs of

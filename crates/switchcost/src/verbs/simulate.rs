@@ -64,11 +64,6 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         several => return trials::run(several, arguments),
     };
     let Some(source) = source else {
-        if arguments.part.is_given() {
-            return Err(Failure::usage(
-                "--range and --warm-up need a stored trace, and simulate live stores none; record a trace with switchcost trace",
-            ));
-        }
         let session = Session::prepare(
             &arguments.capture,
             orders::live_quantum(arguments)?,

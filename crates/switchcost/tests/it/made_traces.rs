@@ -81,7 +81,7 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     );
     assert_eq!(count(&alone["designs"][0]["shared"]["cycles"]), cycles[0]);
     let mixed = place.run("simulate walks.sct --quantum 4ms");
-    let wanted = "a quantum of 4ms cannot be converted to instructions: mogul-1a and mogul-2a with different cycles\nhint: \
+    let wanted = "4ms cannot be converted to instructions: mogul-1a and mogul-2a with different cycles\nhint: \
                   give a number of instructions, or one design";
     mixed.assert_failed(2, wanted);
     let several = place.run((simulate, "--record r.parquet"));

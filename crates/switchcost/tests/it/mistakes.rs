@@ -130,12 +130,14 @@ simulate made.sct --order as-run
 simulate made.sct --processes all
 simulate made.sct --cpu 0
 simulate made.sct made.sct --quantum 100000
+simulate made.sct made.sct --page-faults 20ms
 simulate live --quantum 4ms -- true
 simulate live --quantum 5000,6000 -- true
 simulate live --range ..5 -- true
 simulate made.sct --schedule fair
 simulate made.sct --warm-up 5
 simulate live --schedule batch:2 -- true
+simulate live --page-faults 20ms -- true
 workload backgammon
 reproduce everything
 reproduce lmbench --cpu 4095

@@ -62,17 +62,12 @@ impl Order {
 }
 
 /// Returns the quantum of programs that are simulated as they run, in instructions; an error for a
-/// time, for several quanta, or if other options on the order are given.
+/// time, for several quanta, or if a flag for stored traces is given.
 pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure> {
-    if !arguments.schedule.is_empty()
-        || arguments.at_once.is_some()
-        || arguments.page_faults.is_some()
-        || arguments.preempt_every.is_some()
-    {
-        return Err(Failure::usage(
-            "--schedule and --at-once need a stored trace, and simulate live stores none; write one with switchcost trace, or leave them \
-             out",
-        ));
+    if let Some(flag) = arguments.flag_of_stored_trace() {
+        return Err(Failure::usage(format!(
+            "{flag} needs a stored trace, and simulate live stores none; write one with switchcost trace, or leave {flag} out"
+        )));
     }
     match arguments.quantum[..] {
         [] => Ok(QUANTUM_INSTRUCTIONS),
@@ -148,7 +143,7 @@ fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u6
 fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     let refused = |found: &str| {
         Failure::usage(format!(
-            "a quantum of {time:#} cannot be converted to instructions: {found}; give a number of instructions, or \
+            "{time:#} cannot be converted to instructions: {found}; give a number of instructions, or \
              one design"
         ))
     };

@@ -17,14 +17,10 @@ use crate::signals::Interrupt;
 use crate::verbs::trace::look;
 
 pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Exit, Failure> {
-    let has_orders = !arguments.schedule.is_empty()
-        || !arguments.quantum.is_empty()
-        || arguments.preempt_every.is_some()
-        || arguments.at_once.is_some()
-        || arguments.part.is_given();
-    if has_orders {
+    let quantum = (!arguments.quantum.is_empty()).then_some("--quantum");
+    if let Some(flag) = arguments.flag_of_stored_trace().or(quantum) {
         return Err(Failure::usage(format!(
-            "--schedule, --quantum, --preempt-every, --at-once and --range take one trace, not {}; run simulate once for each",
+            "{flag} takes one trace, not {}; run simulate once for each",
             paths.len()
         )));
     }
