@@ -1,5 +1,5 @@
-//! Tests `--history`: the differences between runs of this machine are found in records of a folder
-//! that also has other files.
+//! Tests `--history` and `compare`: the differences between runs of this machine are found in
+//! records of a folder that also has other files.
 
 use std::fs;
 use std::ops::Range;
@@ -118,6 +118,28 @@ fn counts(json: &Value) -> (u64, u64, &str) {
         count(&runs["earlier_runs"]),
         runs["source"].as_str().expect("a name"),
     )
+}
+
+#[test]
+fn a_comparison_learns_the_spread_from_runs_before_it_only() {
+    let History {
+        place,
+        record,
+        folder,
+    } = History::new();
+    let runs = place.path("switchcost/runs");
+    fs::create_dir_all(&runs).expect("a folder");
+    for (name, hours) in [("base", 10), ("new", 9)] {
+        fs::write(folder.join(name), begun(&record, hours)).expect("written");
+    }
+    for (hours, origin) in [(0..5, "assumed"), (11..16, "earlier-records")] {
+        for hours in hours {
+            let name = format!("{hours}-measure.jsonl");
+            fs::write(runs.join(name), begun(&record, hours)).expect("written");
+        }
+        let ran = place.run("compare history/base history/new --format json");
+        assert_eq!(ran.json()["run_spread"]["origin"], origin);
+    }
 }
 
 #[test]

@@ -6,31 +6,33 @@ use switchcost_record::{Header, MeasureRecord};
 use super::read;
 use crate::runs;
 
-/// Maximum number of records that are read, newest first. Reading a record takes some tenths of a
+/// Maximum number of records that are read in full, newest first. Reading one takes some tenths of a
 /// second.
 const MOST: usize = 12;
 
 /// Least number of runs that give a spread.
 const FEWEST: usize = 4;
 
-/// Returns earlier records of the machine on which both compared records were made. Returns none if
-/// there are too few, or if the compared records are from different machines. Records that cannot
-/// be read are skipped.
+/// Returns records of the machine on which both compared records were made, which began before the
+/// later one of them. Returns none if there are too few, or if the compared records are from
+/// different machines. Records that cannot be read are skipped.
 pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Findings)> {
     let [base, new] = compared.map(|record| &record.header);
     if !base.host.is_same_machine(&new.host) {
         return Vec::new();
     }
-    let newest = runs::measurements().take(MOST);
-    let is_earlier = |(record, _): &(MeasureRecord, Findings)| {
-        let header = &record.header;
-        header.host.is_same_machine(&base.host)
-            && !is_same_run(header, base)
-            && !is_same_run(header, new)
+    // Times in UTC sort as text.
+    let last = (&base.started_at).max(&new.started_at);
+    let is_earlier = |header: Header| {
+        header.started_at < *last
+            && header.host.is_same_machine(&base.host)
+            && !is_same_run(&header, base)
+            && !is_same_run(&header, new)
     };
-    let earlier: Vec<_> = newest
+    let earlier: Vec<_> = runs::measurements()
+        .filter(|source| MeasureRecord::read_header(source).is_ok_and(is_earlier))
+        .take(MOST)
         .filter_map(|source| read(&source).ok())
-        .filter(is_earlier)
         .collect();
     if earlier.len() < FEWEST {
         Vec::new()
