@@ -144,7 +144,7 @@ impl Entry {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReasonEntry {
-    /// ID of the quantity.
+    /// ID of the computed quantity; reasons of several claims may have the same.
     pub id: String,
     /// Reason for the verdict, as a sentence.
     pub statement: String,

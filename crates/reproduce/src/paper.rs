@@ -86,7 +86,7 @@ impl Paper {
     pub fn legend(self) -> &'static str {
         match self {
             Paper::Li2007 => {
-                "Isolated runs have a CPU of their own and real-time priority. rmw reads and writes each element."
+                "Isolated runs have real-time priority, and the noise is on another CPU. rmw reads and writes each element."
             }
             Paper::Michigan => {
                 "Additional misses or cycles are those of two alternating tasks minus those of one task."

@@ -26,8 +26,9 @@ pub(crate) struct LiRow {
     pub(crate) array_kb: u64,
     /// Setting of the runs: `dual-processor` or `single-processor`.
     pub(crate) setting: String,
-    /// Lower end of the 90 % interval of the mean, in microseconds.
+    /// Lower end of the 90 % interval of the mean; the paper prints no unit.
     pub(crate) ci90_low: f64,
+    /// Upper end of the 90 % interval of the mean; the paper prints no unit.
     pub(crate) ci90_high: f64,
 }
 

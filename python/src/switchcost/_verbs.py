@@ -163,7 +163,7 @@ def measure(
         noise: Make network noise on this CPU during the run, as in Li, Ding and Shen 2007, section 3.3.
         precision: Measure each case until its interval is within this share of the cost [default: 1%].
         history: Learn run-to-run variation from earlier records of this machine in DIR.
-        round_trips: Round trips per timed batch [default: as many as take 20 us].
+        round_trips: Round trips per timed batch [default: as many as fit into 20 us].
         flush: Flush the caches before each timed batch by writing this much memory, such as 4MiB.
         pause: Sleep before each timed batch, such as 1s.
         confidence: Confidence level of the intervals, such as 95% [default: 90%].

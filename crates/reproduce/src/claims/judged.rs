@@ -84,7 +84,7 @@ pub struct Reason {
     pub rule: Rule,
     /// Step whose run shows the reason.
     pub run: String,
-    /// Numbers that were found for the claim.
+    /// Numbers found for the reason.
     pub terms: Vec<Term>,
     /// Numbers found, in words, or what is missing.
     pub found: String,

@@ -297,7 +297,7 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) history: Option<PathBuf>,
 
-    /// Round trips per timed batch [default: as many as take 20 us]
+    /// Round trips per timed batch [default: as many as fit into 20 us]
     ///
     /// Li, Ding and Shen 2007 used 10000.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),

@@ -123,7 +123,7 @@ fn writes(records: &Records) -> Result<Found, String> {
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figures 1 and 2, sensitivity",
-        "What the shapes make of what is not published of the machine",
+        "Shapes of the figures over the machine's unpublished parameters",
     );
     let mut table = Table::new(&[
         "instructions",

@@ -25,7 +25,7 @@ pub(crate) struct Description {
 /// A subcommand of the program.
 #[derive(JsonSchema, Serialize)]
 struct Verb {
-    /// Name of the verb; `switchcost` for the program itself.
+    /// Name of the subcommand; `switchcost` for the program itself.
     name: String,
     /// Description of the subcommand in one sentence, without a full stop.
     about: String,
@@ -38,13 +38,13 @@ struct Verb {
 /// A flag or a positional argument.
 #[derive(JsonSchema, Serialize)]
 struct Argument {
-    /// The name of a flag, without `--`.
+    /// Name of the flag without `--`, or of the positional argument.
     name: String,
     /// Whether the argument has no flag.
     is_positional: bool,
     /// Whether the argument is required.
     is_required: bool,
-    /// The name of the value in the help; null if it takes none.
+    /// Name of the value in the help; null if the argument takes no value.
     value: Option<String>,
     /// Kind of the value: `flag` (no value), `name` (of a closed list), `size` (`64KiB`), `time` (`30s`), `percentage` (`5%`), `integer`,
     /// `path`, `text`.
