@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,6 +32,9 @@ const LONGEST_RUN: Duration = Duration::from_secs(600);
 
 /// Number of bytes that are quoted from the end of a failed run's output.
 const QUOTED_BYTES: usize = 300;
+
+/// Maximum number of bytes that are read at the end of a log.
+const LONGEST_END: u64 = 16 << 20;
 
 /// Folders for the records of both sides.
 pub(super) struct Folders {
@@ -252,7 +255,7 @@ impl Runs for Session<'_> {
             });
         }
         remove_bare(&log);
-        if let Some(line) = missing_program(&fs::read_to_string(&log).unwrap_or_default()) {
+        if let Some(line) = missing_program(&read_end(&log)) {
             let complaint = format!(
                 "a command in the set-up of {} was not found, so it may have done nothing: {line}",
                 name(side)
@@ -300,9 +303,7 @@ fn described(log: &Path) -> String {
 
 /// Returns the last [`QUOTED_BYTES`] bytes of a run's output, with their lines joined to one line.
 fn quoted(log: &Path) -> String {
-    let text = fs::read(log)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default();
+    let text = read_end(log);
     let text = text.trim();
     let from = text
         .char_indices()
@@ -327,18 +328,41 @@ fn missing_program(log: &str) -> Option<&str> {
 
 /// Removes a log that contains only the path of the record.
 fn remove_bare(log: &Path) {
-    let is_bare = |text: String| {
-        text.lines()
-            .all(|line| line.starts_with("switchcost: record: "))
-    };
-    if fs::read_to_string(log).is_ok_and(is_bare) {
+    let text = read_end(log);
+    let mut lines = text.lines();
+    if lines.all(|line| line.starts_with("switchcost: record: ")) {
         let _ = fs::remove_file(log);
     }
+}
+
+/// Returns the end of a log, of at most [`LONGEST_END`] bytes; empty if the log cannot be read. A load
+/// that the set-up starts may print without end.
+fn read_end(log: &Path) -> String {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(log)?;
+        let start = file.metadata()?.len().saturating_sub(LONGEST_END);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(LONGEST_END).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_log_is_read_whatever_its_length_and_bytes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        fs::write(&log, b"\xff\nsh: 1: x: not found\n").expect("room");
+        assert!(missing_program(&read_end(&log)).is_some());
+        let file = File::options().write(true).open(&log).expect("a log");
+        file.set_len(1 << 40).expect("a sparse file");
+        assert_eq!(read_end(&log).len() as u64, LONGEST_END);
+    }
 
     #[test]
     fn a_program_that_a_shell_did_not_find_in_the_background_is_noticed() {
