@@ -30,11 +30,12 @@ impl Histogram {
         }
     }
 
-    /// Subtracts the counts of an earlier state of this histogram, bucket by bucket.
-    pub(crate) fn subtract(&mut self, earlier: &Histogram) {
-        for (count, earlier) in self.counts.iter_mut().zip(&earlier.counts) {
-            *count = count.saturating_sub(*earlier);
-        }
+    /// Subtracts as much of an earlier state as there is, also from that state, bucket by bucket.
+    pub(crate) fn subtract(&mut self, earlier: &mut Histogram) {
+        self.counts
+            .iter_mut()
+            .zip(&mut earlier.counts)
+            .for_each(cancel);
     }
 
     /// Returns the number of durations in the histogram.
@@ -71,6 +72,13 @@ impl Histogram {
             (below >= rank).then_some((from, to))
         })
     }
+}
+
+/// Subtracts the smaller of two counts from both.
+pub(super) fn cancel((a, b): (&mut u64, &mut u64)) {
+    let both = (*a).min(*b);
+    *a -= both;
+    *b -= both;
 }
 
 /// Returns the index of the bucket for the duration `time`, in a histogram with `buckets` buckets.

@@ -1,6 +1,9 @@
+use std::collections::BTreeMap;
+
 use switchcost_units::Nanos;
 
-use crate::observation::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Waits};
+use super::histogram::cancel;
+use crate::observation::{Cause, CpuTime, Observation, Pair, Tasks, Waits};
 
 impl Observation {
     /// Returns the difference between this observation and an earlier state of the same
@@ -9,24 +12,11 @@ impl Observation {
     pub fn since(&self, earlier: &Observation) -> Observation {
         let mut since = self.clone();
         since.window_ns = less(self.window_ns, earlier.window_ns);
-        for before in &earlier.tasks {
-            let is_named = |tasks: &Tasks| {
-                tasks.name == before.name && tasks.process_name == before.process_name
-            };
-            let same = |tasks: &Tasks| tasks.process == before.process && is_named(tasks);
-            // Counts of a process that has ended in the meantime are now part of the entry for
-            // ended processes of its name.
-            let ended = |tasks: &Tasks| tasks.process.is_none() && is_named(tasks);
-            let at = since
-                .tasks
-                .iter()
-                .position(same)
-                .or_else(|| since.tasks.iter().position(ended));
-            if let Some(at) = at {
-                subtract(&mut since.tasks[at], before);
-            }
-        }
-        since.tasks.retain(|tasks| tasks.switches() > 0);
+        subtract_tasks(&mut since.tasks, &self.tasks, &earlier.tasks);
+        // The CPU time of a task that did not switch is part of the sum over all tasks.
+        since
+            .tasks
+            .retain(|tasks| tasks.switches() > 0 || tasks.run_ns > Nanos(0));
         for before in &earlier.pairs {
             let same =
                 |pair: &&mut Pair| pair.process == before.process && pair.other == before.other;
@@ -64,13 +54,13 @@ impl Observation {
                 *cpu = cpu.since(before);
             }
         }
-        if let Some((inside, before)) = since
+        if let Some((inside, mut before)) = since
             .in_scheduler
             .as_mut()
-            .zip(earlier.in_scheduler.as_ref())
+            .zip(earlier.in_scheduler.clone())
         {
             inside.ns = less(inside.ns, before.ns);
-            inside.times.subtract(&before.times);
+            inside.times.subtract(&mut before.times);
         }
         if let Some((calls, before)) = since.calls.as_mut().zip(earlier.calls.as_ref()) {
             calls.traced = calls.traced.saturating_sub(before.traced);
@@ -106,37 +96,79 @@ fn subtract_waits(waits: &mut Waits, before: &Waits) {
     waits.others_ns = less(waits.others_ns, before.others_ns);
 }
 
-fn subtract(tasks: &mut Tasks, before: &Tasks) {
-    tasks.voluntary = tasks.voluntary.saturating_sub(before.voluntary);
-    tasks.involuntary = tasks.involuntary.saturating_sub(before.involuntary);
-    tasks.run_ns = less(tasks.run_ns, before.run_ns);
-    tasks.off_ns = less(tasks.off_ns, before.off_ns);
-    tasks.wait_ns = less(tasks.wait_ns, before.wait_ns);
-    tasks.others_ns = less(tasks.others_ns, before.others_ns);
-    for (moved, before) in tasks.moved.iter_mut().zip(before.moved) {
-        *moved = moved.saturating_sub(before);
+/// Subtracts earlier counts from `since`, which has the same entries as `now`. If tasks have left
+/// their entry, the rest is subtracted from where their counts are now: in the entry for ended
+/// tasks of their name, or under a new name in another entry of their process.
+fn subtract_tasks(since: &mut [Tasks], now: &[Tasks], earlier: &[Tasks]) {
+    let mut places: BTreeMap<Place<'_>, Vec<usize>> = BTreeMap::new();
+    for (at, tasks) in now.iter().enumerate() {
+        places
+            .entry(place(tasks.process, tasks))
+            .or_default()
+            .push(at);
+        if tasks.process.is_some() {
+            places.entry((tasks.process, None)).or_default().push(at);
+        }
     }
-    for before in &before.causes {
-        let same = |cause: &&mut Cause| cause.why == before.why && cause.entry == before.entry;
+    let mut rests = earlier.to_vec();
+    let steps: [fn(&Tasks) -> Place<'_>; 3] = [
+        |before| place(before.process, before),
+        |before| place(None, before),
+        |before| (before.process, None),
+    ];
+    for step in steps {
+        for (before, rest) in earlier.iter().zip(&mut rests) {
+            // An unfinished wait is counted under its length so far, so single counts may fall
+            // although all tasks are still in their entry.
+            let have_left = rest.count > 0 || rest.switches() > 0 || rest.run_ns > Nanos(0);
+            for &at in places.get(&step(before)).into_iter().flatten() {
+                if have_left {
+                    subtract(&mut since[at], rest);
+                }
+            }
+        }
+    }
+}
+
+/// A process, and the names of one of its entries; `None` for any of its entries.
+type Place<'a> = (Option<u32>, Option<(&'a str, &'a str, bool)>);
+
+fn place(process: Option<u32>, tasks: &Tasks) -> Place<'_> {
+    let names = (tasks.process_name(), tasks.name.as_str(), tasks.is_kernel);
+    (process, Some(names))
+}
+
+/// Subtracts as much of `rest` as `tasks` has, also from `rest`. The number of tasks is subtracted
+/// from `rest` alone.
+fn subtract(tasks: &mut Tasks, rest: &mut Tasks) {
+    rest.count = rest.count.saturating_sub(tasks.count);
+    let counts = [
+        (&mut tasks.voluntary, &mut rest.voluntary),
+        (&mut tasks.involuntary, &mut rest.involuntary),
+        (&mut tasks.run_ns.0, &mut rest.run_ns.0),
+        (&mut tasks.off_ns.0, &mut rest.off_ns.0),
+        (&mut tasks.wait_ns.0, &mut rest.wait_ns.0),
+        (&mut tasks.others_ns.0, &mut rest.others_ns.0),
+        (&mut tasks.off_at_end, &mut rest.off_at_end),
+    ];
+    let moved = tasks.moved.iter_mut().zip(&mut rest.moved);
+    counts.into_iter().chain(moved).for_each(cancel);
+    for rest in &mut rest.causes {
+        let same = |cause: &&mut Cause| cause.why == rest.why && cause.entry == rest.entry;
         if let Some(cause) = tasks.causes.iter_mut().find(same) {
-            cause.switches = cause.switches.saturating_sub(before.switches);
-            cause.off_ns = less(cause.off_ns, before.off_ns);
-            cause.wait_ns = less(cause.wait_ns, before.wait_ns);
+            cancel((&mut cause.switches, &mut rest.switches));
+            cancel((&mut cause.off_ns.0, &mut rest.off_ns.0));
+            cancel((&mut cause.wait_ns.0, &mut rest.wait_ns.0));
         }
     }
     tasks.causes.retain(|cause| cause.switches > 0);
-    if let Some((counted, before)) = tasks.counted.as_mut().zip(before.counted.as_ref()) {
-        counted.subtract(before);
+    if let Some((counted, rest)) = tasks.counted.as_mut().zip(rest.counted.as_mut()) {
+        counted.subtract(rest);
     }
-    let histograms = [
-        (&mut tasks.off, &before.off),
-        (&mut tasks.wait, &before.wait),
-        (&mut tasks.others, &before.others),
-        (&mut tasks.turns, &before.turns),
-    ];
-    histograms
-        .into_iter()
-        .for_each(|(histogram, before): (&mut Histogram, &Histogram)| histogram.subtract(before));
+    tasks.off.subtract(&mut rest.off);
+    tasks.wait.subtract(&mut rest.wait);
+    tasks.others.subtract(&mut rest.others);
+    tasks.turns.subtract(&mut rest.turns);
 }
 
 #[cfg(test)]
@@ -177,5 +209,49 @@ mod tests {
             (since.tasks[0].voluntary, since.tasks[0].involuntary),
             (40, 0)
         );
+    }
+
+    /// Creates threads of process 7 that made this many switches together.
+    fn threads(process: Option<u32>, name: &str, count: u64, switches: u64) -> Tasks {
+        Tasks {
+            count,
+            voluntary: switches,
+            run_ns: Nanos(switches * 1_000),
+            ..Tasks::empty(process, name.to_owned())
+        }
+    }
+
+    fn with(tasks: Vec<Tasks>) -> Observation {
+        Observation { tasks, ..sample() }
+    }
+
+    #[test]
+    fn cpu_time_without_a_switch_is_counted() {
+        let busy = |run| Tasks {
+            run_ns: Nanos(run),
+            ..threads(Some(7), "loop", 1, 5)
+        };
+        let since = with(vec![busy(3_000)]).since(&with(vec![busy(1_000)]));
+        let counted: Vec<_> = since
+            .tasks
+            .iter()
+            .map(|tasks| (tasks.switches(), tasks.run_ns))
+            .collect();
+        assert_eq!(counted, [(0, Nanos(2_000))]);
+    }
+
+    #[test]
+    fn earlier_switches_of_a_thread_that_ended_or_was_renamed_are_not_counted_again() {
+        // Of two workers with 1,000 and 500 switches, one ends; each makes 10 more.
+        let before = with(vec![threads(Some(7), "worker", 2, 1_500)]);
+        for left in [
+            threads(None, "worker", 1, 1_010),
+            threads(Some(7), "idle", 1, 1_010),
+        ] {
+            let since = with(vec![threads(Some(7), "worker", 1, 510), left]).since(&before);
+            let all: u64 = since.tasks.iter().map(Tasks::switches).sum();
+            let run: u64 = since.tasks.iter().map(|tasks| tasks.run_ns.0).sum();
+            assert_eq!((all, run), (20, 20_000), "{:?}", since.tasks);
+        }
     }
 }

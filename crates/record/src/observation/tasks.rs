@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{Bytes, Nanos};
 
+use super::histogram::cancel;
 use crate::observation::{Cause, Histogram};
 
 /// Counts of a group of observed tasks: the threads of one name in one process, or all ended
@@ -117,14 +118,16 @@ impl CountedTurns {
         (self.ran_ns > Nanos(0)).then(|| instructions / self.ran_ns.0 as f64)
     }
 
-    /// Subtracts the readings at an earlier time. The highest rate of instructions remains that of
-    /// the whole observation.
-    pub(crate) fn subtract(&mut self, before: &CountedTurns) {
-        self.ran_ns.0 = self.ran_ns.0.saturating_sub(before.ran_ns.0);
+    /// Subtracts as much of earlier readings as there is, also from those. The highest rate of
+    /// instructions remains that of the whole observation.
+    pub(crate) fn subtract(&mut self, earlier: &mut CountedTurns) {
+        cancel((&mut self.ran_ns.0, &mut earlier.ran_ns.0));
         for (name, count) in &mut self.events {
-            *count = count.saturating_sub(before.events.get(name).copied().unwrap_or(0));
+            if let Some(earlier) = earlier.events.get_mut(name) {
+                cancel((count, earlier));
+            }
         }
-        self.instructions.subtract(&before.instructions);
+        self.instructions.subtract(&mut earlier.instructions);
     }
 }
 
