@@ -12,7 +12,7 @@ use crate::measure::counters;
 use crate::plain::plain;
 use crate::quantity::{count, number, share, time};
 
-/// Lost switches as a share of all switches, above which a screen reports the loss.
+/// What is lost as a share of all tasks or switches, above which a screen reports the loss.
 const RARE: f64 = 0.001;
 
 /// Adds notes on the observation, the most important first.
@@ -35,28 +35,32 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     };
     let tasks = format!("tasks{by_looks}: they are not in the tables");
     let missing = [
-        (lost.tasks, tasks.as_str()),
+        (lost.tasks, findings.all.tasks, tasks.as_str()),
         (
             lost.causes,
+            findings.all.switches,
             "causes of switches: their place is given as \"elsewhere\"",
         ),
         (
             lost.pairs,
+            findings.all.switches,
             "events of competitors: they are not in the tables",
         ),
-        (lost.events, "events: they are not in the trace"),
+        (
+            lost.events,
+            findings.all.switches,
+            "events: they are not in the trace",
+        ),
         (
             lost.records,
+            findings.all.switches,
             "of the kernel's records: switches and CPU time are lower bounds from its counters; times off the CPU are missing",
         ),
     ];
-    let is_worth_a_note =
-        |number: u64| number as f64 > RARE * findings.all.switches as f64 || is_all && number > 0;
-    for (number, of) in missing
-        .iter()
-        .filter(|(number, _)| is_worth_a_note(*number))
-    {
-        notes.push(format!("There was no room for {} {of}.", count(*number)));
+    for (number, all, of) in missing {
+        if number as f64 > RARE * all as f64 || is_all && number > 0 {
+            notes.push(format!("There was no room for {} {of}.", count(number)));
+        }
     }
     notes.extend(unfollowed(observation));
     notes.extend(observation.throttled.iter().filter_map(joined));

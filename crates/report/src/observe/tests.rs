@@ -603,6 +603,7 @@ fn what_lost_records_and_looks_leave_out_is_reported_as_that() {
     has(&words(&small), missing);
     small.source = Source::Proc;
     small.lost.tasks = 70;
+    small.tasks[0].voluntary = 10_000_000;
     has_all(
         &words(&small),
         [
