@@ -51,11 +51,11 @@ impl Scraped {
         Some(self.label(name)).filter(|label| label != OTHERS)
     }
 
-    /// Raises each count to its largest value in earlier scrapes, and adds the counts that only
+    /// Raises each count to its largest value in earlier scrapes, and adds the causes that only
     /// earlier scrapes had.
     fn keep_counts(&mut self, series: &mut Series) {
         for (labels, value) in &mut series.values {
-            if let Value::Count(count) = value {
+            if let Value::Count(count) | Value::Nanos(count) = value {
                 let most = self
                     .counts
                     .entry((series.name, labels.clone()))
@@ -63,6 +63,11 @@ impl Scraped {
                 *most = (*most).max(*count);
                 *count = *most;
             }
+        }
+        // What a task name had that is not there any more is now under the name of its pool, or
+        // under a new name.
+        if series.name != CAUSES {
+            return;
         }
         let shown: BTreeSet<Labels> = series
             .values
@@ -90,7 +95,7 @@ type Labels = Vec<(&'static str, String)>;
 #[derive(Clone, Debug)]
 enum Value {
     Count(u64),
-    Seconds(f64),
+    Nanos(u64),
     Gauge(f64),
     Times(f64, Vec<(f64, u64)>),
 }
@@ -193,6 +198,8 @@ fn switches(sums: &[LabelSum]) -> Series {
     }
 }
 
+const CAUSES: &str = "context_switch_causes";
+
 fn causes(findings: &Findings) -> Series {
     let of = |cause: &switchcost_analysis::observation::CauseFinding| {
         let entry = match &cause.entry {
@@ -210,7 +217,7 @@ fn causes(findings: &Findings) -> Series {
     };
     let values = findings.causes.iter().map(of).collect();
     Series {
-        name: "context_switch_causes",
+        name: CAUSES,
         help: "Switches of observed tasks by cause",
         unit: None,
         values,
@@ -221,7 +228,7 @@ fn cpu(sums: &[LabelSum]) -> Series {
     let of = |sum: &LabelSum| {
         (
             vec![("name", sum.label.clone())],
-            Value::Seconds(sum.cpu_ns / 1e9),
+            Value::Nanos(sum.cpu_ns as u64),
         )
     };
     let values = sums.iter().map(of).collect();
@@ -374,7 +381,7 @@ impl Collector for All {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         for series in self.0.iter().filter(|series| !series.values.is_empty()) {
             let kind = match series.values[0].1 {
-                Value::Count(_) | Value::Seconds(_) => MetricType::Counter,
+                Value::Count(_) | Value::Nanos(_) => MetricType::Counter,
                 Value::Gauge(_) => MetricType::Gauge,
                 Value::Times(..) => MetricType::Histogram,
             };
@@ -384,8 +391,8 @@ impl Collector for All {
                 let mut metric = metric.encode_family(labels)?;
                 match value {
                     Value::Count(count) => metric.encode_counter::<Labels, _, f64>(count, None)?,
-                    Value::Seconds(seconds) => {
-                        metric.encode_counter::<Labels, _, f64>(seconds, None)?
+                    Value::Nanos(ns) => {
+                        metric.encode_counter::<Labels, _, f64>(&(*ns as f64 / 1e9), None)?
                     }
                     Value::Gauge(value) => metric.encode_gauge(value)?,
                     Value::Times(sum, buckets) => {

@@ -93,6 +93,46 @@ fn no_counter_falls() {
 }
 
 #[test]
+fn switches_of_a_name_that_joins_a_pool_are_counted_once() {
+    let (mut observation, mut earlier) = (small(), Scraped::default());
+    let sum = |text: &str, metric: &str| -> f64 {
+        let lines = text.lines().filter(|line| line.starts_with(metric));
+        lines
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+            .sum()
+    };
+    observation.tasks.truncate(1);
+    (observation.tasks[0].name, observation.tasks[0].process_name) = ("worker1".to_owned(), None);
+    let metrics = [
+        "switchcost_context_switches_total{",
+        "switchcost_cpu_seconds_total{",
+    ];
+    let text = scrape(&observation, &mut earlier);
+    let before = metrics.map(|metric| sum(&text, metric));
+    let mut other = observation.tasks[0].clone();
+    (other.process, other.name) = (
+        other.process.map(|process| process + 1),
+        "worker2".to_owned(),
+    );
+    observation.tasks.push(other);
+    let text = scrape(&observation, &mut earlier);
+    assert!(text.contains("name=\"worker*\""), "{text}");
+    assert_eq!(
+        metrics.map(|metric| sum(&text, metric)),
+        before.map(|all| 2.0 * all)
+    );
+    // CPU time that goes on under another name does not fall under the first one.
+    observation.tasks[1].name = "other".to_owned();
+    observation.tasks[0].name = "worker*".to_owned();
+    let cpu = |text: &str| {
+        let start = "switchcost_cpu_seconds_total{name=\"worker*\"} ";
+        let value = text.lines().find_map(|line| line.strip_prefix(start));
+        value.expect("it is there").to_owned()
+    };
+    assert_eq!(cpu(&scrape(&observation, &mut earlier)), cpu(&text));
+}
+
+#[test]
 fn the_direct_cost_is_a_metric_of_its_own() {
     let observation = large();
     let direct = analyse(&observation)
