@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::{
-    CALL_COST, CountedTurns, Entry, Observation, OwnCost, Source, Tasks, Why,
+    CALL_COST, Cause, CountedTurns, Entry, Observation, OwnCost, Source, Tasks, Why,
 };
 
 use crate::lists::{find_or_add, saturating_sum};
@@ -234,11 +234,12 @@ fn observed(observation: &Observation) -> impl Iterator<Item = &Tasks> {
 }
 
 fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<CauseFinding> {
-    let mut sums: Vec<(CauseFinding, BTreeMap<&str, u64>)> = Vec::new();
+    let mut sums: Vec<(CauseFinding, f64, BTreeMap<&str, u64>)> = Vec::new();
     for tasks in observed(observation) {
         for cause in &tasks.causes {
-            let is_it =
-                |(sum, _): &(CauseFinding, _)| (sum.why, &sum.entry) == (cause.why, &cause.entry);
+            let is_it = |(sum, ..): &(CauseFinding, _, _)| {
+                (sum.why, &sum.entry) == (cause.why, &cause.entry)
+            };
             let new = || CauseFinding {
                 why: cause.why,
                 entry: cause.entry.clone(),
@@ -248,7 +249,9 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
                 wait_ns: None,
                 mostly: String::new(),
             };
-            let (sum, switches) = find_or_add(&mut sums, is_it, || (new(), BTreeMap::new()));
+            let new = || (new(), 0.0, BTreeMap::new());
+            let (sum, away, switches) = find_or_add(&mut sums, is_it, new);
+            *away += away_at_end(tasks, cause);
             sum.switches = sum.switches.saturating_add(cause.switches);
             sum.off_ns = Some(sum.off_ns.unwrap_or(0.0) + cause.off_ns.0 as f64);
             sum.wait_ns = Some(sum.wait_ns.unwrap_or(0.0) + cause.wait_ns.0 as f64);
@@ -257,17 +260,13 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
         }
     }
     let has_times = observation.source != Source::BpfCounts;
-    let all = saturating_sum(sums.iter().map(|(sum, _)| sum.switches));
-    let with_most = |(sum, switches): (CauseFinding, BTreeMap<&str, u64>)| CauseFinding {
-        mostly: switches
-            .into_iter()
-            .max_by_key(|(_, switches)| *switches)
-            .map_or(String::new(), |(name, _)| name.to_owned()),
-        ..sum
-    };
-    let mut causes: Vec<CauseFinding> = sums.into_iter().map(with_most).collect();
-    for cause in &mut causes {
-        let count = cause.switches.max(1) as f64;
+    let all = saturating_sum(sums.iter().map(|(sum, ..)| sum.switches));
+    for (cause, away, switches) in &mut sums {
+        cause.mostly = switches
+            .iter()
+            .max_by_key(|(_, switches)| **switches)
+            .map_or(String::new(), |(name, _)| (*name).to_owned());
+        let count = (cause.switches as f64 - *away).max(1.0);
         cause.share = cause.switches as f64 / all.max(1) as f64;
         // A task that has ended does not return. A cause without any time off the CPU has tasks
         // that have not returned yet.
@@ -281,6 +280,18 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
             .filter(|_| cause.why != Why::Ended && has_come)
             .map(|sum| sum / count);
     }
+    let mut causes: Vec<CauseFinding> = sums.into_iter().map(|(cause, ..)| cause).collect();
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.switches));
     causes
+}
+
+/// Returns the number of tasks that left their CPU for this cause and had not returned at the end.
+/// Tasks that left for several causes are divided in proportion to the time off the CPU of each.
+fn away_at_end(tasks: &Tasks, cause: &Cause) -> f64 {
+    let weigh = |cause: &Cause| match cause.why {
+        why if why.is_involuntary() || why == Why::Ended => 0.0,
+        _ => cause.off_ns.0 as f64 + f64::from(u8::from(cause.switches > 0)),
+    };
+    let all: f64 = tasks.causes.iter().map(weigh).sum();
+    tasks.off_at_end as f64 * weigh(cause) / all.max(1.0)
 }

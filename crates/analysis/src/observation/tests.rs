@@ -591,6 +591,27 @@ fn a_cause_that_no_task_came_back_from_has_no_times() {
 }
 
 #[test]
+fn means_are_over_the_switches_that_tasks_came_back_from() {
+    let back = |switches| cause(Why::Blocked, read(), switches);
+    let observed = observation(Tasks {
+        off_at_end: 1,
+        ..tasks(vec![
+            Cause {
+                switches: 4,
+                ..back(3)
+            },
+            cause(Why::SliceEnded, Entry::Interrupt, 2),
+        ])
+    });
+    let found = analyse(&observed).causes;
+    let times = found
+        .iter()
+        .map(|cause| (cause.switches, cause.off_ns, cause.wait_ns));
+    let expected = [(4, Some(700.0), Some(300.0)), (2, Some(700.0), Some(300.0))];
+    assert_eq!(times.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn a_process_has_one_name_whatever_its_threads_are_called() {
     let thread = |process, name, switches| Tasks {
         process,
