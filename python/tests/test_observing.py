@@ -14,6 +14,8 @@ from typing import cast
 import pytest
 
 import switchcost
+from switchcost._observing import Observing
+from switchcost._running import Running
 from switchcost.errors import CommandError, SwitchcostError
 from switchcost.observation import Observation, Range
 from switchcost.pytest_plugin import Count, Switches, _line
@@ -44,6 +46,19 @@ def test_a_process_that_does_not_exist_is_refused_before_the_block() -> None:
     ended.wait()
     with pytest.raises(SwitchcostError, match=str(ended.pid)), switchcost.observing(ended.pid, calibration=False):
         pytest.fail("the block was run")
+
+
+def test_an_interrupt_before_the_block_ends_the_observation(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def interrupt(running: Running) -> None:
+        begun.append(running)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Observing, "_wait_until_begun", staticmethod(interrupt))
+    with pytest.raises(KeyboardInterrupt), switchcost.observing(calibration=False):
+        pytest.fail("the block was run")
+    assert not begun[0].is_running()
 
 
 def test_a_command_is_observed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,11 @@ class Observing:
 
     def __enter__(self) -> Observing:
         self._running = _running.Running(self._words)
-        self._wait_until_begun(self._running)
+        try:
+            self._wait_until_begun(self._running)
+        except BaseException:
+            self._running.stop()
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
