@@ -293,6 +293,20 @@ def test_a_full_store_ends_the_sweep_with_what_is_done(traces: list[Path], tmp_p
         sweep(traces, "mogul-1a", store=tmp_path)
 
 
+def test_a_disk_that_is_full_for_the_program_ends_the_sweep(
+    traces: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(CommandError, match="No space left on device") as refused:
+        _running.run(["simulate", str(traces[0]), "--design=mogul-1a", "--output=/dev/full"])
+
+    def full(*_: object) -> None:
+        raise refused.value
+
+    monkeypatch.setattr(work, "_simulate", full)
+    with pytest.raises(StoreError, match="takes no more"):
+        sweep(traces[0], "mogul-1a", store=tmp_path)
+
+
 def test_a_full_object_store_is_reported_as_one(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     memory = pytest.importorskip("fsspec").filesystem("memory")
 

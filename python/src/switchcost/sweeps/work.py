@@ -16,7 +16,8 @@ from .store import Store
 from .task import Task
 
 TRIES = 3
-_NO_SPACE = ("os error 28", "os error 122")
+#: What the program says then, with either C library.
+_NO_SPACE = ("No space left on device", "Disk quota exceeded", "Quota exceeded")
 METADATA = b"switchcost.sweep"
 
 
