@@ -70,6 +70,7 @@ def test_a_simulation_without_a_record_is_a_report(simulation: switchcost.Simula
     at_once = switchcost.simulate(trace, design="mogul-2a", at_once=1000)
     assert (at_once.schema, at_once.records) == ("switchcost.simulate-at-once/1", ())
     assert at_once.to_arrow().column("misses_at_once").to_pylist() == [at_once.json["designs"][0]["at_once"]["shared"]]
+    assert at_once.to_arrow(["misses_at_once"]).column_names == ["misses_at_once"]
 
 
 def test_a_simulation_has_its_designs_and_its_rows(simulation: switchcost.Simulation) -> None:

@@ -118,7 +118,7 @@ class Simulation(Report):
         gigabyte, so `columns` should name those that are needed.
         """
         if not self.records:
-            return super().to_arrow()
+            return super().to_arrow(columns)
         tables = [_mapped(path, columns) for path in self.records]
         arrow = _tables.package("pyarrow")
         together: pa.Table = arrow.concat_tables(tables)
