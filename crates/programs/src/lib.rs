@@ -14,5 +14,6 @@ mod scheme;
 mod set;
 mod verifier;
 
+pub use pingpong::{FLAGS, compile};
 pub use program::{MissingProgram, PrepareError, Program};
 pub use set::Set;

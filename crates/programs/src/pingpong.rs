@@ -16,7 +16,8 @@ use crate::program::{Inputs, PrepareError, Program, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("gcc", "gcc")];
 
-const FLAGS: [&str; 4] = ["-std=gnu11", "-O2", "-static", "-no-pie"];
+/// Flags with which gcc compiles a program.
+pub const FLAGS: [&str; 4] = ["-std=gnu11", "-O2", "-static", "-no-pie"];
 const SOURCES: [(&str, &str); 3] = [
     ("pair.h", include_str!("../files/pair.h")),
     ("client.c", include_str!("../files/client.c")),
@@ -29,7 +30,7 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
         write(&folder, name, text)?;
     }
     for program in ["client", "server"] {
-        translate(&folder, program).map_err(PrepareError::Pair)?;
+        compile(&folder, program).map_err(PrepareError::Static)?;
     }
     let seed: u32 = inputs.random.random();
     let (bytes, wanted) = (
@@ -49,7 +50,12 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
     })
 }
 
-fn translate(folder: &Path, program: &str) -> io::Result<()> {
+/// Compiles `PROGRAM.c` in a folder.
+///
+/// # Errors
+///
+/// If there is no gcc, or if gcc fails.
+pub fn compile(folder: &Path, program: &str) -> io::Result<()> {
     let mut gcc = Command::new("gcc");
     // gcc's temporary files are removed together with the folder.
     gcc.current_dir(folder)
@@ -93,7 +99,7 @@ mod tests {
         for (name, text) in SOURCES {
             std::fs::write(place.path().join(name), text).expect("written");
         }
-        if translate(place.path(), "server")
+        if compile(place.path(), "server")
             .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         {
             eprintln!("skipped: there is no gcc");

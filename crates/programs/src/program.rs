@@ -49,12 +49,12 @@ pub enum PrepareError {
     /// The compiler does not report which files it uses.
     #[error("gcc does not say which files it uses ({0}); sudo apt-get install gcc libc6-dev")]
     Compiler(io::Error),
-    /// The compiler cannot compile the client and the server.
+    /// The compiler cannot compile a static program.
     #[error(
-        "gcc cannot compile a client and a server with a static C library ({0}); {remedy}",
+        "gcc cannot compile a C program with a static C library ({0}); {remedy}",
         remedy = compiler_remedy(.0)
     )]
-    Pair(io::Error),
+    Static(io::Error),
     /// An input cannot be written.
     #[error(
         "{path} cannot be written: {source}; {}",

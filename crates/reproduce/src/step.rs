@@ -29,17 +29,20 @@ pub struct Site<'a> {
     pub has_guest: bool,
 }
 
-/// A command line of this program that a reproduction runs. Files of steps are named relative to
+/// A command line that a reproduction runs, of this program or of a C program. Files of steps are named relative to
 /// the folder of the reproduction, as `records/STEP.ENDING`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Name of the step, and of its output file without the ending.
     pub name: String,
-    /// Arguments of switchcost. The last one is the output file.
+    /// Arguments of the program. The last one is the output file.
     pub arguments: Vec<String>,
     /// Command line of a program that watches the step, such as perf; empty if none does. Its
     /// output file is `records/STEP.watched.txt`.
     pub watched_by: Vec<String>,
+    /// Path in this crate's `src` and text of the C program that the step compiles and runs; `None`
+    /// if the step runs switchcost.
+    pub source: Option<(&'static str, &'static str)>,
 }
 
 impl Step {
@@ -58,6 +61,7 @@ impl Step {
             name,
             arguments: line.split_whitespace().map(str::to_owned).collect(),
             watched_by: Vec::new(),
+            source: None,
         }
     }
 

@@ -139,6 +139,7 @@ mod tests {
             name: "today-walks".to_owned(),
             arguments: vec!["trace".to_owned(), "records/today-walks.sct".to_owned()],
             watched_by: Vec::new(),
+            source: None,
         };
         assert!(
             !folder.has(&step, "switchcost trace walks"),

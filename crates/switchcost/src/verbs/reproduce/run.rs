@@ -12,6 +12,8 @@ use switchcost_analysis::simulation::Options;
 use switchcost_host::bounded::{self, Bounds, Unfinished};
 use switchcost_host::supervisor::Program;
 use switchcost_host::task::own_program;
+use switchcost_host::temporary::TemporaryFolder;
+use switchcost_programs::{FLAGS, PrepareError, compile};
 use switchcost_record::trust::{find_program, open_listed};
 use switchcost_record::{MeasureRecord, Source};
 use switchcost_report::reproduce::Command;
@@ -24,11 +26,16 @@ use crate::records::simulation;
 use crate::signals::Interrupt;
 
 /// Returns the command line of a step in the form in which a user would type it. It runs in the
-/// folder of the site, after the commands of the preceding steps.
+/// folder of the site, after the commands of the preceding steps. A C program is named relative to
+/// the source tree.
 pub(super) fn line(step: &Step) -> String {
+    let program = step.source.map(|(path, _)| {
+        let flags = FLAGS.join(" ");
+        format!("gcc {flags} crates/reproduce/src/{path} && ./a.out")
+    });
     let watcher = step.watched_by.iter().map(String::as_str);
     let words = watcher
-        .chain(["switchcost"])
+        .chain([program.as_deref().unwrap_or("switchcost")])
         .chain(step.arguments.iter().map(String::as_str));
     words.collect::<Vec<_>>().join(" ")
 }
@@ -165,7 +172,11 @@ impl<'a> Runner<'a> {
         if let Some(watcher) = step.watched_by.first() {
             words[0] = find_program(watcher)?.into();
         }
-        words.push(own_program().into());
+        let folder = step.source.map(|(_, text)| translate(text)).transpose()?;
+        words.push(match &folder {
+            Some(folder) => folder.path().join("program").into(),
+            None => own_program().into(),
+        });
         words.extend(step.arguments.iter().map(placed));
         let program = Program::new(words, std::env::vars_os().collect(), None)?;
         let bounds = Bounds {
@@ -204,6 +215,14 @@ impl<'a> Runner<'a> {
     }
 }
 
+/// Compiles a C program, as `program` in a folder that exists until the result is dropped.
+fn translate(source: &str) -> io::Result<TemporaryFolder> {
+    let folder = TemporaryFolder::create_in(&std::env::temp_dir())?;
+    std::fs::write(folder.path().join("program.c"), source)?;
+    let compiled = compile(folder.path(), "program").map_err(PrepareError::Static);
+    compiled.map_err(io::Error::other).map(|()| folder)
+}
+
 /// Checks that the files that this step reads were written; an error with the reason if not.
 fn has_inputs(step: &Step, done: &[Command]) -> Result<(), String> {
     let mut inputs = done.iter().filter(|command| step.reads(&command.step));
@@ -226,6 +245,10 @@ fn load(records: &mut Records, step: &Step, path: &Path) -> Result<(), String> {
                 .map_err(|error| error.to_string())?;
             records.add_simulated(&step.name, head, findings);
         }
+        "json" => {
+            let text = open_listed(path).and_then(io::read_to_string);
+            records.add_text(&step.name, text.map_err(|error| error.to_string())?);
+        }
         // A trace is read by later steps, not here.
         _ => (),
     }
@@ -242,6 +265,7 @@ mod tests {
             name: "michigan-simulated-8KiB".to_owned(),
             arguments: vec!["records/michigan-walks-8KiB.sct".to_owned()],
             watched_by: Vec::new(),
+            source: None,
         };
         let done = |step: &str, missing: Option<&str>| {
             vec![Command {
