@@ -101,8 +101,8 @@ made() {
     printf '  "seed": %s,\n' "$(next "$paper")"
     printf '  "seconds": %s,\n' "$seconds"
     printf '  "machine": %s,\n' "$(quoted "$machine")"
-    # One of the traced programs is gcc, which compiles the Client-Server pair.
-    case $paper in mogul1990 | today) printf '  "compiler": %s,\n' "$(quoted "$(gcc --version | head -n 1)")" ;; esac
+    # gcc compiles the program on waits and the Client-Server pair.
+    case $paper in michigan | mogul1990 | today) printf '  "compiler": %s,\n' "$(quoted "$(gcc --version | head -n 1)")" ;; esac
     printf '  "records": [\n'
     for record in "$site/records/$paper"-*.json* "$site/records/$paper"-*.parquet; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac

@@ -1,7 +1,8 @@
 //! Claims of the Michigan poster: cost of switches in the kernel and at user level by array size,
-//! and their misses.
+//! their misses, and how much of a wait they hide.
 
 mod counted;
+mod hiding;
 mod measured;
 mod pages;
 mod with_kernel;
@@ -54,6 +55,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
             &format!("measure --mechanism pipe --between process {rest}"),
         ),
         Step::new(USER, &format!("measure --mechanism ucontext {rest}")),
+        hiding::step(site),
     ];
     if !is_quick {
         steps.extend(pages::steps(site));
@@ -71,6 +73,7 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
         with_kernel::figure_4(records),
         with_kernel::figure_2(records),
         pages::exhibit(records),
+        hiding::exhibit(records),
     ]
 }
 
@@ -80,6 +83,7 @@ pub(crate) fn quantities() -> Quantities {
         counted::quantities(),
         with_kernel::quantities(),
         pages::quantities(),
+        hiding::quantities(),
     ]
     .concat()
 }

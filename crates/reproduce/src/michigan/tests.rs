@@ -5,6 +5,7 @@ use switchcost_design::result::LevelCounts;
 use switchcost_record::Mechanism;
 use switchcost_workload::Access;
 
+use super::hiding::STEP as HIDING;
 use super::with_kernel::{LAYERS, Layer, Variant, step};
 use super::{KERNEL, USER};
 use crate::arm::{ARMS, Arm};
@@ -152,6 +153,7 @@ fn published() -> Records {
     add_measured(&mut records, &kernel, &user);
     add_guest(&mut records, as_published);
     add_pages(&mut records, [1200.0, 900.0]);
+    records.add_text(HIDING, output([0.9, 0.95, 0.99], [-1.0, 0.7, 0.96]));
     records
 }
 
@@ -164,6 +166,45 @@ fn add_pages(records: &mut Records, costs_ns: [f64; 2]) {
             .into();
         records.add_measured(&format!("michigan-pages-{pages}"), record, findings);
     }
+}
+
+/// Returns an output of the program on waits in which fibers, and threads and processes, hide these
+/// shares of a wait of 1, 10 and 100 us. A unit of work takes 100 ns, and a request 50 ns more than
+/// the wait if the CPU spins.
+fn output(fibers: [f64; 3], kernel: [f64; 3]) -> String {
+    let mut lines = vec![];
+    for repetition in 0..3 {
+        // The machine is slower in a later repetition, so that only ratios within one count.
+        let slow = 1.0 + f64::from(repetition) / 100.0;
+        let mut line = |way: &str, wait_ns: u64, ns: f64, units: f64, switches: u32| {
+            let ns = ns * slow;
+            lines.push(format!(
+                r#"{{"way":"{way}","wait_ns":{wait_ns},"ns":{ns},"units":{units},"requests":100,"switches":{switches}}}"#
+            ));
+        };
+        line("alone", 50_000_000, 50e6, 500_000.0, 0);
+        for (place, wait_ns) in [1_000, 10_000, 100_000].into_iter().enumerate() {
+            let spin_ns = (wait_ns + 50) as f64;
+            line("spin", wait_ns, spin_ns * 100.0, 0.0, 0);
+            for (way, hidden, switches) in [
+                ("fibers", fibers[place], 0),
+                ("threads", kernel[place], 100),
+                ("processes", kernel[place], 100),
+            ] {
+                // The work takes as long as the wait.
+                let own_ns = spin_ns * (1.0 - hidden);
+                let units = wait_ns as f64;
+                line(
+                    way,
+                    wait_ns,
+                    (own_ns + wait_ns as f64) * 100.0,
+                    units,
+                    switches,
+                );
+            }
+        }
+    }
+    lines.join("\n")
 }
 
 /// Judges each claim by numbers after the poster's text, and by contradicting numbers.
@@ -196,6 +237,7 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
     );
     add_guest(&mut turned, self::turned);
     add_pages(&mut turned, [1000.0, 1200.0]);
+    turned.add_text(HIDING, output([0.1, 0.1, 0.1], [0.2, 0.3, 0.4]));
     let mut code = published();
     add_guest(&mut code, |_, arm, _, _| {
         if arm == Arm::Two {
@@ -306,6 +348,42 @@ fn an_inclusive_second_level_is_a_reason_where_it_alone_shows_what_the_poster_do
         assert_eq!(claim.verdict, Verdict::Differs, "{id}");
         let reason = &claim.reasons[0];
         assert_eq!(reason.verdict, Verdict::Holds, "{}", reason.found);
+    }
+}
+
+#[test]
+fn the_share_of_a_wait_is_that_of_the_time_without_work() {
+    let records = published();
+    let kernel = &claim(&records, "kernel-hides-no-microsecond").terms;
+    let fibers = &claim(&records, "fibers-hide-more").terms;
+    testing::assert_within(kernel[1].value, -1.0, 1e-9);
+    testing::assert_within(fibers[0].value, 1.9, 1e-9);
+}
+
+#[test]
+fn a_disturbed_wait_has_no_share() {
+    let mut records = published();
+    let text = output([0.9; 3], [0.5; 3]);
+    for (text, why) in [
+        (
+            text.replace(r#""switches":100"#, r#""switches":150"#),
+            "the kernel took the CPU from the waiting task 1.50 times per request, not 1",
+        ),
+        (
+            text.replace(
+                r#""spin","wait_ns":100000,"ns":"#,
+                r#""spin","wait_ns":100000,"ns":2"#,
+            ),
+            "95.2 % of the CPU's time was lost to others",
+        ),
+        (
+            "torn".to_owned(),
+            "the output of michigan-hiding has another format (expected ident at line 1 column 2)",
+        ),
+    ] {
+        records.add_text(HIDING, text);
+        let missing = claim(&records, "kernel-hides-no-microsecond").missing;
+        assert_eq!(missing.as_deref(), Some(why));
     }
 }
 

@@ -116,6 +116,15 @@ fn check_michigan(place: &Place, site: &Path, papers: &[&str]) {
         ratio.is_some_and(|ratio| 0.0 < ratio && ratio < 1.0),
         "{measured}"
     );
+    let exhibits = items(&json["papers"][0]["exhibits"]);
+    let row = &items(&exhibits[exhibits.len() - 1]["table"]["rows"])[1];
+    match row[4]["why"].as_str() {
+        Some(why) => eprintln!("skipped: work of fibers: {why}"),
+        None => assert!(
+            row[1] == "fibers" && row[3]["value"].as_f64() > Some(0.0),
+            "{row}"
+        ),
+    }
     let page = fs::read(site.join("michigan.html")).expect("a page");
     let arguments = "reproduce michigan --quick -o site";
     let (code, printed, why) = words(place, arguments);
