@@ -58,7 +58,8 @@ pub(crate) struct ByProc {
     /// Number of tasks that the kernel had ever started before the observation, and number of live
     /// tasks; `None` unless all tasks are observed.
     before: Option<(u64, usize)>,
-    no_room: u64,
+    /// Process ID and thread ID of the tasks for which there was no room.
+    no_room: BTreeSet<(u32, u32)>,
 }
 
 impl ByProc {
@@ -84,7 +85,7 @@ impl ByProc {
         self.is_all = true;
         let started = started();
         self.tick();
-        self.before = started.map(|started| (started, self.tasks.len()));
+        self.before = started.map(|started| (started, self.found_tasks()));
     }
 
     /// Reads the counters of all observed tasks. A new child is observed from the first read that
@@ -129,13 +130,18 @@ impl ByProc {
         totals
     }
 
+    /// Returns the number of tasks that were found by any read.
+    fn found_tasks(&self) -> usize {
+        self.tasks.len() + self.no_room.len()
+    }
+
     /// Returns the number of tasks that started and ended between two reads.
     fn unseen(&self) -> u64 {
         let Some(((before, there), now)) = self.before.zip(started()) else {
             return 0;
         };
         now.saturating_sub(before)
-            .saturating_sub((self.tasks.len() - there) as u64)
+            .saturating_sub((self.found_tasks() - there) as u64)
     }
 
     fn look_at(&mut self, process: u32, number: u32) {
@@ -166,7 +172,7 @@ impl ByProc {
                 },
             );
         } else {
-            self.no_room += 1;
+            self.no_room.insert(key);
         }
     }
 
@@ -197,7 +203,7 @@ impl ByProc {
             source: Source::Proc,
             tasks,
             lost: Lost {
-                tasks: self.no_room.max(self.unseen()),
+                tasks: self.no_room.len() as u64 + self.unseen(),
                 ..Lost::default()
             },
             // The whole cost of this source is CPU time of this process.
@@ -377,5 +383,22 @@ mod tests {
             older.iter().all(|child| !seen.contains(child)),
             "{older:?} and {seen:?}"
         );
+    }
+
+    #[test]
+    fn tasks_without_room_are_counted_once() {
+        let mut proc = ByProc::default();
+        let task = || Task {
+            name: String::new(),
+            process_name: String::new(),
+            first: Counters::default(),
+            last: Counters::default(),
+        };
+        // These numbers belong to no thread.
+        let full = (0..TASKS as u32).map(|number| ((u32::MAX, u32::MAX - number), task()));
+        proc.tasks.extend(full);
+        proc.add_threads(&[std::process::id()]);
+        proc.tick();
+        assert_eq!(counted(&mut proc).lost.tasks, 1);
     }
 }
