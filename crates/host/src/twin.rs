@@ -13,6 +13,7 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, getpgid, kill_process_group, setpgid, setrlimit,
     waitpid,
 };
+use switchcost_facts::Root;
 use switchcost_record::Policy;
 use switchcost_units::CpuId;
 
@@ -291,11 +292,44 @@ pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
 /// Returns the text of /proc/PID/stat from the state on. The name, which precedes the state, may
 /// contain anything.
 fn stat(process: i32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let stat = Root::system().read(&format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
 }
 
 /// Whether a process lives. A zombie has ended.
 fn is_living(process: i32) -> bool {
     stat(process).is_some_and(|stat| !stat.starts_with(['Z', 'X']))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::process::Stdio;
+
+    use super::*;
+
+    #[test]
+    fn a_process_lives_whatever_its_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join(OsStr::from_bytes(b"a\xff) \xc3"));
+        std::os::unix::fs::symlink("/bin/cat", &program).expect("any name");
+        let mut child = Command::new(&program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a program");
+        // The kernel sets the name of a process only after its parent goes on.
+        let mut letter = *b"a";
+        let pipes = (child.stdin.as_mut(), child.stdout.as_mut());
+        let (Some(stdin), Some(stdout)) = pipes else {
+            panic!("it has pipes")
+        };
+        stdin.write_all(&letter).expect("it reads");
+        stdout.read_exact(&mut letter).expect("it writes");
+        let is_living = is_living(child.id() as i32);
+        drop(child.stdin.take());
+        child.wait().expect("our child");
+        assert!(is_living);
+    }
 }

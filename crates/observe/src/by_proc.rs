@@ -215,7 +215,8 @@ impl ByProc {
 
 /// Reads the kernel's counters of a task; `None` if the task has ended.
 fn counters(folder: &str) -> Option<Counters> {
-    let status = fs::read_to_string(format!("{folder}/status")).ok()?;
+    // The name in this file may contain any bytes.
+    let status = Root::system().read(&format!("{folder}/status")).ok()?;
     let field = |name| {
         let value = status
             .lines()
@@ -400,5 +401,21 @@ mod tests {
         proc.add_threads(&[std::process::id()]);
         proc.tick();
         assert_eq!(counted(&mut proc).lost.tasks, 1);
+    }
+
+    #[test]
+    fn a_name_may_have_any_bytes() {
+        let (_folder, mut child) = crate::subject::tests::start_with_hostile_name();
+        let mut proc = ByProc::default();
+        proc.add(&[child.id()]);
+        let counted = counted(&mut proc);
+        drop(child.stdin.take());
+        child.wait().expect("our child");
+        let names: Vec<&str> = counted
+            .tasks
+            .iter()
+            .map(|tasks| tasks.name.as_str())
+            .collect();
+        assert_eq!(names, ["a\u{fffd}) \u{fffd}"]);
     }
 }

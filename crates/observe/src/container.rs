@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use switchcost_facts::Root;
 use switchcost_record::observation::Tasks;
 
 /// Inode of the machine's initial PID namespace (PID_NS_INIT_INO in linux/nsfs.h).
@@ -22,17 +23,15 @@ pub(crate) fn is_outside() -> bool {
 /// Adds the inner process ID and the control group of live processes to `tasks`, for at most
 /// [`PROCESSES`] processes.
 pub(crate) fn look_at(tasks: &mut [Tasks]) {
-    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = Root::system().read("/proc/self/cgroup").unwrap_or_default();
     for tasks in tasks
         .iter_mut()
         .filter(|tasks| !tasks.is_kernel && tasks.process.is_some())
         .take(PROCESSES)
     {
         let read = |file| {
-            fs::read_to_string(format!(
-                "/proc/{}/{file}",
-                tasks.process.unwrap_or_default()
-            ))
+            let process = tasks.process.unwrap_or_default();
+            Root::system().read(&format!("/proc/{process}/{file}"))
         };
         tasks.process_inside = read("status").ok().as_deref().and_then(inside);
         tasks.control_group = read("cgroup")

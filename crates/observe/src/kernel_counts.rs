@@ -144,7 +144,10 @@ pub(crate) fn is_alive(thread: u32) -> bool {
 }
 
 fn read(thread: u32) -> Option<Totals> {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    // The name in this file may contain any bytes.
+    let status = Root::system()
+        .read(&format!("/proc/{thread}/status"))
+        .ok()?;
     // Some kernels lack this file.
     let times = fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap_or_default();
     let run = times
@@ -252,5 +255,14 @@ mod tests {
         assert_eq!((counts.next, counts.last.len()), (u32::MAX - 100 + 28, 0));
         counts.look_at_all(std::iter::once(std::process::id()));
         assert_eq!(counts.last.len(), 1);
+    }
+
+    #[test]
+    fn counters_of_a_task_are_read_whatever_its_name() {
+        let (_folder, mut child) = crate::subject::tests::start_with_hostile_name();
+        let counted = read(child.id());
+        drop(child.stdin.take());
+        child.wait().expect("our child");
+        assert!(counted.is_some());
     }
 }

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 
 use object::read::{Object, ReadCache};
+use switchcost_facts::Root;
 use switchcost_units::Bytes;
 
 use crate::looks::Looks;
@@ -103,7 +104,8 @@ fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
         // A program restricts itself mostly at its start, and reading the kernel's status takes
         // longer than the other reads.
         if program.looks.is_power_of_two() {
-            let status = fs::read_to_string(format!("/proc/{process}/status"));
+            // The name in this file may contain any bytes.
+            let status = Root::system().read(&format!("/proc/{process}/status"));
             program.restricts_speculation |= status.is_ok_and(|text| restricts_speculation(&text));
         }
     }

@@ -199,15 +199,18 @@ const KEPT: usize = 15;
 /// Returns the live processes that have a name, as `pgrep -x` does, without this process. Names are
 /// compared as far as the kernel stores them.
 pub(crate) fn processes_named(root: &Root, name: &str) -> Result<Vec<u32>, SubjectError> {
-    let kept = |name: &str| name.as_bytes()[..name.len().min(KEPT)].to_owned();
+    let wanted = &name.as_bytes()[..name.len().min(KEPT)];
+    // The kernel may have cut a name within a character.
+    let has_name = |number: u32| {
+        let name = root.bytes(&format!("/proc/{number}/comm"));
+        name.is_ok_and(|name| name.strip_suffix(b"\n").unwrap_or(&name) == wanted)
+    };
     let numbers = root
         .names("/proc")
         .into_iter()
         .filter_map(|number| number.parse::<u32>().ok());
     let is_it = |number: &u32| {
-        *number != std::process::id()
-            && kept(&name_of(root, *number)) == kept(name)
-            && is_there(root, *number)
+        *number != std::process::id() && has_name(*number) && is_there(root, *number)
     };
     let found: Vec<u32> = numbers.filter(is_it).collect();
     if found.is_empty() {
@@ -235,8 +238,38 @@ pub(crate) fn name_in_kernel(name: &[u8]) -> [u8; 16] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::ffi::OsStr;
+    use std::io::{Read, Write};
+    use std::os::unix::ffi::OsStrExt;
+    use std::process::{Child, Command, Stdio};
+
     use super::*;
+
+    /// Starts a process whose name is no UTF-8, and that ends with its standard input.
+    pub(crate) fn start_with_hostile_name() -> (tempfile::TempDir, Child) {
+        start_named(b"a\xff) \xc3")
+    }
+
+    fn start_named(name: &[u8]) -> (tempfile::TempDir, Child) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join(OsStr::from_bytes(name));
+        std::os::unix::fs::symlink("/bin/cat", &program).expect("any name");
+        let mut child = Command::new(&program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a program");
+        // The kernel sets the name of a process only after its parent goes on.
+        let mut letter = *b"a";
+        let pipes = (child.stdin.as_mut(), child.stdout.as_mut());
+        let (Some(stdin), Some(stdout)) = pipes else {
+            panic!("it has pipes")
+        };
+        stdin.write_all(&letter).expect("it reads");
+        stdout.read_exact(&mut letter).expect("it writes");
+        (folder, child)
+    }
 
     #[test]
     fn a_group_is_of_the_hierarchy_whose_mount_is_nearest() {
@@ -261,5 +294,16 @@ mod tests {
             [Some(0), Some(1), Some(3), Some(9)]
         );
         assert_eq!([of("a"), of("cpuacct")], [None, None]);
+    }
+
+    #[test]
+    fn a_name_that_the_kernel_cut_within_a_character_is_found() {
+        // Fifteen bytes are seven and a half of these letters.
+        let name = "\u{436}".repeat(9);
+        let (_folder, mut child) = start_named(name.as_bytes());
+        let found = processes_named(&Root::system(), &name);
+        drop(child.stdin.take());
+        child.wait().expect("our child");
+        assert_eq!(found, Ok(vec![child.id()]));
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::process::Pid;
+use switchcost_facts::Root;
 
 /// An open /proc, in which files about tasks are found by their IDs.
 #[derive(Clone, Debug)]
@@ -94,7 +95,9 @@ fn numbers_in(folder: &str) -> io::Result<impl Iterator<Item = String>> {
 
 /// Returns the thread ID of a task in its innermost PID namespace.
 fn inner_number(folder: &str, task: &str) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("{folder}/{task}/status")).ok()?;
+    let status = Root::system()
+        .read(&format!("{folder}/{task}/status"))
+        .ok()?;
     status
         .lines()
         .find_map(|line| line.strip_prefix("NSpid:"))?

@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use switchcost_facts::Root;
 use switchcost_host::foreign_file::open_seen_by;
 
 use super::mappings::Mappings;
@@ -78,7 +79,9 @@ impl RuntimeCode {
 /// Returns the process ID in the innermost PID namespace, which the process uses in the names of
 /// its files.
 fn own_number(process: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let status = Root::system()
+        .read(&format!("/proc/{process}/status"))
+        .ok()?;
     let numbers = status
         .lines()
         .find_map(|line| line.strip_prefix("NSpid:"))?;

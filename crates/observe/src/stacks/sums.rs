@@ -1,9 +1,9 @@
 //! Adds up samples that have the same stack.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::time::{Duration, Instant};
 
+use switchcost_facts::Root;
 use switchcost_record::observation::{Frame, Module, SampledStacks, UserStack};
 
 use super::layout::Sample;
@@ -106,7 +106,7 @@ impl Sums {
             .mappings
             .get(&process)
             .is_none_or(|(_, read)| read.elapsed() >= EACH)
-            && let Ok(text) = fs::read_to_string(format!("/proc/{process}/maps"))
+            && let Ok(text) = Root::system().read(&format!("/proc/{process}/maps"))
             && !text.is_empty()
         {
             self.mappings

@@ -1,8 +1,8 @@
 //! Parses the unit of work of a service, as given on the command line.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use switchcost_facts::Root;
 use switchcost_host::perf::Called;
 use switchcost_inject::service::Work;
 use switchcost_record::printable;
@@ -31,7 +31,9 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
                 printable(text)
             ))
         })?;
-    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    let maps = Root::system()
+        .read(&format!("/proc/{process}/maps"))
+        .unwrap_or_default();
     let path = mapped(&maps, library).ok_or_else(|| {
         Failure::broken(format!(
             "process {process} has not mapped {}; /proc/{process}/maps lists what it has",
