@@ -34,6 +34,10 @@ pub(crate) struct ByPerf {
     relatives: BTreeMap<CpuId, (u32, u32)>,
     /// Observed tasks by thread ID.
     tasks: HashMap<u32, Task>,
+    /// Thread IDs of tasks that could not be recorded.
+    refused: HashSet<u32>,
+    /// Whether any task was observed, also if all have ended since.
+    has_observed: bool,
     /// Thread IDs of this thread and its descendants. Records of these threads arrive, too, but the
     /// threads are not observed.
     own: HashSet<u32>,
@@ -55,6 +59,8 @@ impl ByPerf {
             looked_at: Nanos(0),
             relatives: relatives(&host.cpus_online),
             tasks: HashMap::new(),
+            refused: HashSet::new(),
+            has_observed: false,
             own: HashSet::from([rustix::thread::gettid().as_raw_nonzero().get() as u32]),
             sums: Sums::default(),
             ended_totals: Totals::default(),
@@ -64,8 +70,9 @@ impl ByPerf {
         })
     }
 
-    /// Observes `processes` and their future children. Fails only if no task is observed yet and a
-    /// thread may not be recorded. Later threads that may not be recorded are counted as lost.
+    /// Observes `processes` and their future children. Fails only if no task has been observed yet
+    /// and a thread may not be recorded. Later threads that may not be recorded are counted as
+    /// lost, because an error ends the counting by this source.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), Unavailable> {
         for &process in processes {
             // Threads that start in the meantime are found by the second search, or have a recorded
@@ -81,7 +88,8 @@ impl ByPerf {
         // Threads that this process starts are known from their records.
         self.take_until(Nanos(u64::MAX));
         for &thread in threads.iter() {
-            let is_new = kernel_counts::is_alive(thread) && !self.tasks.contains_key(&thread);
+            let is_known = self.tasks.contains_key(&thread) || self.refused.contains(&thread);
+            let is_new = kernel_counts::is_alive(thread) && !is_known;
             let Some(process) = process_of(&Root::system(), thread).filter(|_| is_new) else {
                 continue;
             };
@@ -100,8 +108,12 @@ impl ByPerf {
                         name_of(process, process),
                     );
                 }
-                Err(why) if self.tasks.is_empty() => return Err(why),
-                Err(_) => self.lost.tasks += 1,
+                Err(_) if !kernel_counts::is_alive(thread) => {}
+                Err(why) if !self.has_observed => return Err(why),
+                Err(_) => {
+                    self.refused.insert(thread);
+                    self.lost.tasks += 1;
+                }
             }
         }
         Ok(())
@@ -281,6 +293,7 @@ impl ByPerf {
             self.lost.tasks += 1;
             return;
         }
+        self.has_observed = true;
         self.tasks.entry(thread).or_insert_with(|| {
             let mut task = Task::new_zeroed();
             (task.pid, task.tgid, task.state, task.cpu) =
