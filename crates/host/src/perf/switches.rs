@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, ReadFormat, SampleFlag, Sampler};
+use rustix::process::{Resource, getrlimit};
 use switchcost_units::{CpuId, Nanos};
 
 use super::source::OWN_TASKS;
@@ -14,6 +15,10 @@ use crate::unavailable::{Unavailable, unavailable};
 /// Size of the record buffer of each CPU in bytes. By default any user may lock 512 KiB and a page
 /// for each CPU (kernel.perf_event_mlock_kb).
 const RING: usize = 256 << 10;
+
+/// Number of open files that counters leave to the rest of the program, which reads the kernel's
+/// files while it counts.
+const SPARE: usize = 64;
 
 // Number of PERF_RECORD_LOST in linux/perf_event.h.
 const LOST: u32 = 2;
@@ -116,9 +121,18 @@ impl SwitchRecords {
     ///
     /// # Errors
     ///
-    /// If the kernel refuses.
+    /// If the kernel refuses, or the limit on open files leaves no room.
     pub fn add(&mut self, thread: u32) -> Result<(), Unavailable> {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
+        let limit = getrlimit(Resource::Nofile).current;
+        if !has_room(
+            self.rings.len() + self.others.len(),
+            self.rings.len(),
+            limit,
+        ) {
+            let none_left = io::Error::from_raw_os_error(libc::EMFILE);
+            return Err(explain_unavailable(&none_left));
+        }
         for (cpu, ring) in &self.rings {
             let counter = event(thread, *cpu).read_format(ReadFormat::LOST).build();
             let counter = counter
@@ -155,6 +169,11 @@ impl SwitchRecords {
             }
         }
     }
+}
+
+/// Whether `more` counters can be opened in addition to `open` ones.
+fn has_room(open: usize, more: usize, limit: Option<u64>) -> bool {
+    limit.is_none_or(|limit| (open + more + SPARE) as u64 <= limit)
 }
 
 fn event(thread: i32, cpu: CpuId) -> Builder<'static> {
@@ -252,6 +271,12 @@ mod tests {
         let record = parse(kind, misc, &bytes(body)).expect("it is whole");
         assert_eq!((record.at, record.cpu), (Nanos(1234), CpuId(3)));
         (record.process, record.thread, record.kind)
+    }
+
+    #[test]
+    fn counters_leave_room_for_other_files() {
+        assert!(has_room(900, 60, Some(1024)) && has_room(1 << 20, 64, None));
+        assert!(!has_room(901, 60, Some(1024)) && !has_room(2, 2, Some(64)));
     }
 
     #[test]
