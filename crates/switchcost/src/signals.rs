@@ -11,10 +11,11 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::low_level::{emulate_default_handler, exit, pipe};
+use switchcost_host::cpu_limit::REACHED;
 use switchcost_host::task::is_ignored;
 
 use crate::exit::{Exit, Failure};
-use crate::messages::say;
+use crate::messages::{report, say};
 
 /// Signals that ask a run to stop.
 const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
@@ -92,7 +93,11 @@ impl Interrupt {
             }
             std::thread::sleep(LONGEST_ANSWER);
             say!("{message}");
-            exit(128 + number.load(SeqCst) as i32);
+            let number = number.load(SeqCst) as i32;
+            if number == SIGXCPU {
+                report(REACHED);
+            }
+            exit(128 + number);
         };
         let started = thread::Builder::new().spawn(end);
         started.map(drop).map_err(Failure::signals)
