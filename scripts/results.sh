@@ -117,7 +117,7 @@ made() {
 # tested claims, then of calibrated ones.
 row() {
     local paper=$1 counts
-    counts=$(sed -nE 's/^ *"(holds|differs|not_told)": ([0-9]+),?$/\2/p' "$site/$paper.json" | head -n 6)
+    counts=$(sed -nE 's/^ *"(holds|differs|inconclusive)": ([0-9]+),?$/\2/p' "$site/$paper.json" | head -n 6)
     [ "$(wc -l <<< "$counts")" -eq 6 ] || { echo "results: found no verdicts in $site/$paper.json" >&2; exit 1; }
     printf '| [%s](%s.md) | %s |' "$paper" "$paper" "$(sed ':a;N;$!ba;s/\n/ | /g' <<< "$counts")"
 }

@@ -222,14 +222,14 @@ fn counted(verdicts: &Verdicts) -> String {
 }
 
 /// Returns a sentence on the verdicts of one kind of claims. `subjects` are the subjects for one
-/// claim and for several, `predicates` are the predicates for claims that hold and for undecided
-/// claims.
+/// claim and for several, `predicates` are the predicates for claims that hold and for those that
+/// are inconclusive.
 fn sentence(counts: &Counts, subjects: [&str; 2], predicates: [&str; 2]) -> String {
     let ([one, all], [yes, open]) = (subjects, predicates);
     let Counts {
         holds,
         differs,
-        undecided,
+        inconclusive,
     } = *counts;
     match (counts.total(), holds, differs) {
         (1, 1, _) => return format!("{one} is {yes}."),
@@ -239,7 +239,7 @@ fn sentence(counts: &Counts, subjects: [&str; 2], predicates: [&str; 2]) -> Stri
     }
     let is = |number: usize| if number == 1 { "is" } else { "are" };
     let first = format!("{holds} of {} {all} {} {yes}", counts.total(), is(holds));
-    let others = [(differs, "not"), (undecided, open)];
+    let others = [(differs, "not"), (inconclusive, open)];
     let others = others
         .iter()
         .filter(|(number, _)| *number > 0)
@@ -272,7 +272,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
     let (word, tone) = match claim.verdict {
         Verdict::Holds => ("reproduced", Tone::Good),
         Verdict::Differs => ("not reproduced", Tone::Bad),
-        Verdict::Undecided => ("inconclusive", Tone::Suspect),
+        Verdict::Inconclusive => ("inconclusive", Tone::Suspect),
     };
     match (claim.entry.kind, claim.verdict) {
         (Kind::Shown, _) => ("for information", Tone::Usual),
@@ -300,7 +300,7 @@ fn reasons(reasons: &[Reason]) -> String {
         let word = match reason.verdict {
             Verdict::Holds => "Shown by",
             Verdict::Differs => "Refuted by",
-            Verdict::Undecided => "Undecided by",
+            Verdict::Inconclusive => "Inconclusive in",
         };
         format!(
             "{word} {}: {} ({}).",

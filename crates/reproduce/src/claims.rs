@@ -127,13 +127,13 @@ impl Entry {
             .collect()
     }
 
-    /// Returns the verdict of the claim's rule on `terms`; undecided if the claim is only shown or
-    /// left open, or if a tested number has no interval.
+    /// Returns the verdict of the claim's rule on `terms`; inconclusive if the claim is only shown
+    /// or left open, or if a tested number has no interval.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         match self.kind {
-            Kind::Shown => Verdict::Undecided,
-            Kind::Tested if terms.iter().any(Term::is_exact) => Verdict::Undecided,
-            _ if self.open.is_some() => Verdict::Undecided,
+            Kind::Shown => Verdict::Inconclusive,
+            Kind::Tested if terms.iter().any(Term::is_exact) => Verdict::Inconclusive,
+            _ if self.open.is_some() => Verdict::Inconclusive,
             _ if self.is_noisy() => self.rule.judge_noisy(terms),
             _ => self.rule.judge(terms),
         }

@@ -89,7 +89,7 @@ pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
     }
 }
 
-/// Returns the reason why a claim is undecided although another result has the same verdict: the
+/// Returns the reason why a claim is inconclusive although another result has the same verdict: the
 /// numbers differ too much.
 fn differs_too_much(other: &Other) -> String {
     format!(
@@ -108,7 +108,7 @@ fn judge_beside(claim: &mut Claim) {
     for (other, verdict) in claim.others.iter_mut().zip(&verdicts[1..]) {
         other.verdict = *verdict;
     }
-    if claim.alone == Verdict::Undecided {
+    if claim.alone == Verdict::Inconclusive {
         return;
     }
     let dissenting = claim
@@ -127,7 +127,7 @@ fn judge_beside(claim: &mut Claim) {
             // widened.
             let own = claim.entry.judge(&other.terms);
             let (file, numbers) = (&other.file, other.numbers());
-            if own == Verdict::Undecided {
+            if own == Verdict::Inconclusive {
                 format!("{file} leaves the claim open: {numbers}")
             } else if own == claim.alone {
                 differs_too_much(other)
@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn a_verdict_stands_only_where_another_result_agrees() {
-        use Verdict::{Differs, Holds, Undecided};
+        use Verdict::{Differs, Holds, Inconclusive};
         for (mine, theirs, alone, verdict) in [
             ((1.0, 2.0), (1.5, 2.5), Holds, Holds),
             ((11.0, 12.0), (11.5, 12.5), Differs, Differs),
-            ((1.0, 2.0), (11.0, 13.0), Holds, Undecided),
+            ((1.0, 2.0), (11.0, 13.0), Holds, Inconclusive),
             // The other is not sure.
-            ((1.0, 2.0), (9.0, 13.0), Holds, Undecided),
+            ((1.0, 2.0), (9.0, 13.0), Holds, Inconclusive),
         ] {
             let claim = tested(mine, &[earlier(theirs)]);
             assert_eq!((claim.alone, claim.verdict), (alone, verdict), "{theirs:?}");
@@ -223,7 +223,10 @@ mod tests {
         // The other results are the same bit by bit, and computed otherwise.
         for other in [earlier((1.0, 2.0)), otherwise] {
             let claim = tested((1.0, 2.0), &[other]);
-            assert_eq!((claim.verdict, claim.others.len()), (Verdict::Undecided, 0));
+            assert_eq!(
+                (claim.verdict, claim.others.len()),
+                (Verdict::Inconclusive, 0)
+            );
         }
         let alone = tested((1.0, 2.0), &[]).verdict;
         assert_eq!(alone, Verdict::Holds, "of one result nothing else is asked");
@@ -237,7 +240,7 @@ mod tests {
             let ends = |value: f64| (value * 0.99, value * 1.01);
             tested(ends(mine), &[earlier(ends(theirs))]).verdict
         };
-        assert_eq!(verdict(9.0, 7.0), Verdict::Undecided);
+        assert_eq!(verdict(9.0, 7.0), Verdict::Inconclusive);
         assert_eq!(verdict(9.8, 9.81), Verdict::Holds);
         assert_eq!(verdict(3.0, 4.0), Verdict::Holds);
     }
@@ -251,7 +254,7 @@ mod tests {
         };
         assert_eq!(verdict(false, (11.0, 12.0)), Verdict::Holds);
         assert_eq!(verdict(true, (1.5, 2.5)), Verdict::Holds);
-        assert_eq!(verdict(true, (11.0, 12.0)), Verdict::Undecided);
+        assert_eq!(verdict(true, (11.0, 12.0)), Verdict::Inconclusive);
     }
 
     #[test]

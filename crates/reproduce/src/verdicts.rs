@@ -32,14 +32,13 @@ pub struct Counts {
     /// Claims printed as "not reproduced".
     pub differs: usize,
     /// Claims printed as "inconclusive".
-    #[serde(rename = "not_told")]
-    pub undecided: usize,
+    pub inconclusive: usize,
 }
 
 impl Counts {
     /// Returns the number of claims with any verdict, including "inconclusive".
     pub fn total(self) -> usize {
-        self.holds + self.differs + self.undecided
+        self.holds + self.differs + self.inconclusive
     }
 }
 
@@ -61,13 +60,13 @@ impl Verdicts {
             Counts {
                 holds: count(Verdict::Holds),
                 differs: count(Verdict::Differs),
-                undecided: count(Verdict::Undecided),
+                inconclusive: count(Verdict::Inconclusive),
             }
         };
         let decided = exhibits
             .iter()
             .flat_map(|exhibit| &exhibit.claims)
-            .filter(|claim| claim.entry.is_noisy() && claim.verdict != Verdict::Undecided);
+            .filter(|claim| claim.entry.is_noisy() && claim.verdict != Verdict::Inconclusive);
         let wrong_by_chance = decided.count() as f64 * WRONG_BY_CHANCE;
         let [tested, calibrated, own] = [Kind::Tested, Kind::Calibrated, Kind::Own].map(counts);
         Verdicts {

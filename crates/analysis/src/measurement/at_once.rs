@@ -65,7 +65,7 @@ fn one(
         in_turn_ns,
         at_once_ns,
         in_turn_less_at_once_ns: difference,
-        loses_more: difference.map_or(LosesMore::Undecided, judge),
+        loses_more: difference.map_or(LosesMore::Inconclusive, judge),
         why,
     }
 }
@@ -74,7 +74,7 @@ fn judge(difference: Interval) -> LosesMore {
     match (difference.low > 0.0, difference.high < 0.0) {
         (true, _) => LosesMore::InTurn,
         (_, true) => LosesMore::AtOnce,
-        _ => LosesMore::Undecided,
+        _ => LosesMore::Inconclusive,
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
         for (turns, once, wanted) in [
             (4_000.0, 1_000.0, LosesMore::InTurn),
             (1_000.0, 4_000.0, LosesMore::AtOnce),
-            (2_000.0, 2_010.0, LosesMore::Undecided),
+            (2_000.0, 2_010.0, LosesMore::Inconclusive),
         ] {
             let found = found(vec![
                 in_turn(SIZE, turns),
@@ -225,7 +225,7 @@ mod tests {
         let one = of_size(&together);
         assert_eq!(
             (one.loses_more, one.in_turn_less_at_once_ns),
-            (LosesMore::Undecided, None)
+            (LosesMore::Inconclusive, None)
         );
         let why = one.why.as_ref().expect("a reason");
         assert!(

@@ -574,8 +574,7 @@ pub enum LosesMore {
     /// Concurrent use from two CPUs makes the walk slower.
     AtOnce,
     /// The confidence intervals of the two slowdowns do not show which is larger.
-    #[serde(rename = "not-told")]
-    Undecided,
+    Inconclusive,
 }
 
 /// Comparison of two ways in which two tasks share a cache, at one array size: time-shared and

@@ -88,6 +88,6 @@ pub(super) fn loses_more(one: &SharedCache) -> &'static str {
         (Some(_), _) => "not compared",
         (None, LosesMore::InTurn) => "time-shared",
         (None, LosesMore::AtOnce) => "concurrent",
-        (None, LosesMore::Undecided) => "undecided",
+        (None, LosesMore::Inconclusive) => "inconclusive",
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
         format!("Running concurrently on two CPUs loses more than time-sharing one with {sizes}")
     }));
     parts.extend(
-        sizes(LosesMore::Undecided)
+        sizes(LosesMore::Inconclusive)
             .map(|sizes| format!("Which of the two loses more is undecided with {sizes}")),
     );
     let withheld = all
@@ -71,7 +71,7 @@ fn largest(all: &[SharedCache]) -> Option<String> {
     let share = |one: &SharedCache| {
         let reported = one
             .in_turn_less_at_once_ns
-            .filter(|_| one.loses_more != LosesMore::Undecided)?;
+            .filter(|_| one.loses_more != LosesMore::Inconclusive)?;
         Some(reported.estimate.abs() / one.alone_ns.as_ref()?.estimate)
     };
     let (one, _) = all

@@ -35,7 +35,7 @@ fn row(paper: &str, exhibit: &Exhibit, claim: &Claim) -> Vec<String> {
     let verdict = match claim.verdict {
         Verdict::Holds => "holds",
         Verdict::Differs => "differs",
-        Verdict::Undecided => "not-told",
+        Verdict::Inconclusive => "inconclusive",
     };
     let (entry, rule, why) = (&claim.entry, claim.entry.rule.words(), super::reason(claim));
     let kind = super::claims::kind(entry.kind);

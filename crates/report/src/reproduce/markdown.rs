@@ -200,7 +200,7 @@ fn first_few(mut numbers: Vec<String>) -> Vec<String> {
 fn reason(claim: &Claim) -> String {
     match (claim.entry.kind, claim.verdict, &claim.missing) {
         (Kind::Shown, ..) => claim.entry.bounds.clone(),
-        (_, Verdict::Undecided, Some(missing)) => match claim.open_term() {
+        (_, Verdict::Inconclusive, Some(missing)) => match claim.open_term() {
             Some(_) if claim.terms.len() == 1 => String::new(),
             Some(open) if claim.terms.len() > MOST_NUMBERS => open.words(),
             Some(open) => open.interval_words(),

@@ -46,7 +46,7 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
         .all(|reproduction| reproduction.is_judged)
     {
         add_claims(page, reproductions, Verdict::Differs);
-        add_claims(page, reproductions, Verdict::Undecided);
+        add_claims(page, reproductions, Verdict::Inconclusive);
         if is_alone {
             add_claims(page, reproductions, Verdict::Holds);
         }
@@ -61,7 +61,7 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     let title = match wanted {
         Verdict::Holds => "Reproduced",
         Verdict::Differs => "Not reproduced",
-        Verdict::Undecided => "Inconclusive",
+        Verdict::Inconclusive => "Inconclusive",
     };
     let mut lines = Vec::new();
     for reproduction in reproductions {
@@ -94,7 +94,7 @@ fn line(place: &str, claim: &Claim) -> String {
         (_, Verdict::Holds) => format!("{place}: {statement}"),
         (Some(why), _) if claim.found.is_empty() => format!("{place}: {statement}. Missing: {why}"),
         // This result alone would decide the claim, but other results disagree.
-        (Some(why), _) if claim.alone != Verdict::Undecided => {
+        (Some(why), _) if claim.alone != Verdict::Inconclusive => {
             format!("{place}: {statement}. Found: {}; {why}", claim.found)
         }
         _ => {

@@ -83,10 +83,10 @@ fn exhibits() -> Vec<Exhibit> {
             Claim {
                 found: String::new(),
                 missing: Some("no record".to_owned()),
-                ..claim(Kind::Tested, Verdict::Undecided)
+                ..claim(Kind::Tested, Verdict::Inconclusive)
             },
             claim(Kind::Calibrated, Verdict::Holds),
-            claim(Kind::Shown, Verdict::Undecided),
+            claim(Kind::Shown, Verdict::Inconclusive),
             claim(Kind::Own, Verdict::Holds),
         ],
         table: Table {
@@ -274,7 +274,7 @@ fn json_keeps_numbers_and_reasons() {
         ("/paper", r#""li2007""#),
         (
             "/verdicts",
-            r#"{"calibrated":{"differs":0,"holds":1,"not_told":0},"own":{"differs":0,"holds":1,"not_told":0},"tested":{"differs":1,"holds":1,"not_told":1},"wrong_by_chance":0.15000000000000002}"#,
+            r#"{"calibrated":{"differs":0,"holds":1,"inconclusive":0},"own":{"differs":0,"holds":1,"inconclusive":0},"tested":{"differs":1,"holds":1,"inconclusive":1},"wrong_by_chance":0.15000000000000002}"#,
         ),
         ("/exhibits/0/table/rows/0/1/value", "1.234"),
         (
@@ -348,7 +348,7 @@ fn a_page_of_markdown_does_not_repeat_itself() {
         let mut claim = some_claim();
         claim.entry.statement = "Small: it rises".to_owned();
         claim.terms = names.iter().map(term).collect();
-        (claim.verdict, claim.alone) = (Verdict::Undecided, Verdict::Undecided);
+        (claim.verdict, claim.alone) = (Verdict::Inconclusive, Verdict::Inconclusive);
         claim.missing = Some("the interval, 0.400 to 0.600, allows both verdicts".to_owned());
         exhibits[0].claims = vec![claim];
         let page = render_markdown(&reproduction(&exhibits, &[]));

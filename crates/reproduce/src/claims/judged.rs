@@ -43,7 +43,7 @@ fn supported(reasons: &[Reason]) -> String {
         let statements: Vec<&str> = found.map(|reason| reason.statement.as_str()).collect();
         statements.join("; ")
     };
-    match (with(Verdict::Holds), with(Verdict::Undecided)) {
+    match (with(Verdict::Holds), with(Verdict::Inconclusive)) {
         (shown, _) if !shown.is_empty() => shown,
         (_, open) if !open.is_empty() => format!("no confirmed reason; a possible one: {open}"),
         _ => NO_REASON.to_owned(),
@@ -103,13 +103,13 @@ impl Claim {
     pub fn open_term(&self) -> Option<&Term> {
         let is_open = |term: &&Term| {
             let verdict = self.entry.judge(std::slice::from_ref(*term));
-            verdict == Verdict::Undecided && !term.is_exact()
+            verdict == Verdict::Inconclusive && !term.is_exact()
         };
         let is_judged = self.entry.kind != Kind::Shown && self.entry.open.is_none();
         let mut terms = self.terms.iter().filter(is_open);
         terms
             .next()
-            .filter(|_| is_judged && self.alone == Verdict::Undecided)
+            .filter(|_| is_judged && self.alone == Verdict::Inconclusive)
     }
 
     /// Removes the verdict and the reasons. A quick run only shows that the steps work.
@@ -120,9 +120,9 @@ impl Claim {
         self.reasons.clear();
     }
 
-    /// Makes the verdict undecided, because of what is `missing`.
+    /// Makes the verdict inconclusive, because of what is `missing`.
     pub(crate) fn leave_open(&mut self, missing: String) {
-        (self.verdict, self.missing, self.why_not) = (Verdict::Undecided, Some(missing), None);
+        (self.verdict, self.missing, self.why_not) = (Verdict::Inconclusive, Some(missing), None);
     }
 }
 
@@ -224,7 +224,7 @@ fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> J
             .iter()
             .all(|number| number.is_finite())
     };
-    let none = |why: String| (Vec::new(), String::new(), Verdict::Undecided, Some(why));
+    let none = |why: String| (Vec::new(), String::new(), Verdict::Inconclusive, Some(why));
     match found {
         Err(why) => none(why),
         Ok(found) if !found.terms.iter().all(is_finite) => {
@@ -232,15 +232,15 @@ fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> J
         }
         Ok(found) => {
             let verdict = judge(&found.terms);
-            let missing = (verdict == Verdict::Undecided).then(|| open(judge, &found.terms));
+            let missing = (verdict == Verdict::Inconclusive).then(|| open(judge, &found.terms));
             (found.terms.clone(), found.words(), verdict, missing)
         }
     }
 }
 
-/// Explains why a verdict is undecided, by the first number whose interval allows both verdicts.
+/// Explains why a verdict is inconclusive, by the first number whose interval allows both verdicts.
 fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
-    let is_open = |term: &&Term| judge(std::slice::from_ref(*term)) == Verdict::Undecided;
+    let is_open = |term: &&Term| judge(std::slice::from_ref(*term)) == Verdict::Inconclusive;
     match terms.iter().find(is_open) {
         Some(term) if term.is_exact() => {
             "a number that varies from run to run has no interval".to_owned()

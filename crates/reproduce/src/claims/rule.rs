@@ -32,8 +32,7 @@ pub enum Verdict {
     /// No value within the intervals meets the rule.
     Differs,
     /// The intervals allow both outcomes, or a number is missing.
-    #[serde(rename = "not-told")]
-    Undecided,
+    Inconclusive,
 }
 
 /// Returns a rule that any number meets.
@@ -44,7 +43,7 @@ impl Default for Rule {
 }
 
 impl Rule {
-    /// Returns the verdict of the rule on numbers with intervals; undecided without numbers.
+    /// Returns the verdict of the rule on numbers with intervals; inconclusive without numbers.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         let (range, all) = match self {
             Rule::Every(range) => (range, true),
@@ -60,7 +59,7 @@ impl Rule {
         match (terms.is_empty(), holds, differs) {
             (false, true, _) => Verdict::Holds,
             (false, _, true) => Verdict::Differs,
-            _ => Verdict::Undecided,
+            _ => Verdict::Inconclusive,
         }
     }
 
@@ -152,7 +151,7 @@ mod tests {
             (f64::NAN, 2.0),
             (1.5, 2.0),
         ] {
-            assert_eq!(verdict(low, high), Verdict::Undecided, "{low} {high}");
+            assert_eq!(verdict(low, high), Verdict::Inconclusive, "{low} {high}");
         }
     }
 
@@ -161,14 +160,14 @@ mod tests {
         let (inside, outside, open) = (term(2.0, 2.0), term(0.5, 0.6), term(0.5, 2.0));
         let every = |terms: &[Term]| Rule::Every([1.0, f64::INFINITY]).judge(terms);
         let some = |terms: &[Term]| Rule::Some([1.0, f64::INFINITY]).judge(terms);
-        use Verdict::{Differs, Holds, Undecided};
+        use Verdict::{Differs, Holds, Inconclusive};
         let rows: [(&[&Term], Verdict, Verdict); 6] = [
             (&[&inside, &inside], Holds, Holds),
             (&[&inside, &outside], Differs, Holds),
-            (&[&inside, &open], Undecided, Holds),
-            (&[&outside, &open], Differs, Undecided),
+            (&[&inside, &open], Inconclusive, Holds),
+            (&[&outside, &open], Differs, Inconclusive),
             (&[&outside], Differs, Differs),
-            (&[], Undecided, Undecided),
+            (&[], Inconclusive, Inconclusive),
         ];
         for (terms, of_every, of_some) in rows {
             let terms: Vec<Term> = terms.iter().map(|term| (*term).clone()).collect();
@@ -193,7 +192,12 @@ mod tests {
         );
         for (last, many, of_below, of_above) in [
             (&just_outside, 1, Verdict::Differs, Verdict::Holds),
-            (&just_outside, 20, Verdict::Undecided, Verdict::Undecided),
+            (
+                &just_outside,
+                20,
+                Verdict::Inconclusive,
+                Verdict::Inconclusive,
+            ),
             (&outside, 20, Verdict::Differs, Verdict::Holds),
         ] {
             let terms = of(last, many);

@@ -138,7 +138,7 @@ fn without_records_nothing_is_reported() {
         let exhibits = paper.exhibits(&Records::default()).into_iter();
         for claim in exhibits.flat_map(|exhibit| exhibit.claims) {
             let id = claim.entry.id;
-            assert_eq!(claim.verdict, Verdict::Undecided, "{paper}, {id}");
+            assert_eq!(claim.verdict, Verdict::Inconclusive, "{paper}, {id}");
             let is_missing = claim.missing.is_some_and(|why| !why.is_empty());
             assert!(
                 is_missing && claim.reasons.is_empty() && claim.found.is_empty(),

@@ -272,7 +272,7 @@ fn what_depends_on_what_is_free_is_not_reported() {
     };
     let found = records(&published(), by_bus, as_in_region_1);
     let twice = claim(Paper::Li2007, &found, "simulated-writes-twice");
-    assert_eq!(twice.verdict, Verdict::Undecided);
+    assert_eq!(twice.verdict, Verdict::Inconclusive);
     let expected = "write / read: 2.00 (1.20 to 4.00)";
     assert!(twice.found.starts_with(expected), "{}", twice.found);
     let table = exhibit(&found, "Figures 1 and 2, sensitivity").table;
@@ -311,7 +311,7 @@ fn what_is_not_clear_of_0_is_neither_printed_nor_judged() {
         as_in_region_1,
     );
     let claim = claim(Paper::Li2007, &found, "region-3-uneven");
-    assert_eq!(claim.verdict, Verdict::Undecided);
+    assert_eq!(claim.verdict, Verdict::Inconclusive);
     let missing = Cell::Missing {
         why: "not distinguishable from 0".to_owned(),
     };
@@ -337,7 +337,7 @@ fn what_may_be_the_largest_is_not_passed_over() {
     (largest.low, largest.high, largest.within_run) = (-1e6, 9e6, (-1e6, 9e6));
     found.add_measured(GRID, record, findings);
     let claim = claim(Paper::Li2007, &found, "whole-range");
-    assert_eq!(claim.verdict, Verdict::Undecided);
+    assert_eq!(claim.verdict, Verdict::Inconclusive);
 }
 
 #[test]

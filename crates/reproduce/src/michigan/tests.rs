@@ -288,7 +288,7 @@ fn a_maximum_within_the_intervals_is_not_reported() {
     let mut records = published();
     add_measured(&mut records, &flat(620.0, 0.01), &flat(1300.0, 0.01));
     let verdict = claim(&records, "maximum-at-l1").verdict;
-    assert_eq!(verdict, Verdict::Undecided);
+    assert_eq!(verdict, Verdict::Inconclusive);
 }
 
 /// Costs whose intervals overlap neither rise nor fall.
@@ -307,7 +307,7 @@ fn what_the_overhead_does_not_show_is_not_laid_to_the_dtlb() {
         &level([(96, 1.0), (128, 2.0), (256, 3.0)]),
     );
     let verdict = claim(&records, "counted-follows-dtlb").verdict;
-    assert_eq!(verdict, Verdict::Undecided);
+    assert_eq!(verdict, Verdict::Inconclusive);
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn what_depends_on_whether_a_switch_flushes_the_tlbs_is_not_reported() {
     let reported = verdicts(Paper::Michigan, &records);
     assert_eq!(
         (reported["kernel-dtlb-gap"], reported["kernel-dtlb-spaces"]),
-        (Verdict::Undecided, Verdict::Undecided)
+        (Verdict::Inconclusive, Verdict::Inconclusive)
     );
 }
 

@@ -376,7 +376,7 @@ fn trials_that_disagree_are_inconclusive() {
     }
     let verdicts = verdicts(Paper::Mogul1990, &found);
     assert_eq!(verdicts["timesharing-cheaper-1b"], Verdict::Holds);
-    assert_eq!(verdicts["timesharing-worsens"], Verdict::Undecided);
+    assert_eq!(verdicts["timesharing-worsens"], Verdict::Inconclusive);
 }
 
 #[test]
@@ -389,13 +389,13 @@ fn one_trial_shows_only_what_its_batches_do() {
     );
     assert_eq!(
         verdicts["order-of-costs"],
-        Verdict::Undecided,
+        Verdict::Inconclusive,
         "another set is another trace"
     );
-    assert_eq!(verdicts["lower-cpi"], Verdict::Undecided);
+    assert_eq!(verdicts["lower-cpi"], Verdict::Inconclusive);
     assert_eq!(
         verdicts["kernel-raises-cost"],
-        Verdict::Undecided,
+        Verdict::Inconclusive,
         "the range over addressings is not that over trials"
     );
 }
@@ -406,7 +406,7 @@ fn a_reason_is_reported_only_by_the_run_that_tests_it() {
     let claim = |records: &Records, id| testing::claim(Paper::Mogul1990, records, id);
     let before = claim(&found, "client-server-cheaper-2b");
     assert_eq!(before.verdict, Verdict::Differs);
-    assert_eq!(before.reasons[0].verdict, Verdict::Undecided);
+    assert_eq!(before.reasons[0].verdict, Verdict::Inconclusive);
     assert_eq!(
         before.reasons[0].found,
         format!("the step {WAYS_STEP} was not run")
@@ -487,6 +487,6 @@ fn what_was_not_run_is_missing_and_says_so() {
     let claim = exhibit(&records, "Figure 2").claims.swap_remove(0);
     assert_eq!(
         (claim.verdict, claim.missing.as_deref()),
-        (Verdict::Undecided, Some("found no valgrind"))
+        (Verdict::Inconclusive, Some("found no valgrind"))
     );
 }

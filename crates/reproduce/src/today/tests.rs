@@ -138,14 +138,14 @@ fn claims_on_time_have_the_ends_of_its_interval() {
 /// The costs are 1 us, 10 ns and 60 ns. Lines without a price may take any time.
 #[test]
 fn the_time_of_lost_lines_decides_as_far_as_it_is_known() {
-    use Verdict::{Differs, Holds, Undecided};
+    use Verdict::{Differs, Holds, Inconclusive};
     for (lost_ns, unpriced, expected) in [
         (1e5, 0.0, [Holds; 3]),
         (1e5, 0.01, [Holds; 3]),
-        (1000.0, 0.0, [Undecided, Holds, Undecided]),
-        (100.0, 0.0, [Differs, Undecided, Differs]),
+        (1000.0, 0.0, [Inconclusive, Holds, Inconclusive]),
+        (100.0, 0.0, [Differs, Inconclusive, Differs]),
         (10.0, 0.0, [Differs; 3]),
-        (10.0, 0.01, [Undecided; 3]),
+        (10.0, 0.01, [Inconclusive; 3]),
     ] {
         let story = Story {
             lost_ns: Some(lost_ns),
@@ -166,7 +166,7 @@ fn the_time_of_lost_lines_decides_as_far_as_it_is_known() {
         let why = "no lost line has a price on this machine";
         assert_eq!(
             (claim.verdict, claim.missing.as_deref()),
-            (Undecided, Some(why))
+            (Inconclusive, Some(why))
         );
     }
 }
@@ -304,7 +304,7 @@ fn add_shared_cache(records: &mut Records, [in_turn, at_once]: [f64; 2], why: Op
             in_turn_ns: Some(estimate(in_turn)),
             at_once_ns: Some(estimate(at_once)),
             in_turn_less_at_once_ns: Some(less).filter(|_| why.is_none()),
-            loses_more: LosesMore::Undecided,
+            loses_more: LosesMore::Inconclusive,
             why: why.map(str::to_owned),
         });
     }
@@ -322,7 +322,7 @@ fn what_is_withheld_is_not_reported_with_its_reason() {
     let claim = testing::exhibit(Paper::Today, &records, "A shared cache")
         .claims
         .swap_remove(0);
-    assert_eq!(claim.verdict, Verdict::Undecided);
+    assert_eq!(claim.verdict, Verdict::Inconclusive);
     assert!(
         claim
             .missing

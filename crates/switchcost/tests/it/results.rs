@@ -144,7 +144,10 @@ fn stored_results_say_what_they_were_made_from() {
         // The README's table has the same values.
         let [tested, calibrated] = ["tested", "calibrated"].map(|kind| {
             let of = &found["verdicts"][kind];
-            format!("{} | {} | {}", of["holds"], of["differs"], of["not_told"])
+            format!(
+                "{} | {} | {}",
+                of["holds"], of["differs"], of["inconclusive"]
+            )
         });
         let row = format!("| [{paper}]({paper}.md) | {tested} | {calibrated} |");
         assert!(text.contains(&row), "results/README.md lacks {row}");

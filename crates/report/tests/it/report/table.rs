@@ -317,7 +317,7 @@ fn what_is_not_compared_says_why_first() {
     for one in &mut found.shared_cache {
         one.why = Some("the CPUs share their core".to_owned());
         one.in_turn_less_at_once_ns = None;
-        one.loses_more = LosesMore::Undecided;
+        one.loses_more = LosesMore::Inconclusive;
     }
     let text = table(&found);
     begins(
