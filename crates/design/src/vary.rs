@@ -32,7 +32,7 @@ const PARTS: [(&str, &[&str]); 5] = [
 pub enum VaryError {
     /// The text of an axis is malformed.
     #[error(
-        "{found:?} is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
+        "'{found}' is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
     )]
     Form {
         /// Text of the malformed axis.

@@ -137,7 +137,7 @@ pub(crate) enum Verb {
     Trace(Box<trace::TraceArguments>),
     /// Simulate caches on a trace: what each switch costs in cycles, and why
     Simulate(Box<simulate::SimulateArguments>),
-    /// Trace and simulate ready-made workloads: modern versions of those of Mogul and Borg 1990
+    /// Trace and simulate modern versions of Mogul and Borg's 1990 workloads
     Workload(Box<simulate::WorkloadArguments>),
     /// Re-run the experiments of five published studies, and judge their claims
     Reproduce(reproduce::ReproduceArguments),
@@ -356,6 +356,7 @@ pub(crate) struct DoctorArguments {
 /// Prints a completion script for a shell.
 #[derive(Clone, Debug, Args)]
 #[command(
+    help_template = HELP_TEMPLATE,
     after_help = "Examples:\n  switchcost completions bash > ~/.local/share/bash-completion/completions/switchcost"
 )]
 pub(crate) struct CompletionsArguments {

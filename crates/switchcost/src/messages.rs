@@ -100,7 +100,10 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         let arguments = texts(ContextKind::InvalidArg);
         let missing: Vec<_> = arguments
             .iter()
-            .map(|argument| alternatives(argument))
+            .map(|argument| match alternatives(argument) {
+                names if argument.contains('|') => format!("one of {names}"),
+                name => name,
+            })
             .collect();
         let names = missing.join(" and ");
         if let ([argument], Some(option)) = (&arguments[..], option_that_needs(&arguments)) {

@@ -168,7 +168,7 @@ def measure(
         pause: Sleep before each timed batch, such as 1s.
         confidence: Confidence level of the intervals, such as 95% [default: 90%].
         budget: Time for the repetitions, such as 30s or 5min; the whole run takes some seconds longer [default: 26s, 6s
-            with --quick, 170s with --full, 120s with --prices; 5s per case if you choose cases].
+            with --quick, 170s with --full; 5s per case if you choose cases].
         max_repetitions: Maximum number of repetitions per case [default: 150].
         seed: Seed of the run order and of random patterns [default: random, and recorded].
         synthetic_switch: Cost of a switch with --mechanism synthetic [default: 2us].

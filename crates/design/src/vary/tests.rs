@@ -302,7 +302,7 @@ fn refuses_what_cannot_be_varied_and_says_why() {
         "L1D.size=",
     ] {
         let message = format!(
-            "{axis:?} is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
+            "'{axis}' is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
         );
         assert_eq!(refusal(&base(), axis), message);
     }

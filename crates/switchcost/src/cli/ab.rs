@@ -23,14 +23,12 @@ Examples:
                                                                       does bpftrace cost time?
   switchcost ab --new 'echo $$ > /sys/fs/cgroup/deep/er/cgroup.procs' -- --policy other
                                                                       does a deep cgroup cost time?
-  switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' -- --size 1MiB --reload
-                                                                      do huge pages help? F:
-                                                                      /sys/kernel/mm/
-                                                                      transparent_hugepage/enabled
+  F=/sys/kernel/mm/transparent_hugepage/enabled                       do huge pages help?
+  switchcost ab --new \"echo always > $F\" --new-undo \"echo madvise > $F\" -- --size 1MiB --reload
 
 After each run, even after Ctrl-C or kill -9, ab ends the processes that SETUP started and restores the scheduler settings \
-(/proc/sys/kernel/sched_*, /sys/kernel/debug/sched). Undo everything else with --base-undo and --new-undo: ab only reports other changes \
-left in /proc/sys.";
+(/proc/sys/kernel/sched_*, /sys/kernel/debug/sched). Undo everything else with --base-undo and --new-undo: ab only reports other changes, \
+in /proc/sys and among the facts of its records (frequency governor, huge pages, ...), and exits with 3.";
 
 /// Measures base and new alternately, each run in fresh processes, until a change of the requested size could be detected or the budget is
 /// spent, and compares them as `compare` does.

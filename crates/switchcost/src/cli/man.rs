@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use super::HELP_TEMPLATE;
+
 /// What the definition of the flags is written as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
@@ -15,7 +17,7 @@ pub(crate) enum ManFormat {
 
 /// Prints the manual page of the program, or of one command.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "\
+#[command(help_template = HELP_TEMPLATE, after_help = "\
 Examples:
   switchcost man > switchcost.1
   switchcost man measure | man -l -

@@ -325,8 +325,9 @@ pub(crate) struct MeasureArguments {
     pub(crate) confidence: u32,
 
     /// Time for the repetitions, such as 30s or 5min; the whole run takes some seconds longer
-    /// [default: 26s, 6s with --quick, 170s with --full, 120s with --prices; 5s per case if you
-    /// choose cases]
+    /// [default: 26s, 6s with --quick, 170s with --full; 5s per case if you choose cases]
+    ///
+    /// With --prices, the default is 120s.
     #[arg(long, value_name = "TIME", help_heading = "Precision and time")]
     pub(crate) budget: Option<Nanos>,
 

@@ -39,8 +39,8 @@ Examples:
   switchcost reproduce mogul1990 --system      Table 4 with the kernel, too: what did the paper
                                                miss?
   switchcost reproduce michigan li2007 --system
-                                               with the kernel: its L1I misses at switches
-                                               (michigan), its instructions in a hand-off (li2007)
+                                               also the kernel's L1I misses at switches (michigan),
+                                               and its instructions per hand-off (li2007)
   switchcost reproduce li2007 --with monday/li2007.json
                                                which results agree with those of another day?
   switchcost reproduce mogul1990 --dry-run     only print the commands

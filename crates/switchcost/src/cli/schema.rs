@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use super::HELP_TEMPLATE;
+
 /// A JSON output, by the name in its field `schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::Display, strum::EnumIter)]
 #[strum(serialize_all = "kebab-case")]
@@ -52,7 +54,7 @@ pub(crate) enum Printed {
 
 /// Prints the JSON Schema (draft 2020-12) of JSON outputs and files: every field, its type, and what it means.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "\
+#[command(help_template = HELP_TEMPLATE, after_help = "\
 Examples:
   switchcost schema measure > measure.schema.json
   switchcost schema                                      all of them, in one object")]

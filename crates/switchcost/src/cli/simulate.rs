@@ -182,7 +182,7 @@ impl FromStr for Quantum {
 
 /// Moves an argument of `trace` to the help section on simulations of live programs.
 fn move_to_live(argument: Arg) -> Arg {
-    argument.help_heading("With live: what to trace")
+    argument.help_heading("What to trace (with live)")
 }
 
 /// Simulates caches on a trace, or on programs as they run: what each switch costs in cycles, and why.
@@ -191,7 +191,7 @@ fn move_to_live(argument: Arg) -> Arg {
           mut_arg("command", |command| move_to_live(command.long_help(None))), mut_arg("with", move_to_live), mut_arg("order", move_to_live),
           mut_arg("processes", move_to_live), mut_arg("switches", move_to_live), mut_arg("cpu", move_to_live))]
 pub(crate) struct SimulateArguments {
-    /// Trace to simulate, or the word live and a command; several traces are trials, with a record each
+    /// Trace to simulate, or the word live and a command; several traces count as repeated trials of one experiment, each with its own record
     #[arg(value_name = "TRACE", value_terminator = LIVE)]
     pub(crate) traces: Vec<PathBuf>,
 
@@ -276,7 +276,7 @@ impl SimulateArguments {
 
 const WORKLOAD_EXAMPLES: &str = "\
 Examples:
-  switchcost workload timesharing                          5000 switches under the four designs of
+  switchcost workload timesharing                          5,000 switches under the four designs of
                                                            the paper
   switchcost workload compute-bound --seed 2 --design host
   switchcost workload client-server --trace pair.sct       keep the trace, too

@@ -144,8 +144,8 @@ pub(crate) struct TraceArguments {
 
     /// Write a reuse profile to FILE instead of a trace
     ///
-    /// The profile counts the cache lines that are reused after a switch, for the model of
-    /// docs/method/model.md, which predicts the indirect cost.
+    /// The profile counts the cache lines that are reused after a switch, for the
+    /// cost model, which predicts the indirect cost.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "system"], help_heading = "Output")]
     pub(crate) profile: Option<PathBuf>,
 
@@ -178,9 +178,9 @@ pub(crate) enum TraceAction {
     Check(TraceFile),
     /// Print the first events of a trace
     Head(HeadArguments),
-    /// Count a trace's reuse of cache lines, for the cost model of docs/method/model.md
+    /// Count how a trace reuses cache lines, as input for the cost model
     Profile(ProfileArguments),
-    /// Generate the trace of the walks that "switchcost measure" makes, or (--system) record them
+    /// Generate the trace of the array traversals ("walks") of "switchcost measure", or with --system record them
     Walks(WalksArguments),
     /// Convert a trace from another tool's format
     Import(ImportArguments),
@@ -208,8 +208,8 @@ pub(crate) struct HeadArguments {
     pub(crate) number: u64,
 }
 
-/// Counts a trace's reuse of cache lines, for the cost model of docs/method/model.md: how many lines are reused after a switch point, by
-/// time, by kind of access and by age.
+/// Counts how a trace reuses cache lines, as input for the cost model: how many lines are reused after a switch point, by time, by kind of
+/// access and by age.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProfileArguments {
     /// Trace to read

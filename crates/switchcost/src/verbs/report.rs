@@ -162,6 +162,6 @@ pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Result<Output, F
 
 fn one_record(found: usize) -> Failure {
     Failure::usage(format!(
-        "{found} records cannot be printed as one result; name one, or leave out --format json or csv, --folded and --pprof"
+        "{found} records cannot be printed as one result; name one of them, or print all as tables"
     ))
 }

@@ -127,7 +127,7 @@ fn without_bpf_the_kernels_records_show_a_short_command_exactly_and_no_causes() 
     assert!(!text.contains("Competitors for the CPU"), "{text}");
     place
         .run("report o.json --folded x")
-        .assert_failed(2, "this is an observation without causes");
+        .assert_failed(2, "the observation has no causes, which --folded");
     assert!(!place.path("x").exists());
     place
         .run("report o.json o.json --pprof x")

@@ -37,9 +37,9 @@ impl StackFiles {
         if !self.is_any() {
             return Ok(());
         }
-        let observation = loaded
-            .observation()
-            .ok_or(missing_causes("a record of something else"))?;
+        let observation = loaded.observation().ok_or_else(|| {
+            missing_causes(&format!("{} is not a record of observe", loaded.name()))
+        })?;
         if observation.stacks.is_none()
             && observation
                 .tasks
@@ -47,7 +47,7 @@ impl StackFiles {
                 .all(|tasks| tasks.causes.is_empty())
             && !observation.tasks.is_empty()
         {
-            return Err(missing_causes("an observation without causes"));
+            return Err(missing_causes("the observation has no causes"));
         }
         if let Some(output) = self.folded {
             output.write(&folded(observation))?;
@@ -57,8 +57,8 @@ impl StackFiles {
     }
 }
 
-fn missing_causes(found: &str) -> Failure {
+fn missing_causes(wrong: &str) -> Failure {
     Failure::usage(format!(
-        "--folded and --pprof need a record of observe with causes, but this is {found}; record one as root: sudo switchcost observe -p PID --record FILE"
+        "{wrong}, which --folded and --pprof need; record one as root: sudo switchcost observe -p PID --record FILE"
     ))
 }

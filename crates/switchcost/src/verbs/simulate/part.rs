@@ -32,8 +32,7 @@ pub(super) fn run(
     let instructions = file.index().instructions;
     let range = stretch.within(instructions).ok_or_else(|| {
         Failure::usage(format!(
-            "the range {}..{} ends past {}, which has {instructions} instructions; choose one \
-                 that ends there or before",
+            "--range {}..{} ends after the last instruction of {}; choose an end of at most {instructions}",
             stretch.from,
             stretch.to.map(|to| to.to_string()).unwrap_or_default(),
             path.display()
