@@ -130,7 +130,8 @@ impl InEveryFormat for &[Reproduction<'_>] {
 /// Adds sentences on the number of reproduced claims of a paper, and the paper's title.
 fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
     page.paragraph(reproduction.answer());
-    page.prose(format!("Claims: {}.", reproduction.paper.title()));
+    let title = reproduction.paper.title().replacen(':', ",", 1);
+    page.prose(format!("Study: {title}."));
 }
 
 /// Sentence for reproductions without verdicts.
@@ -138,7 +139,7 @@ const ONLY_SHOWN: &str =
     "No claim is judged, because --quick measures too few sizes for too short a time.";
 
 /// Sentence for papers without a judged claim, whose numbers are only compared.
-const NO_CLAIMS: &str = "No claim is judged; the numbers are for information.";
+const NO_CLAIMS: &str = "No claim is judged; the numbers are only shown.";
 
 /// Returns a sentence on the number of reproduced claims, or on the reason why no claim is judged.
 pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
@@ -175,7 +176,7 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     ));
 }
 
-/// Returns sentences on the tested claims, on the claims with fitted parameters, and on
+/// Returns sentences on the tested claims, on the calibrated claims, and on
 /// switchcost's own questions. Claims without a verdict are not counted.
 fn counted(verdicts: &Verdicts) -> String {
     let Verdicts {
@@ -188,8 +189,8 @@ fn counted(verdicts: &Verdicts) -> String {
         return NO_CLAIMS.to_owned();
     }
     let fitted = match tested.total() {
-        0 => "claims with fitted parameters",
-        _ => "more claims with fitted parameters",
+        0 => "calibrated claims",
+        _ => "more calibrated claims",
     };
     let sentences = [
         (
@@ -201,9 +202,9 @@ fn counted(verdicts: &Verdicts) -> String {
         ),
         (
             calibrated,
-            "One claim with fitted parameters",
+            "One calibrated claim",
             fitted,
-            "consistent",
+            "consistent with the study",
             "inconclusive",
         ),
         (
@@ -275,7 +276,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
         Verdict::Inconclusive => ("inconclusive", Tone::Suspect),
     };
     match (claim.entry.kind, claim.verdict) {
-        (Kind::Shown, _) => ("for information", Tone::Usual),
+        (Kind::Shown, _) => ("shown without a verdict", Tone::Usual),
         (Kind::Own, Verdict::Holds) => ("true here", Tone::Usual),
         (Kind::Own, Verdict::Differs) => ("not true here", Tone::Usual),
         (Kind::Calibrated, Verdict::Holds) => ("consistent after calibration", tone),

@@ -67,7 +67,7 @@ impl InEveryFormat for &[Paper] {
 
 /// Explanation of a rule, and of the kinds of claims.
 const LEGEND: &str = "A claim is reproduced if its rule holds over the whole confidence interval of each number. A tested claim \
-                      may turn out wrong. A calibrated claim depends on a parameter that the study leaves open, or that was fitted \
+                      can be refuted by this experiment. A calibrated claim depends on a parameter that the study leaves open, or that was fitted \
                       to the study. A claim that is never decided cannot be judged by this experiment. A claim that is only shown \
                       has numbers, but no verdict. Claims of our own are not the study's.";
 
@@ -133,11 +133,11 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
             let shown = page.explained_up_to(MOST_LINES, &judged);
             page.gap();
             page.paragraph(match (judged.len() - shown, claims.len() - judged.len()) {
-                (0, 0) => "--details has sources and definitions".to_owned(),
-                (more, 0) => format!("--details has {more} more claims, sources and definitions"),
-                (0, open) => format!("--details has {open} more without a verdict, sources and definitions"),
-                (more, open) => format!(
-                    "--details has {more} more claims with a rule, the {open} without a verdict, sources and definitions"
+                (0, 0) => "--details adds sources and definitions".to_owned(),
+                (0, shown) => format!("--details adds sources, definitions, and the {shown} shown without a verdict"),
+                (more, 0) => format!("--details adds sources, definitions, and {more} more claims"),
+                (more, shown) => format!(
+                    "--details adds sources, definitions, {more} more claims with a rule, and the {shown} shown without a verdict"
                 ),
             });
         }

@@ -33,8 +33,8 @@ pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
     if reproduction.exhibits.iter().any(has_claims) {
         let _ = write!(
             page,
-            " Intervals have 90 % confidence; a claim is inconclusive if its interval allows both verdicts. A row without a \
-             rule is for information. `switchcost reproduce {paper} --claims --details` defines each number and each rule."
+            " Intervals have 90 % confidence; a claim is inconclusive if its interval allows both verdicts. \
+             `switchcost reproduce {paper} --claims --details` defines each number and each rule."
         );
     }
     page.push('\n');
@@ -110,7 +110,7 @@ fn claim_cells(claim: &Claim) -> Vec<String> {
     let quoted = entry.quotation.as_ref();
     let words = quoted.map_or(String::new(), |words| format!("\"{words}\", "));
     let published = entry.published.iter().map(ToString::to_string).collect();
-    // The beginning of the page lists the claims with fitted parameters.
+    // The beginning of the page lists the calibrated claims.
     let verdict = match entry.kind {
         Kind::Shown => "",
         _ => word(claim).0.trim_end_matches(" after calibration"),

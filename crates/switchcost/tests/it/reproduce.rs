@@ -129,7 +129,7 @@ fn check_michigan(place: &Place, site: &Path, papers: &[&str]) {
     let arguments = "reproduce michigan --quick -o site";
     let (code, printed, why) = words(place, arguments);
     assert_eq!(code, 0, "{why}");
-    assert!(printed.contains("Claims: The Michigan poster"), "{printed}");
+    assert!(printed.contains("Study: The Michigan poster"), "{printed}");
     assert!(why.contains("is there"), "{why}");
     assert!(
         page == fs::read(site.join("michigan.html")).expect("a page"),
