@@ -169,7 +169,7 @@ fn flags(
         );
     }
     if result.detail.is_none() {
-        let why = "only sums were recorded, so the cost has no confidence interval, and is too low because lines that other \
+        let why = "only totals were recorded, so the cost has no confidence interval, and is too low because lines that other \
                    processes had loaded count as hits; use --in-full for all results";
         flag(FlagName::CountersOnly, why.to_owned());
     }

@@ -121,12 +121,15 @@ fn runs_sentence(comparison: &Comparison) -> String {
         0 => format!(
             "No significant difference in {of}. A change smaller than the interval may still exist."
         ),
-        1 if comparison.compared == 1 => {
-            let verdict = if slower == 1 { "slower" } else { "faster" };
+        1 => {
             let what = largest.map_or(String::new(), |(name, times)| {
                 format!(": {name} takes {times}")
             });
-            format!("New is {verdict}{what}.")
+            let verdict = if slower == 1 { "slower" } else { "faster" };
+            match comparison.compared {
+                1 => format!("New is {verdict}{what}."),
+                all => format!("New is {changed}{what}. {}.", describe_others(all - 1)),
+            }
         }
         _ => {
             let what = match (slower, faster) {
@@ -134,7 +137,7 @@ fn runs_sentence(comparison: &Comparison) -> String {
                 _ if faster == comparison.compared => format!("New is faster in {all}."),
                 (1.., 1..) => format!("New is {changed}."),
                 _ => format!(
-                    "New is {changed}; {}.",
+                    "New is {changed}. {}.",
                     describe_others(comparison.compared.saturating_sub(slower + faster))
                 ),
             };
@@ -145,11 +148,11 @@ fn runs_sentence(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the clause on the costs without a significant difference, whose number is `unchanged`.
+/// Returns the sentence on the costs without a significant difference, whose number is `unchanged`.
 fn describe_others(unchanged: usize) -> &'static str {
     match unchanged {
-        1 => "the other shows no significant difference",
-        _ => "the others show no significant difference",
+        1 => "The other shows no significant difference",
+        _ => "The others show no significant difference",
     }
 }
 

@@ -186,6 +186,15 @@ pub(super) fn changed_numbers(comparison: &Comparison) -> String {
         (0, ..) => "No number could be judged.".to_owned(),
         (1, 0, 0) => "The one number that was compared did not change significantly.".to_owned(),
         (all, 0, 0) => format!("None of the {all} numbers compared changed significantly."),
+        (all, higher, lower) if higher == all || lower == all => {
+            let numbers = match all {
+                1 => "The one number".to_owned(),
+                2 => "Both numbers".to_owned(),
+                _ => format!("All {all} numbers"),
+            };
+            let changed = if lower == 0 { "rose" } else { "fell" };
+            format!("{numbers} compared {changed} significantly.")
+        }
         (all, higher, 0) => {
             format!("Of {all} numbers compared, {higher} rose significantly, and none fell.")
         }
