@@ -53,11 +53,11 @@ impl Scale {
     pub(crate) fn number(&self, ns: f64) -> String {
         let text = format!("{:.*}", self.decimals, ns / self.unit_ns);
         let is_zero = text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.'));
-        if is_zero {
-            text.trim_start_matches('-').to_owned()
+        grouped(if is_zero {
+            text.trim_start_matches('-')
         } else {
-            text
-        }
+            &text
+        })
     }
 
     /// Formats a time in ns in the unit of this scale, but with three significant digits.
@@ -98,7 +98,9 @@ fn decimals(size: f64) -> usize {
 
 /// Formats a time in ns with its unit and three significant digits.
 pub(crate) fn time(ns: f64) -> String {
-    if ns.is_finite() {
+    if ns == 0.0 {
+        "0 ns".to_owned()
+    } else if ns.is_finite() {
         Scale::choose(ns).with_unit(ns)
     } else {
         NO_NUMBER.to_owned()
@@ -237,10 +239,10 @@ pub(crate) fn confidence(share: f64) -> String {
     format!("{} %", (share * 1e6 + 1e-3).floor() / 1e4)
 }
 
-/// Formats a number with three significant digits, such as `0.42`, without commas.
+/// Formats a number with at least three significant digits, such as `0.42` or `1,234`.
 pub(crate) fn number(value: f64) -> String {
     if value.is_finite() {
-        format!("{:.*}", decimals(three_digits(value)), value)
+        grouped(&format!("{:.*}", decimals(three_digits(value)), value))
     } else {
         NO_NUMBER.to_owned()
     }
@@ -267,17 +269,16 @@ pub(crate) fn rounded(value: f64) -> String {
     grouped(&format!("{value:.0}"))
 }
 
-fn grouped(digits: &str) -> String {
-    let (sign, digits) = digits
-        .strip_prefix('-')
-        .map_or(("", digits), |rest| ("-", rest));
-    let first = digits.len() % 3;
-    let mut text = sign.to_owned();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && i % 3 == first {
+/// Puts a comma after every three digits of the integer part of a decimal number.
+fn grouped(number: &str) -> String {
+    let end = number.find('.').unwrap_or(number.len());
+    let mut text = String::new();
+    for (at, character) in number.char_indices() {
+        let is_after_digit = text.ends_with(|c: char| c.is_ascii_digit());
+        if at < end && is_after_digit && (end - at).is_multiple_of(3) {
             text.push(',');
         }
-        text.push(digit);
+        text.push(character);
     }
     text
 }
@@ -355,7 +356,7 @@ pub(crate) mod tests {
     #[test]
     fn times_have_three_digits_and_the_unit_that_fits() {
         for (ns, text) in [
-            (0.0, "0.00 ns"),
+            (0.0, "0 ns"),
             (0.5234, "0.523 ns"),
             (12.34, "12.3 ns"),
             (999.4, "999 ns"),
@@ -363,7 +364,7 @@ pub(crate) mod tests {
             (1_740.2, "1.74 us"),
             (99_960.0, "100 us"),
             (2.5e6, "2.50 ms"),
-            (7.2e12, "7200 s"),
+            (7.2e12, "7,200 s"),
             (f64::NAN, "-"),
             (f64::INFINITY, "-"),
         ] {

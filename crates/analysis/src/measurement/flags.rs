@@ -202,7 +202,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
             runs.earlier_runs,
             runs.least_half_width * 100.0
         ),
-        _ => "give the run more time".to_owned(),
+        _ => "give the run more time (--budget)".to_owned(),
     };
     // The reported interval also covers the spread between runs, so the reported interval may be
     // wider.

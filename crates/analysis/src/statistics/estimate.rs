@@ -110,7 +110,7 @@ impl fmt::Display for TooFew {
         write!(
             f,
             "only {found} usable repetition{plural} of the {needed} needed for an interval of {percent} % confidence; give the \
-             run more time"
+             run more time (--budget)"
         )
     }
 }

@@ -118,11 +118,17 @@ fn headline(results: &[CaseFinding]) -> Option<(&CaseFinding, &Estimate)> {
 }
 
 fn nothing(findings: &Findings) -> String {
+    let others = match findings.results.len() {
+        0 | 1 => String::new(),
+        all => format!(" For the other {}: --details.", all - 1),
+    };
     let why = findings
         .results
         .iter()
         .find_map(|finding| match &finding.verdict {
-            Verdict::NotMeasured { why } => Some(format!(" {}: {why}.", label(&finding.case))),
+            Verdict::NotMeasured { why } => {
+                Some(format!(" {}: {why}.{others}", label(&finding.case)))
+            }
             _ => None,
         });
     format!("Nothing was measured.{}", why.unwrap_or_default())
@@ -184,12 +190,12 @@ fn price(finding: &CaseFinding, estimate: &Estimate, wanted: f64) -> String {
     format!("costs {cost} ({interval} at {confidence} confidence{cycles})")
 }
 
-/// Formats a number of cycles without insignificant digits, such as 7585 as 7600.
+/// Formats a number of cycles without insignificant digits, such as 7585 as 7,600.
 fn rounded(cycles: f64) -> String {
     if cycles < 1_000.0 {
         number(cycles)
     } else {
-        format!("{:.0}", (cycles / 100.0).round() * 100.0)
+        number((cycles / 100.0).round() * 100.0)
     }
 }
 
@@ -415,7 +421,7 @@ fn share(
         })
         .unwrap_or_default();
     Some(format!(
-        "At 10,000 switches per second, this is {} % of one CPU{with_data}",
+        "10,000 switches per second take {} % of one CPU{with_data}",
         number(least)
     ))
 }

@@ -166,7 +166,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "The mean length of time slices is fitted to Table 4 (instructions over 5000 switches), and a tenth of Timesharing's slices reach \
+        "The mean length of time slices is fitted to Table 4 (instructions over 5,000 switches), and a tenth of Timesharing's slices reach \
          the quantum, as in Figure 5. The quantum is the paper's 400,000 cycles, at the CPI of Table 4. Slices end there or earlier at \
          random, as by a wake-up; \"even\" slices have one length. Client-Server's programs end their slices themselves; the length of \
          their messages is fitted. Physical tags have random page frames. The claims are not judged over slow-drain, because it contradicts \

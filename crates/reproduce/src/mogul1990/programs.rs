@@ -30,7 +30,7 @@ const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
         "TV",
         "verifies the timing of a VLSI layout",
         Some(3.4),
-        "OpenSTA (sta), 2000 to 4000 synthetic gates",
+        "OpenSTA (sta), 2,000 to 4,000 synthetic gates",
     ),
     (
         "make #1",

@@ -190,7 +190,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.steps.sort();
     exhibit.steps.dedup();
     exhibit.notes = vec![
-        "Means over trials of 1500 to 5000 switches, in a guest with a current kernel, whose threads take part in \
+        "Means over trials of 1,500 to 5,000 switches, in a guest with a current kernel, whose threads take part in \
          switches. Alone: the same guest with only the programs' instructions and references. `reproduce mogul1990 \
          --system` runs it."
             .into(),

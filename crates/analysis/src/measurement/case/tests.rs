@@ -295,7 +295,7 @@ fn a_refusal_is_reported_beside_another_reason() {
 #[test]
 fn too_few_repetitions_make_no_number() {
     let found = only(&fake_record(vec![pipe()], 4));
-    let text = "only 4 usable repetitions of the 5 needed for an interval of 90 % confidence; give the run more time";
+    let text = "only 4 usable repetitions of the 5 needed for an interval of 90 % confidence; give the run more time (--budget)";
     assert_eq!(
         (why(&found), names(&found)),
         (text, vec!["too-few-repetitions"])
@@ -437,7 +437,7 @@ fn a_wide_interval_is_reported_with_both_widths() {
         flag.detail
     );
     assert!(flag.detail.ends_with(
-        "% wide after 8 repetitions, but +-2.00 % was requested; give the run more time"
+        "% wide after 8 repetitions, but +-2.00 % was requested; give the run more time (--budget)"
     ));
     assert_eq!(
         found.verdict,

@@ -182,7 +182,7 @@ fn a_single_value_is_said_to_be_too_few() {
     let error = estimate(&[1.0], 0.95).expect_err("one");
     assert_eq!(
         error.to_string(),
-        "only 1 usable repetition of the 6 needed for an interval of 95 % confidence; give the run more time"
+        "only 1 usable repetition of the 6 needed for an interval of 95 % confidence; give the run more time (--budget)"
     );
 }
 

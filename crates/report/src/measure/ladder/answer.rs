@@ -144,7 +144,7 @@ fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
         return String::new();
     };
     format!(
-        " With {size} of data each they cost {} and {}, {}.",
+        " With {size} of data each, the first costs {}, and the second {}, {}.",
         with_interval(&own),
         with_interval(&threads),
         times(&threads, &own)
@@ -170,7 +170,7 @@ fn across_cpus(findings: &Findings, found: &CaseFinding) -> String {
     };
     let times = times(&threads, &own);
     format!(
-        " Across two CPUs they cost {} and {}, {times}.",
+        " Across two CPUs, the first costs {}, and the second {}, {times}.",
         with_interval(&own),
         with_interval(&threads)
     )

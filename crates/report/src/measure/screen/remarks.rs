@@ -7,12 +7,15 @@ use crate::listing::{first_few, grouped};
 use crate::measure::conditions::label;
 use crate::measure::row::starred;
 
+/// Number of the first flags in [`FLAGS`], which are the reasons of a star.
+const OF_STARS: usize = 4;
+
 /// Remarks for flags, worst first. Flags that the table already shows are omitted: an interval that
 /// covers 0 is shown as a bound, and half the interval stands next to each number.
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
-        "a cost came out below 0, which is impossible; repeat the run",
+        "direct or indirect cost below 0, which is impossible: the baseline ran slower; repeat the run",
     ),
     (FlagName::OutsideSanityBand, "outside the plausible range"),
     (
@@ -126,18 +129,13 @@ fn count_valid(numbers: usize) -> String {
 
 /// Returns the remarks on a measurement, worst first.
 pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> {
-    let mut notes: Vec<String> = findings
-        .flags
-        .iter()
-        .map(|flag| flag.detail.clone())
-        .collect();
+    let (of_stars, others) = FLAGS.split_at(OF_STARS);
+    let remark = |(name, text): &(FlagName, &str)| flagged(&findings.results, *name, text);
+    let mut notes: Vec<String> = of_stars.iter().filter_map(remark).collect();
+    notes.extend(findings.flags.iter().map(|flag| flag.detail.clone()));
     notes.extend(missing_results(&findings.results));
     notes.extend(refused(header));
-    notes.extend(
-        FLAGS
-            .iter()
-            .filter_map(|(name, text)| flagged(&findings.results, *name, text)),
-    );
+    notes.extend(others.iter().filter_map(remark));
     notes
 }
 

@@ -167,8 +167,8 @@ pub(crate) fn mechanisms() -> Vec<CaseFinding> {
         pipe,
         suspect(
             measured(case(Mechanism::Futex, Thread), 1_100.0),
-            FlagName::WideInterval,
-            "the interval is 12 % of the estimate, 5 % were asked for: give it more time",
+            FlagName::OutsideSanityBand,
+            "1.10 us is outside 2.00 us to 8.00 us, the plausible range from published values",
         ),
         condvar,
         not_measured(

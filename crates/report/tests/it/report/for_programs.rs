@@ -87,7 +87,7 @@ fn csv_has_one_row_a_result_with_units_in_the_names() {
         (0, "total_ns", ""),
         (0, "flags", ""),
         (1, "status", "suspect"),
-        (1, "flags", "wide-interval"),
+        (1, "flags", "outside-sanity-band"),
         (
             3,
             "why",

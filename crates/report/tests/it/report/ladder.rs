@@ -130,7 +130,7 @@ fn across_two_cpus_it_is_reported_beside_threads_there() {
     has_all(
         &text,
         [
-            "3 times as much. Across two CPUs they cost 300 ns (298 to 301) and 9.00 us (8.96 to 9.04), 30 times as much.",
+            "3 times as much. Across two CPUs, the first costs 300 ns (298 to 301), and the second 9.00 us (8.96 to 9.04), 30 times as much.",
             "go/channel, CPUs 0-1 300 ns",
         ],
     );

@@ -107,7 +107,7 @@ fn first_questions_are_answered_in_sentences() {
             "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence",
             "Under SCHED_OTHER, the default for ordinary programs, a switch over a pipe costs 2.13 us",
             "switch path itself misses the cache",
-            "At 10,000 switches per second, this is 1.74",
+            "10,000 switches per second take 1.74",
             "of 14 costs were measured",
             "processes",
             "threads",

@@ -134,7 +134,7 @@ fn the_answer_falls_back_to_what_was_measured() {
     assert_eq!(
         answer(vec![pipe.clone(), futex]),
         "A switch between threads through a futex costs 1.10 us (1.09 to 1.11 at 90 % confidence). \
-         At 10,000 switches per second, this is 1.10 % of one CPU. The cost of the switch itself is suspect \
+         10,000 switches per second take 1.10 % of one CPU. The cost of the switch itself is suspect \
          (outside-sanity-band)."
     );
     assert_eq!(
@@ -180,8 +180,8 @@ fn the_answer_says_where_there_is_no_cost_to_see() {
     assert_eq!(
         answer(vec![indirect]),
         "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence). With 64 KiB of \
-         data each (stride 8 B, rmw) the indirect cost is not distinguishable from 0 (-312 to 402 ns). At 10,000 switches per \
-         second, this is 1.74 % of one CPU."
+         data each (stride 8 B, rmw) the indirect cost is not distinguishable from 0 (-312 to 402 ns). 10,000 switches per \
+         second take 1.74 % of one CPU."
     );
 }
 
