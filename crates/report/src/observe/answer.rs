@@ -1,5 +1,5 @@
 use switchcost_analysis::observation::{
-    Advice, Change, Findings, NO_BOUND, NoAdvice, Range, UnknownBecause,
+    Advice, Change, Findings, NO_BOUND, NoAdvice, ProcessFinding, Range, UnknownBecause,
 };
 use switchcost_record::injection::LEAST_CPU;
 use switchcost_record::observation::{Behind, KnownBy, KnownReload, Observation, Source, Subject};
@@ -158,11 +158,22 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     if all.is_negligible() {
         return negligible(&who, observation, findings);
     }
+    let is_open = lacks_preemption(observation, all);
+    let no_end = if is_open {
+        " (no upper end, because the cost of a preemption is unknown)"
+    } else {
+        ""
+    };
+    let without_guess = |range: Range| Range {
+        likely: range.likely.filter(|_| !is_open),
+        ..range
+    };
     match (all.share, all.direct_share, all.cold_share()) {
         (Some(both), Some(direct), Some(indirect)) => {
+            let both = without_guess(both);
             let cpus = all.cost_cpus.filter(|_| both.is_bounded());
             format!(
-                "Switches cost {} of the CPU time of {who}{}. The direct cost is {}, and cold caches cost {}.",
+                "Switches cost {} of the CPU time of {who}{}{no_end}. The direct cost is {}, and cold caches cost {}.",
                 range_words(both),
                 cpu_share(cpus, observation),
                 direct_words(direct, both),
@@ -171,10 +182,11 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
         }
         (_, Some(direct), _) => {
             let window = findings.seconds * 1e9;
-            let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
+            let direct_cpus = all.direct_ns.filter(|_| !is_open);
+            let direct_cpus = direct_cpus.map(|direct| direct.over(window));
             format!(
-                "The direct cost of switches is {} of the CPU time of {who}{}. The additional cost of cold caches is unknown, because {}; {}.",
-                range_words(direct),
+                "The direct cost of switches is {} of the CPU time of {who}{}{no_end}. The additional cost of cold caches is unknown: it is estimated from traced system calls, but {}; {}.",
+                range_words(without_guess(direct)),
                 cpu_share(direct_cpus, observation),
                 matched::unknown_because(observation, findings),
                 measuring(observation, findings)
@@ -185,6 +197,16 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             subject(&observation.subject)
         ),
     }
+}
+
+/// Returns true if the direct cost has no upper end because the cost of a preemption is unknown.
+fn lacks_preemption(observation: &Observation, all: &ProcessFinding) -> bool {
+    let calibration = observation.calibration.as_ref();
+    let cpu_ns = all.cpu_ns.unwrap_or(0.0);
+    calibration.is_some_and(|costs| costs.preempted.is_none())
+        && all
+            .interrupts_ns
+            .is_none_or(|ns| ns.high >= NO_BOUND * cpu_ns)
 }
 
 /// Returns true if the observed command ran programs of other names. The table lists the costs of
@@ -231,7 +253,7 @@ fn measuring(observation: &Observation, findings: &Findings) -> String {
     };
     // A command has already ended, and its calls were traced if possible.
     match (is_command, can_trace) {
-        (true, _) if has_bpf && cpu_ns < LEAST_CPU.0 as f64 => "observe for longer".to_owned(),
+        (true, _) if has_bpf && cpu_ns < LEAST_CPU.0 as f64 => "observe a longer run".to_owned(),
         (false, true) => {
             format!("{to_measure}: `switchcost observe -p {pid} -d {LONG}s` or {inject}")
         }
@@ -385,13 +407,11 @@ pub(super) fn cpus(value: f64) -> String {
     }
 }
 /// Formats a range of shares with its likely value as `4.1 % (3.2 to 6.0 %)`, and without as `3.2
-/// to 6.0 %`. A range without an upper end is `at least 3.2 %, probably 4.1 %,` or `at least 3.2
-/// %`.
+/// to 6.0 %`. A range without an upper end is `4.1 % (at least 3.2 %)` or `at least 3.2 %`.
 fn range_words(range: Range) -> String {
     let ends = shares(range, "at least");
-    match range.likely.map(share) {
-        Some(likely) if range.is_bounded() => format!("{likely} ({ends})"),
-        Some(likely) => format!("{ends}, probably {likely},"),
+    match range.likely {
+        Some(likely) => format!("{} ({ends})", share(likely)),
         None => ends,
     }
 }

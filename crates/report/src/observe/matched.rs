@@ -49,6 +49,9 @@ fn switches(found: &MatchedIntervals) -> f64 {
     (found.waits + found.preemptions) as f64
 }
 
+/// Reason for an unknown cost of cold caches if no system call was traced.
+const NOT_TRACED: &str = "none was traced";
+
 /// Returns the reason why traced system calls do not show the cost of cold caches, for the program
 /// with the most waits.
 pub(super) fn unknown_because(observation: &Observation, findings: &Findings) -> String {
@@ -62,7 +65,7 @@ pub(super) fn unknown_because(observation: &Observation, findings: &Findings) ->
             _ if !findings.matched.is_empty() => "calls of too few programs were traced",
             Some(why) => why,
             None if observation.calls.is_some() => "the traced calls are not compared yet",
-            None => "no system call was sampled for it",
+            None => NOT_TRACED,
         }
         .to_owned();
     };
@@ -70,16 +73,18 @@ pub(super) fn unknown_because(observation: &Observation, findings: &Findings) ->
         UnknownBecause::TooFew if matched.waits == 0 => "no wait was traced".to_owned(),
         UnknownBecause::TooFew if matched.waits == 1 => "only one wait was traced".to_owned(),
         UnknownBecause::TooFew => format!(
-            "too few of the {} traced waits can be compared with the same call when it did not wait",
+            "too few of {} traced waits have a similar call without a wait to compare with",
             count(matched.waits as u64)
         ),
         UnknownBecause::NotCovered => format!(
-            "only {} of the switches can be compared with the same call when it did not wait",
+            "only {} of the switches have a similar call without a switch to compare with",
             share(matched.covered)
         ),
         UnknownBecause::CheckFailed => failed(matched),
-        UnknownBecause::LessWork => "the calls that waited do less work".to_owned(),
-        UnknownBecause::NotTraced => "no system call was sampled for it".to_owned(),
+        UnknownBecause::LessWork => {
+            "the program does less work after a wait than after a call without one".to_owned()
+        }
+        UnknownBecause::NotTraced => NOT_TRACED.to_owned(),
     }
 }
 

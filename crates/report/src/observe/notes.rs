@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
-use switchcost_analysis::observation::Findings;
+use switchcost_analysis::observation::{Findings, KeptWaitingFinding};
 use switchcost_record::observation::{
-    CountedTurns, Observation, SampledStacks, Source, Subject, Throttled,
+    Behind, CountedTurns, Observation, SampledStacks, Source, Subject, Throttled,
 };
 
 use super::{answer, caches, figures, neighbours};
@@ -14,6 +14,9 @@ use crate::quantity::{count, number, share, time};
 
 /// What is lost as a share of all tasks or switches, above which a screen reports the loss.
 const RARE: f64 = 0.001;
+
+/// Least share of the waits for a CPU that is reported for `switchcost` itself.
+const LEAST_OWN: f64 = 0.01;
 
 /// Adds notes on the observation, the most important first.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
@@ -95,8 +98,9 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
                 )
             });
         notes.push(format!(
-            "Observing took {} of one CPU, which is not part of the costs{each}.",
-            share(own)
+            "Observing took {} of one CPU, which is not part of the costs{each}{}.",
+            share(own),
+            own_waits(findings)
         ));
     }
     notes.extend(findings.calls_share.map(|part| {
@@ -112,6 +116,20 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(figures::undrawn_note(observation, findings).filter(|_| page.has_figures()));
     page.gap();
     page.items(notes);
+}
+
+/// Returns a clause on the waits for a CPU during which `switchcost` ran; empty if they are few.
+fn own_waits(findings: &Findings) -> String {
+    let is_own = |found: &&KeptWaitingFinding| matches!(&found.behind, Behind::Process(name) if name == "switchcost");
+    let own = findings.kept_waiting.iter().filter(is_own);
+    let part: f64 = own.map(|found| found.share).sum();
+    if part < LEAST_OWN {
+        return String::new();
+    }
+    format!(
+        "; switchcost ran during {} of the waits for a CPU",
+        share(part)
+    )
 }
 
 /// Returns a sentence on tasks missed because they lived between two readings; `None` if the source

@@ -230,8 +230,7 @@ fn add_causes(page: &mut Page, findings: &Findings) {
 }
 
 fn cause_row(cause: &CauseFinding) -> [String; 6] {
-    // A sum of 0 means that the kernel recorded no such time.
-    let times = |ns: Option<f64>| ns.filter(|ns| *ns > 0.0).map_or(NO_NUMBER.to_owned(), time);
+    let times = |ns: Option<f64>| ns.map_or(NO_NUMBER.to_owned(), time);
     [
         reason(cause.why, &cause.entry),
         count(cause.switches),

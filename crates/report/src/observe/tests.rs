@@ -214,6 +214,19 @@ fn a_direct_cost_is_reported_as_a_range_with_what_is_likely() {
     let text = screen(&large);
     begins(&text, "The direct cost of switches is ");
     has_all(&text, [" % (", " to "]);
+    // Without a cost of preemptions there is a reason in place of an upper end.
+    let mut open = large.clone();
+    let cause = &mut open.tasks[0].causes[0];
+    (cause.why, cause.entry) = (Why::PreemptedByWoken, Entry::Interrupt);
+    if let Some(calibration) = &mut open.calibration {
+        calibration.preempted = None;
+    }
+    let text = words(&open);
+    begins(&text, "The direct cost of switches is at least ");
+    has(
+        &text,
+        "(no upper end, because the cost of a preemption is unknown). ",
+    );
     // Without a price the switches are shown, with the statement that there is no price.
     let unpriced = Observation {
         calibration: None,
@@ -236,7 +249,7 @@ fn a_cost_that_is_not_known_has_no_column() {
     begins(answer, "The direct cost of switches is ");
     has(
         answer,
-        " The additional cost of cold caches is unknown, because no system call was sampled for it; to measure it: `switchcost inject -- sh ",
+        " The additional cost of cold caches is unknown: it is estimated from traced system calls, but none was traced; to measure it: `switchcost inject -- sh ",
     );
 }
 
@@ -350,7 +363,7 @@ fn the_check_that_failed_is_named() {
     findings.matched = vec![matched(Outcome::Failed, Some(UnknownBecause::CheckFailed))];
     has(
         &found(&findings, Style::default()),
-        "because the check \"work before\" failed; to measure it: `switchcost inject -- ",
+        "but the check \"work before\" failed; to measure it: `switchcost inject -- ",
     );
     has(&found(&findings, DETAILED), "check \"work before\": failed");
 }
@@ -367,7 +380,7 @@ fn a_cost_of_cold_caches_that_is_not_known_has_a_reason_and_a_next_step() {
     causes.iter_mut().for_each(|cause| cause.switches *= 2);
     has(
         &words(&observation),
-        "because at most 8 of 499 processes can be traced; to measure it: \
+        "but at most 8 of 499 processes can be traced; to measure it: \
          `switchcost observe -p 3 -d 30s` or `switchcost inject -p 3 --work ...`.",
     );
     let findings = analyse(&observation);
@@ -394,16 +407,16 @@ fn a_cost_of_cold_caches_that_is_not_known_has_a_reason_and_a_next_step() {
     };
     has(
         &words(&traced),
-        "because the traced calls are not compared yet; ",
+        "but the traced calls are not compared yet; ",
     );
     // Of a command that took 1 ms of CPU time, even `inject` finds nothing.
     observation.source = Source::Bpf;
     observation.subject = Subject::Command(vec!["ls".to_owned()]);
     observation.tasks[0].run_ns = Nanos(1_000_000);
     observation.window_ns = Nanos(2_000_000);
-    has(&words(&observation), "; observe for longer.");
+    has(&words(&observation), "; observe a longer run.");
     observation.source = Source::Perf;
-    lacks(&words(&observation), "; observe for longer.");
+    lacks(&words(&observation), "; observe a longer run.");
 }
 
 #[test]
@@ -422,7 +435,7 @@ fn calls_without_a_comparison_have_no_heading_and_lost_ones_are_counted() {
     findings.matched[0].waits = 1;
     has(
         &found(&findings, Style::default()),
-        "because only one wait was traced; ",
+        "but only one wait was traced; ",
     );
 }
 
