@@ -65,6 +65,34 @@ fn a_limit_that_bites_is_named() {
 }
 
 #[test]
+fn threads_beyond_the_limit_on_open_files_are_counted_and_the_others_observed() {
+    let script = "import threading, time\nfor _ in range(200): threading.Thread(target=time.sleep, args=(60,)).start()\n\
+                  print(flush=True)";
+    let mut child = std::process::Command::new("python3")
+        .args(["-c", script])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python3 is there");
+    let mut line = [0];
+    let stdout = child.stdout.as_mut().expect("a pipe");
+    std::io::Read::read_exact(stdout, &mut line).expect("it has its threads");
+    let place = Place::new();
+    let words = format!(
+        "observe --no-bpf --no-calibration -d 500ms --format json -p {}",
+        child.id()
+    );
+    let ran = run_in_shell(&place, "ulimit -n 100", &words);
+    child.kill().and_then(|()| child.wait()).expect("our child");
+    ran.assert_code(0);
+    let json = ran.json();
+    if json["source"] != "perf" {
+        return println!("skipped: {}", json["not_counted_by"]);
+    }
+    let [all, lost] = ["all", "lost"].map(|of| json[of]["tasks"].as_u64().expect("a number"));
+    assert!(all > 1 && all + lost == 201, "{all} observed, {lost} lost");
+}
+
+#[test]
 fn a_proc_in_which_processes_have_other_numbers_is_refused() {
     if !is_root() {
         eprintln!("skipped: no right to make a PID namespace");
