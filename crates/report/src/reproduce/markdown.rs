@@ -33,8 +33,7 @@ pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
     if reproduction.exhibits.iter().any(has_claims) {
         let _ = write!(
             page,
-            " Intervals have 90 % confidence; a claim is inconclusive if its interval allows both verdicts. \
-             `switchcost reproduce {paper} --claims --details` defines each number and each rule."
+            " Intervals have 90 % confidence. `switchcost reproduce {paper} --claims --details` defines numbers and rules."
         );
     }
     page.push('\n');

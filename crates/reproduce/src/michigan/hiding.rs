@@ -152,15 +152,14 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "A task requests an answer from a simulated device and switches to a task that counts units of work (some 100 ns). \
-         The latter reads the clock before each unit, and switches back when it reaches the time of the answer. Alone, it \
-         runs the same loop. *Hidden* is 1 minus the ratio of a request's time without work to a request's time if the CPU \
-         spins: 0 if nothing is hidden, 1 if the whole wait becomes work, negative if switching takes longer than the wait."
+        "A task asks a simulated device, and switches to a task that counts units of work (some 100 ns) until the clock \
+         reaches the answer. *Hidden* is 1 minus the ratio of a request's time without work to a request's time if the CPU \
+         spins: negative if switching takes longer than the wait."
             .into(),
     );
     exhibit.notes.push(
-        "Fibers switch by setjmp and longjmp, without system calls; threads and processes hand over by a futex. The device \
-         has no interrupt, and no timer of the kernel: in our guest, one was late by 4 us with SCHED_FIFO, by 54 us without."
+        "Fibers use setjmp and longjmp, without system calls; threads and processes use a futex. The device has no \
+         interrupt and no kernel timer, which was late by 4 us in our guest (54 us without SCHED_FIFO)."
             .into(),
     );
     exhibit
