@@ -27,9 +27,11 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
         }
         step = importer.next_into(&mut chunk);
     };
-    trace.replace_header(&header(arguments.from, &importer))?;
+    // Without its last notes the trace is whole all the same.
+    let noted = trace.replace_header(&header(arguments.from, &importer));
     let written = trace.finish()?;
     report(&importer, written.instructions, &arguments.output);
+    noted?;
     outcome?;
     if written.instructions == 0 {
         return Err(Failure::empty(&arguments.file));
