@@ -1,7 +1,7 @@
 //! Adds files and folders of this machine to the guest, with the symbolic links on their paths.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
@@ -23,12 +23,19 @@ pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
 
 /// Reads a regular file. A FIFO or a device may have no end, and opening a device may change it.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, GuestError> {
+    read_start(path, LARGEST)
+}
+
+/// Reads at most `most` bytes at the start of a regular file.
+pub(super) fn read_start(path: &Path, most: u64) -> Result<Vec<u8>, GuestError> {
     let read = || {
         let facts = path.metadata()?;
         if !facts.is_file() || facts.len() > LARGEST {
             return Err(io::Error::other("not a regular file of less than 4 GiB"));
         }
-        fs::read(path)
+        let mut bytes = Vec::new();
+        fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
     };
     read().map_err(|error| unusable(path, error))
 }

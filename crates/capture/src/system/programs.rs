@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, Entry};
-use super::files::{file, file_as_old, read_file, unusable};
+use super::files::{file, file_as_old, read_start, unusable};
 use super::libraries::libraries;
 use super::python::{self, Python};
 use super::starts::{self, FirstLine};
@@ -20,7 +20,7 @@ const MOST_INTERPRETERS: u32 = 4;
 /// probably no script.
 const MOST_STARTED: usize = 64;
 /// Number of bytes of a script in which names of programs are searched.
-const MOST_TEXT: usize = 64 << 10;
+const MOST_TEXT: u64 = 64 << 10;
 
 /// Adds a program with its interpreter, its libraries and the programs that it starts. Returns the
 /// absolute path to execute.
@@ -57,11 +57,11 @@ pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), G
 }
 
 fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<(), GuestError> {
-    let bytes = read_file(path)?;
+    let start = read_start(path, 256)?;
     let Some(FirstLine {
         interpreter,
         by_name,
-    }) = starts::first_line(&bytes[..bytes.len().min(256)])
+    }) = starts::first_line(&start)
     else {
         return libraries(archive, path);
     };
@@ -85,9 +85,8 @@ fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<
 
 /// Returns the names of programs that a shell script may start.
 fn find_in_script(path: &Path) -> Vec<String> {
-    let text = read_file(path).unwrap_or_default();
-    let start = &text[..text.len().min(MOST_TEXT)];
-    starts::find_in_text(&String::from_utf8_lossy(start))
+    let text = read_start(path, MOST_TEXT).unwrap_or_default();
+    starts::find_in_text(&String::from_utf8_lossy(&text))
 }
 
 /// Finds a program in `PATH`, and adds its folder to the guest's `PATH`; `None` if there is no such
