@@ -8,14 +8,12 @@ use switchcost_record::observation::{
 use switchcost_units::Nanos;
 
 use super::cost::{self, Range};
+use super::neighbours::MOSTLY;
 use super::{CauseFinding, NeighbourFinding, ProcessFinding, known, observed, runtimes};
 use crate::lists::saturating_sum;
 
 /// Least cost of switches, as a share of a workload's CPU time, for which a change is advised.
 const WORTH: f64 = 0.01;
-
-/// Least share of switches that makes a cause the main one.
-const MOSTLY: f64 = 0.5;
 
 /// Least idle time of all CPUs together, in CPUs, that counts as room for another program. With
 /// less, the program would take CPU time from observed tasks.

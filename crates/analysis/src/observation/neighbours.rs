@@ -35,8 +35,8 @@ pub struct NeighbourFinding {
     pub woke: u64,
 }
 
-/// Least share of all preemptions that makes a program the main preemptor.
-const MOSTLY: f64 = 0.5;
+/// Least share of switches or preemptions that makes a cause or a program the main one.
+pub(super) const MOSTLY: f64 = 0.5;
 
 impl Findings {
     /// Returns the program that made most of the preemptions of all observed tasks, with its share;

@@ -92,6 +92,15 @@ impl ProcessFinding {
         self.indirect_share
     }
 
+    /// Whether the direct cost has no upper end because the cost of a preemption was not measured.
+    pub fn lacks_preemption(&self, observation: &Observation) -> bool {
+        let calibration = observation.calibration.as_ref();
+        let cpu_ns = self.cpu_ns.unwrap_or(0.0);
+        let is_open = |interrupts: Range| interrupts.high >= NO_BOUND * cpu_ns;
+        calibration.is_some_and(|costs| costs.preempted.is_none())
+            && self.interrupts_ns.is_none_or(is_open)
+    }
+
     /// Whether the switches cost less than a hundredth of a CPU, even at the upper end.
     pub fn is_negligible(&self) -> bool {
         let most = self.cost_cpus.map(|cost| cost.high).or(self.cpus);

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use switchcost_record::observation::{Behind, Observation};
 
-use super::ProcessFinding;
 use super::neighbours::threads_of_the_kernel;
+use super::{Findings, ProcessFinding};
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_units::Nanos;
@@ -26,6 +26,17 @@ pub struct KeptWaitingFinding {
     pub share: f64,
     /// Number of waits; null if the reason is not a program.
     pub waits: Option<u64>,
+}
+
+impl Findings {
+    /// Returns the share of the waits for a CPU of all observed tasks during which the program
+    /// `name` had the CPU.
+    pub fn share_of_waits(&self, name: &str) -> f64 {
+        let is_it = |behind: &Behind| matches!(behind, Behind::Process(other) if other == name);
+        let found = self.kept_waiting.iter();
+        let found = found.filter(|found| is_it(&found.behind));
+        found.map(|found| found.share).sum()
+    }
 }
 
 pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {

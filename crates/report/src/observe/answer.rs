@@ -1,5 +1,5 @@
 use switchcost_analysis::observation::{
-    Advice, Change, Findings, NO_BOUND, NoAdvice, ProcessFinding, Range, UnknownBecause,
+    Advice, Change, Findings, NO_BOUND, NoAdvice, Range, UnknownBecause,
 };
 use switchcost_record::injection::LEAST_CPU;
 use switchcost_record::observation::{Behind, KnownBy, KnownReload, Observation, Source, Subject};
@@ -158,7 +158,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     if all.is_negligible() {
         return negligible(&who, observation, findings);
     }
-    let is_open = lacks_preemption(observation, all);
+    let is_open = all.lacks_preemption(observation);
     let no_end = if is_open {
         " (no upper end, because the cost of a preemption is unknown)"
     } else {
@@ -197,16 +197,6 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             subject(&observation.subject)
         ),
     }
-}
-
-/// Returns true if the direct cost has no upper end because the cost of a preemption is unknown.
-fn lacks_preemption(observation: &Observation, all: &ProcessFinding) -> bool {
-    let calibration = observation.calibration.as_ref();
-    let cpu_ns = all.cpu_ns.unwrap_or(0.0);
-    calibration.is_some_and(|costs| costs.preempted.is_none())
-        && all
-            .interrupts_ns
-            .is_none_or(|ns| ns.high >= NO_BOUND * cpu_ns)
 }
 
 /// Returns true if the observed command ran programs of other names. The table lists the costs of

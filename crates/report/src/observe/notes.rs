@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
-use switchcost_analysis::observation::{Findings, KeptWaitingFinding};
+use switchcost_analysis::observation::Findings;
 use switchcost_record::observation::{
-    Behind, CountedTurns, Observation, SampledStacks, Source, Subject, Throttled,
+    CountedTurns, Observation, SampledStacks, Source, Subject, Throttled,
 };
 
 use super::{answer, caches, figures, neighbours};
@@ -120,9 +120,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
 
 /// Returns a clause on the waits for a CPU during which `switchcost` ran; empty if they are few.
 fn own_waits(findings: &Findings) -> String {
-    let is_own = |found: &&KeptWaitingFinding| matches!(&found.behind, Behind::Process(name) if name == "switchcost");
-    let own = findings.kept_waiting.iter().filter(is_own);
-    let part: f64 = own.map(|found| found.share).sum();
+    let part = findings.share_of_waits("switchcost");
     if part < LEAST_OWN {
         return String::new();
     }
