@@ -2,12 +2,12 @@ use std::io::{self, Write};
 
 use switchcost_trace::testing::{self, seeded};
 use switchcost_trace::{
-    AddressKind, Block, Chunk, Mark, OwnWords, Placed, ReadTraceError, Recorder, Reference,
-    ShapeReference, TaskId, TraceWriter, WriteTraceError,
+    AddressKind, Block, Chunk, Mark, OwnWords, Placed, Recorder, Reference, ShapeReference, TaskId,
+    TraceWriter, WriteTraceError,
 };
 
 use crate::shapes::head;
-use crate::support::{header, read, records, written};
+use crate::support::{header, read, records};
 
 /// A simulated disk that is full after `room` bytes.
 struct Disk {
@@ -39,27 +39,6 @@ fn disk(room: usize) -> Disk {
     Disk {
         bytes: Vec::new(),
         room,
-    }
-}
-
-#[test]
-fn a_full_disk_keeps_the_whole_chunks() {
-    let chunks = seeded(41, 3_000);
-    let whole = written(&chunks);
-    for room in [500, whole.len() / 2, whole.len() - 50] {
-        let mut writer = writer(room);
-        let failed = chunks.iter().position(|chunk| writer.write(chunk).is_err());
-        let bytes = writer.get_ref().bytes.clone();
-        let (back, error) = read(&bytes);
-        let kept = failed.unwrap_or(chunks.len());
-        assert_eq!(back, chunks[..kept]);
-        assert!(
-            matches!(
-                error,
-                Some(ReadTraceError::Cut { .. } | ReadTraceError::Unfinished { .. })
-            ),
-            "{error:?}"
-        );
     }
 }
 
