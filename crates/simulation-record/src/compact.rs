@@ -334,27 +334,4 @@ mod tests {
             assert!(walked_as(&[], &bytes).is_ok(), "{fields:?} is well-formed");
         }
     }
-
-    #[test]
-    fn a_list_of_structures_has_the_bytes_for_them() {
-        const SHAPE: Shape = &[Kind::List(&Kind::Struct(&[]))];
-        let list = |count: u8, padding: usize| {
-            let text = [[0x18, padding as u8].as_slice(), &vec![b'a'; padding]].concat();
-            [
-                [0x19, count << 4 | 0xc].as_slice(),
-                &vec![0; count.into()],
-                &text,
-                &[0],
-            ]
-            .concat()
-        };
-        assert_eq!(
-            walked_as(SHAPE, &list(4, 100)).map(|(_, found)| found),
-            Ok(vec![])
-        );
-        assert_eq!(
-            walked_as(SHAPE, &list(10, 100)),
-            Err("a list of more structures than its bytes hold")
-        );
-    }
 }
