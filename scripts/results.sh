@@ -10,8 +10,8 @@
 #
 # For each paper, results/ gets PAPER.json with numbers and verdicts, PAPER.made.json (version and
 # commit of the program, date, machine, and size, SHA-256 and seed of each record), its figures, and
-# measured records of up to 1 MB, compressed. Simulated records are not kept, because the commands
-# in PAPER.json make them again bit by bit. All records are in target/results/records, where a
+# measured records of up to 300 kB and perf's output, compressed. Simulated records are not kept,
+# because the commands in PAPER.json make them again bit by bit. All records are in target/results/records, where a
 # stopped run continues.
 #
 # Each paper is made, copied into results/ and timed before the next begins. So `make results
@@ -168,9 +168,9 @@ begin() {
 }
 
 keep_records() {
-    local paper=$1 record kept most_bytes=1000000
-    rm -f "$results/records/$paper"-*.json*.gz
-    for record in "$site/records/$paper"-*.json*; do
+    local paper=$1 record kept most_bytes=300000
+    rm -f "$results/records/$paper"-*.gz
+    for record in "$site/records/$paper"-*.json* "$site/records/$paper"-*.watched.txt; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
         kept=$results/records/$(basename "$record").gz
         gzip -9nc "$record" > "$kept"
