@@ -1,6 +1,7 @@
 //! Renders the time to reload the lost lines of a design, at the measured miss costs of a machine.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
+use switchcost_record::profile::Kind;
 
 use super::detailed;
 use crate::plain::plain;
@@ -59,9 +60,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(4)
         .left(["design", "found alone in", "missed up to", "asked for"])
         .right(["lines per switch", "time per line", "from", "to"]);
+    let mut has_dependent = false;
     for design in detailed(findings) {
         for lines in design.time_lost.iter().flat_map(|lost| &lost.lines) {
             grid.row(row(&design.name, lines));
+            has_dependent |= lines.kind == Kind::Dependent;
         }
     }
     page.table(
@@ -69,6 +72,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         "with the miss costs of switchcost measure --prices",
         grid,
     );
+    if has_dependent {
+        page.paragraph(
+            "It is unknown which loads the dependent loads wait for; half of them are assumed to overlap.",
+        );
+    }
 }
 
 fn row(design: &str, lines: &PricedLines) -> [String; 8] {

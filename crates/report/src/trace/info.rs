@@ -36,6 +36,8 @@ pub(crate) struct Info<'a> {
     faults: u64,
     /// Number of physical pages recorded.
     pages: u64,
+    /// Whether it is known of any load on which loads its address depends.
+    has_dependences: bool,
     /// Loads whose address depends on another load; null if dependences are unknown.
     load_chains: Option<LoadChains>,
     /// Number of tasks in the trace.
@@ -172,6 +174,7 @@ fn info(summary: &TraceSummary) -> Info<'_> {
         syscalls: summary.syscalls,
         faults: summary.faults,
         pages: summary.pages,
+        has_dependences: summary.chains.is_some_and(|counts| counts.loads > 0),
         load_chains: summary.chains.as_ref().map(LoadChains::new),
         tasks: summary.tasks,
         switches: switches.collect(),
@@ -214,6 +217,9 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
     }
     if let Some(text) = info.load_chains.as_ref().and_then(LoadChains::text) {
         page.prose(&text);
+    }
+    if info.loads > 0 && !info.has_dependences {
+        page.line("It is unknown on which loads the addresses of other loads depend.");
     }
     page.line(origin(info.header));
     page.line(format!(

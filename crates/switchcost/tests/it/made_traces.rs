@@ -19,6 +19,7 @@ fn walks_are_traced_without_a_program_and_lose_to_each_other() {
         (count(&info["loads"]), count(&info["instructions"])),
         (20 * 8192, 20 * 8192 * 2)
     );
+    assert_eq!(info["has_dependences"], true);
     let longer = "trace walks --size 64KiB --access rmw --turns 10 --instructions 15";
     place.run(format!("{longer} -o loops.sct")).assert_code(0);
     place.run("trace check loops.sct").assert_code(0);
@@ -181,7 +182,10 @@ fn foreign_traces_come_in_and_go_out() {
         .assert_code(0);
     place
         .run("trace info l.sct")
-        .assert_output("Switches: none");
+        .assert_output("Switches: none")
+        .assert_output("It is unknown on which loads");
+    let info = place.run("trace info l.sct --format json").json();
+    assert_eq!(info["has_dependences"], false);
     for (to, text) in [
         (
             "din",

@@ -1,8 +1,9 @@
 use switchcost_analysis::simulation::{
-    Cost, Findings, Group, GroupFinding, TimeLost, over_orders, over_trials,
+    Cost, Findings, Group, GroupFinding, PricedLines, TimeLost, over_orders, over_trials,
 };
 use switchcost_design::result::{LastLevelCounts, PrivateBy, Simulation};
 use switchcost_record::LEFT_OUT;
+use switchcost_record::profile::Kind;
 use switchcost_report::html::{Part, render};
 use switchcost_report::{Format, Style, simulate};
 
@@ -260,6 +261,33 @@ fn the_time_of_lost_lines_is_that_of_lines_with_a_price() {
         [None; 3],
         " The time to reload the lost lines is unknown, because none has a measured price.",
     );
+}
+
+#[test]
+fn unknown_dependences_of_loads_are_stated_with_their_times() {
+    let (head, mut findings) = whole();
+    let lines = |kind| PricedLines {
+        found_alone: "L1D".to_owned(),
+        missed: "L1D".to_owned(),
+        kind,
+        lines: 9.0,
+        line_ns: None,
+    };
+    let mut said = |kind| {
+        findings.designs[0].time_lost = Some(TimeLost {
+            cpu_model: None,
+            low_ns: None,
+            likely_ns: None,
+            high_ns: None,
+            cycles_ns: None,
+            unpriced_share: Some(1.0),
+            lines: vec![lines(Kind::Gathered), lines(kind)],
+        });
+        words(&head, &findings)
+    };
+    let unknown = "It is unknown which loads the dependent loads wait for";
+    has(&said(Kind::Dependent), unknown);
+    lacks(&said(Kind::Chained), unknown);
 }
 
 #[test]
