@@ -41,6 +41,14 @@ impl Cell {
         Cell::Number { value, decimals }
     }
 
+    /// Creates a cell with three significant digits for a number of a result, or for the reason why
+    /// the result is missing.
+    pub(crate) fn rounded<T>(found: &Result<T, String>, number: impl FnOnce(&T) -> f64) -> Cell {
+        let number = found.as_ref().map(number).map_err(Clone::clone);
+        let decimals = number.as_ref().map_or(0, |number| decimals(*number));
+        Cell::new(&number, decimals, |number| *number)
+    }
+
     /// Creates a cell for a number of a result, or for the reason why the result is missing.
     pub(crate) fn new<T>(
         found: &Result<T, String>,
@@ -59,6 +67,16 @@ impl Cell {
             },
         }
     }
+}
+
+/// Returns the number of decimals with which a number has three significant digits; 0 for a whole
+/// number.
+pub(crate) fn decimals(number: f64) -> usize {
+    if number.fract() == 0.0 {
+        return 0;
+    }
+    let digits_before = number.abs().max(1e-3).log10().floor() as i32 + 1;
+    usize::try_from(3 - digits_before).unwrap_or(0)
 }
 
 /// Published values and those found, point by point.

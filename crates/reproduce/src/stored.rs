@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use crate::claims::{Claim, Entry, Found, ReasonEntry, Term, judge_numbers, table};
+use crate::exhibit::decimals;
 use crate::{Cell, Chart, Exhibit, Paper, Records, Table};
 
 /// Reason why a file cannot be used as a result of a paper.
@@ -216,17 +217,7 @@ impl StoredCell {
     fn decode(&self) -> Cell {
         match self {
             StoredCell::Text(text) => Cell::Text(text.clone()),
-            StoredCell::Number { value } if value.fract() == 0.0 => Cell::Number {
-                value: *value,
-                decimals: 0,
-            },
-            StoredCell::Number { value } => {
-                let digits_before = value.abs().max(1e-3).log10().floor() as i32 + 1;
-                Cell::Number {
-                    value: *value,
-                    decimals: usize::try_from(3 - digits_before).unwrap_or(0),
-                }
-            }
+            StoredCell::Number { value } => Cell::number(*value, decimals(*value)),
             StoredCell::Missing { why } => Cell::Missing { why: why.clone() },
         }
     }

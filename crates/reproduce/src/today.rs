@@ -94,8 +94,8 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
             ),
         ));
     }
-    steps.extend(time_lost::steps(site));
     steps.extend(validated::steps(site));
+    steps.extend(time_lost::steps(site));
     steps.push(Step::new(
         WALKS,
         "trace walks --tasks 8 --size 16KiB --access read --turns 40",

@@ -10,7 +10,7 @@ use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
 
 /// Maximum number of rows of a table on the page.
-const MOST_ROWS: usize = 12;
+const MOST_ROWS: usize = 16;
 const MOST_COLUMNS: usize = 12;
 
 /// Maximum number of a claim's numbers on the page. JSON has all of them.
@@ -69,12 +69,15 @@ fn has_figure(exhibit: &Exhibit) -> bool {
     exhibit.chart.as_ref().is_some_and(chart::has_points)
 }
 
-/// Returns true if the exhibit is a small table of the paper, rather than the points of a figure.
+/// Names of tables that are not numbered, and yet are shown.
+const TABLES: [&str; 2] = ["Context switching", "The simulator beside time"];
+
+/// Returns true if the exhibit is a small table, rather than the points of a figure.
 fn is_table(exhibit: &Exhibit) -> bool {
-    let is_of_paper = exhibit.name.starts_with("Table") || exhibit.name == "Context switching";
+    let is_table = exhibit.name.starts_with("Table") || TABLES.contains(&exhibit.name.as_str());
     let is_small =
         exhibit.table.rows.len() <= MOST_ROWS && exhibit.table.columns.len() <= MOST_COLUMNS;
-    is_of_paper && exhibit.chart.is_none() && is_small
+    is_table && exhibit.chart.is_none() && is_small
 }
 
 fn add_exhibit(page: &mut String, reproduction: &Reproduction<'_>, exhibit: &Exhibit) {

@@ -10,7 +10,6 @@ use super::{
     AFFINITY, KERNEL, MACHINES, ROUND_ROBIN, SHARED_CACHE, VECTORS, penalty, servers, time_lost,
     validated,
 };
-use crate::claims::table;
 use crate::testing::{self, Shown, assert_within, case, estimate, measured, simulated};
 use crate::{Cell, Paper, Records, Verdict};
 
@@ -22,8 +21,8 @@ struct Story {
     shared_ns: [f64; 2],
     /// Cycles under round robin, and with affinity.
     cycles: [u64; 2],
-    /// Ratio of simulated to measured reloads.
-    too_long: f64,
+    /// Smallest and largest ratio of the likely to the measured reload of an array.
+    ratios: [f64; 2],
     /// Ratio of a request through many processes to one through few: in 1990 and since.
     servers: [f64; 2],
     /// Nanoseconds per switch that all vector registers add.
@@ -41,7 +40,7 @@ const PAPERS: Story = Story {
     kernel_ns: [100.0, 900.0],
     shared_ns: [3000.0, 200.0],
     cycles: [1000, 500],
-    too_long: 1.1,
+    ratios: [0.39, 5.9],
     servers: [2.0, 3.0],
     vectors_ns: 60.0,
     kernel_misses: 100,
@@ -77,7 +76,7 @@ fn records(story: &Story) -> Records {
     }
     records.add_measured(KERNEL, record, findings);
     add_shared_cache(&mut records, story.shared_ns, None);
-    add_reloads(&mut records, story.too_long);
+    add_reloads(&mut records, story.ratios);
     add_servers(&mut records, story.servers);
     add_vectors(&mut records, story.vectors_ns);
     add_penalties(&mut records, story.kernel_misses);
@@ -94,21 +93,25 @@ fn add_time_lost(records: &mut Records, story: &Story) {
     }
     records.add_measured(time_lost::DIRECT, record, findings);
     simulation(records, time_lost::TIMESHARING, |like| {
-        let times = |factor: f64| Some(story.lost_ns? * factor);
-        let lost = TimeLost {
-            cpu_model: None,
-            low_ns: times(0.5),
-            likely_ns: times(1.0),
-            high_ns: times(2.0),
-            cycles_ns: None,
-            unpriced_share: Some(story.unpriced),
-            lines: Vec::new(),
-        };
         vec![DesignFinding {
-            time_lost: Some(lost),
+            time_lost: Some(lost(story.lost_ns, story.unpriced)),
             ..like.clone()
         }]
     });
+}
+
+/// Returns lost lines that take from half to twice the likely time.
+fn lost(likely_ns: Option<f64>, unpriced: f64) -> TimeLost {
+    let times = |factor: f64| Some(likely_ns? * factor);
+    TimeLost {
+        cpu_model: None,
+        low_ns: times(0.5),
+        likely_ns,
+        high_ns: times(2.0),
+        cycles_ns: None,
+        unpriced_share: Some(unpriced),
+        lines: Vec::new(),
+    }
 }
 
 /// Claims that compare a cost with the time to reload lost lines.
@@ -117,23 +120,6 @@ const IN_TIME: [&str; 3] = [
     "registers-small",
     "vector-registers-small",
 ];
-
-/// The definitions of the claims in [`IN_TIME`] state the ends of the interval in words.
-#[test]
-fn claims_on_time_have_the_ends_of_its_interval() {
-    let [least, most] = time_lost::LIKELY_OVER_MEASURED;
-    let ends = format!("at least from likely / {most} to likely / {least}");
-    let claims = table(Paper::Today);
-    let of_time = claims
-        .iter()
-        .filter(|claim| IN_TIME.contains(&claim.id.as_str()));
-    assert_eq!(
-        of_time
-            .filter(|claim| claim.quantity.contains(&ends))
-            .count(),
-        3
-    );
-}
 
 /// The costs are 1 us, 10 ns and 60 ns. Lines without a price may take any time.
 #[test]
@@ -171,10 +157,10 @@ fn the_time_of_lost_lines_decides_as_far_as_it_is_known() {
     }
 }
 
-/// The likely time is 100 us: its interval is that of earlier errors, which is wider than the
-/// range of the estimate.
+/// The likely time is 100 us: its interval is that of the ratios of the arrays, which is wider than
+/// the range of the estimate.
 #[test]
-fn the_interval_of_the_time_covers_earlier_errors() {
+fn the_interval_of_the_time_covers_the_ratios_of_the_arrays() {
     let claim = testing::claim(Paper::Today, &records(&PAPERS), "dominates-since");
     let term = &claim.terms[0];
     assert_within(term.value, 0.01, 1e-9);
@@ -249,18 +235,33 @@ fn add_servers(records: &mut Records, dearer: [f64; 2]) {
     }
 }
 
-/// Adds reloads of 10 us, which the simulator overestimates by the factor `too_long`.
-fn add_reloads(records: &mut Records, too_long: f64) {
+/// Adds measured reloads of 10 us. In simulation, the smallest arrays take that time multiplied by
+/// the first ratio, the others by the second.
+fn add_reloads(records: &mut Records, ratios: [f64; 2]) {
+    add_reloads_of(records, |at| {
+        (
+            lost(Some(10_000.0 * ratios[usize::from(at > 0)]), 0.0),
+            10_000.0,
+        )
+    });
+}
+
+/// Adds a simulated and a measured reload in ns for each kind and size. `times` returns both, by
+/// the index of the size.
+fn add_reloads_of(records: &mut Records, times: impl Fn(usize) -> (TimeLost, f64)) {
     for kind in &validated::KINDS {
         let (record, mut findings) = measured();
-        for size in validated::sizes(&record.header.host) {
+        let sizes = validated::sizes(&record.header.host);
+        for (at, size) in sizes.into_iter().enumerate() {
+            let (lost, ns) = times(at);
             let mut finding = case(Mechanism::Pipe, size, Access::Read, 20_000.0);
-            finding.indirect_reload_ns = Some(estimate(10_000.0));
+            finding.indirect_reload_ns = Some(testing::within(ns, 1.0));
             findings.results.push(finding);
             simulation(records, &validated::simulated_step(kind, size), |like| {
                 // A cycle takes a nanosecond.
                 vec![DesignFinding {
-                    excess_cycles_per_switch: Some(10_000.0 * too_long),
+                    excess_cycles_per_switch: Some(12_345.0),
+                    time_lost: Some(lost.clone()),
                     ..like.clone()
                 }]
             });
@@ -279,11 +280,45 @@ fn reloads_are_simulated_over_measured() {
     let rows = testing::exhibit(Paper::Today, &records(&PAPERS), name)
         .table
         .rows;
-    assert_eq!(rows.len(), 12);
-    let Cell::Number { value, .. } = rows[0][6] else {
-        panic!("{:?}", rows[0])
+    assert_eq!(rows.len(), 16);
+    let number = |at: usize| match rows[0][at] {
+        Cell::Number { value, .. } => value,
+        _ => panic!("{:?}", rows[0]),
     };
-    assert_within(value, 1.1, 1e-9);
+    let expected = [12.345, 3.9, 1.95, 7.8, 10.0, 9.999, 10.001, 0.39];
+    for (at, expected) in expected.into_iter().enumerate() {
+        assert_within(number(at + 2), expected, 1e-9);
+    }
+}
+
+/// Of four sizes, one or two count: with a measured reload above 0, and lost lines that all have a
+/// price. Arrays without lost lines need no measurable reload.
+#[test]
+fn the_ratio_is_known_if_half_of_the_losing_arrays_count() {
+    let ratios = |times: fn(usize) -> (TimeLost, f64)| {
+        let mut records = records(&PAPERS);
+        add_reloads_of(&mut records, times);
+        validated::likely_over_measured(&records)
+    };
+    assert_eq!(
+        ratios(|at| match at {
+            0 => (lost(Some(200.0), 0.0), 100.0),
+            1 => (lost(Some(50.0), 0.0), 100.0),
+            _ => (lost(Some(900.0), 0.0), 0.5),
+        }),
+        Ok([0.5, 2.0])
+    );
+    assert_eq!(
+        ratios(|at| match at {
+            0 => (lost(Some(200.0), 0.0), 100.0),
+            1 => (lost(Some(0.0), 0.0), 100.0),
+            2 => (lost(Some(900.0), 0.1), 100.0),
+            _ => (lost(Some(900.0), 0.0), 0.5),
+        }),
+        Ok([2.0, 2.0])
+    );
+    let too_few = ratios(|at| (lost(Some(200.0), 0.0), if at == 0 { 100.0 } else { 0.5 }));
+    assert!(too_few.is_err_and(|why| why.starts_with("too few arrays")));
 }
 
 fn add_shared_cache(records: &mut Records, [in_turn, at_once]: [f64; 2], why: Option<&str>) {
@@ -336,7 +371,6 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
         kernel_ns: [900.0, 100.0],
         shared_ns: [200.0, 3000.0],
         cycles: [500, 1000],
-        too_long: 1.1,
         servers: [3.0, 2.0],
         vectors_ns: -60.0,
         kernel_misses: 1,

@@ -4,6 +4,7 @@
 use switchcost_record::Mechanism;
 
 use super::results;
+use super::validated::{likely_over_measured, lost_ns, priced};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
@@ -12,51 +13,34 @@ use crate::text::microseconds;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 pub(super) const DIRECT: &str = "today-direct";
-const PRICES: &str = "today-prices";
 pub(super) const TIMESHARING: &str = "today-timesharing";
 
-/// Smallest and largest ratio of the likely time to the measured time, of arrays on a Zen 3 guest
-/// (docs/method/simulated-cost.md).
-pub(super) const LIKELY_OVER_MEASURED: [f64; 2] = [0.39, 5.9];
-
-pub(super) fn steps(site: &Site<'_>) -> [Step; 3] {
-    let (direct, prices) = match site.effort {
-        Effort::Usual => ("15s", "2min"),
-        Effort::Quick => ("3s", "40s"),
+pub(super) fn steps(site: &Site<'_>) -> [Step; 2] {
+    let direct = match site.effort {
+        Effort::Usual => "15s",
+        Effort::Quick => "3s",
     };
     let cpu = site.quiet_cpu;
     let measure = "measure --mechanism pipe,fiber --no-counters";
     let simulate = timesharing_line(site);
     [
         Step::new(DIRECT, &format!("{measure} --budget {direct} --cpu {cpu}")),
-        Step::new(
-            PRICES,
-            &format!("measure --budget {prices} --cpu {cpu} --prices"),
-        ),
-        Step::new(
-            TIMESHARING,
-            &format!("{simulate} --design host --prices records/{PRICES}.json"),
-        ),
+        Step::new(TIMESHARING, &format!("{simulate} {}", priced())),
     ]
 }
 
 /// Returns the time in ns to reload the lines that were lost per switch. The interval covers the
-/// range of the estimate and the errors of earlier estimates. It has no upper end if lines without
-/// a price are left out.
+/// range of the estimate, and the ratios of likely to measured times of this run's arrays. It has
+/// no upper end if lines without a price are left out.
 fn time_lost(records: &Records) -> Result<Interval, String> {
-    let (_, findings) = records.simulated(TIMESHARING)?;
-    let mut designs = findings.designs.iter();
-    let lost = designs.find_map(|design| design.time_lost.as_ref());
-    let lost = lost.ok_or("no lost lines were counted")?;
-    let (Some(low), Some(likely), Some(high)) = (lost.low_ns, lost.likely_ns, lost.high_ns) else {
-        return Err("no lost line has a price on this machine".to_owned());
-    };
-    let [least, most] = LIKELY_OVER_MEASURED;
-    let high = match lost.unpriced_share {
-        Some(0.0) => high.max(likely / least),
-        _ => f64::INFINITY,
-    };
-    Ok(Interval::new(likely, low.min(likely / most), high))
+    let lost = lost_ns(records, TIMESHARING)?;
+    let likely = lost.estimate;
+    let [least, most] = likely_over_measured(records)?;
+    Ok(Interval::new(
+        likely,
+        lost.low.min(likely / most),
+        lost.high.max(likely / least),
+    ))
 }
 
 /// Returns the direct cost of a switch in ns.
@@ -70,7 +54,7 @@ fn direct(records: &Records, mechanism: Mechanism) -> Result<Interval, String> {
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "Time per switch in Timesharing: lost lines, kernel, registers";
     let mut exhibit = Exhibit::new("Caches in time", title);
-    exhibit.steps = [DIRECT, PRICES, TIMESHARING].map(str::to_owned).into();
+    exhibit.steps = [DIRECT, TIMESHARING].map(str::to_owned).into();
     let mut table = Table::new(&["part of a switch", "us", "low", "high"]);
     for (part, ns) in [
         ("lost lines", time_lost(records)),

@@ -1,15 +1,14 @@
-//! Compares simulated cycles with time: reloads of arrays are simulated in this machine's caches
+//! Compares simulated with measured time: reloads of arrays are simulated in this machine's caches
 //! and measured on this machine.
 //!
-//! The simulator adds up latencies, while a core overlaps and prefetches loads. The ratio of
-//! simulated cycles to time depends on the kind of access.
+//! The simulator adds up latencies, while a core overlaps and prefetches loads. So cycles are not
+//! time, and lost lines are converted to time at measured prices.
 
 use switchcost_analysis::CaseFinding;
 use switchcost_record::{HostManifest, Mechanism};
 use switchcost_units::Bytes;
 
 use super::{results, sizes_of_levels};
-use crate::claims::{Term, ratio};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
@@ -20,7 +19,7 @@ pub(super) struct Kind {
     flags: &'static str,
 }
 
-pub(super) const KINDS: [Kind; 3] = [
+pub(super) const KINDS: [Kind; 4] = [
     Kind {
         name: "in-order",
         flags: "--stride 8B",
@@ -29,12 +28,18 @@ pub(super) const KINDS: [Kind; 3] = [
         name: "strided",
         flags: "--stride 128B",
     },
+    // Hardware prefetches no lines at distances of more than half a page.
+    Kind {
+        name: "gathered",
+        flags: "--stride 2112B",
+    },
     Kind {
         name: "chase",
         flags: "--stride 64B --pattern chase",
     },
 ];
 const TURNS: u64 = 12;
+const PRICES: &str = "today-prices";
 
 /// Returns array sizes in bytes: all of the first-level cache, and a quarter, half and three
 /// quarters of the second. Lost lines of such arrays are fetched from the next level.
@@ -51,14 +56,21 @@ pub(super) fn simulated_step(kind: &Kind, size: u64) -> String {
     format!("today-reload-simulated-{}-{}KiB", kind.name, size >> 10)
 }
 
+/// Returns the options of `simulate` for the design `host` with the prices of this run.
+pub(super) fn priced() -> String {
+    format!("--design host --prices records/{PRICES}.json")
+}
+
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let sizes = sizes(site.host);
-    let is_quick = site.effort == Effort::Quick;
-    let (sizes, speed) = if is_quick {
-        (&sizes[..2], " --quick")
-    } else {
-        (&sizes[..], " --precision 1% --budget 20s")
+    let (sizes, speed, budget) = match site.effort {
+        Effort::Usual => (&sizes[..], " --precision 1% --budget 20s", "2min"),
+        Effort::Quick => (&sizes[..2], " --quick", "40s"),
     };
+    let prices = format!(
+        "measure --budget {budget} --cpu {} --prices",
+        site.quiet_cpu
+    );
     let list = sizes
         .iter()
         .map(u64::to_string)
@@ -77,7 +89,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
             "trace walks --size {size}B {} --access read --turns {TURNS}",
             kind.flags
         );
-        let simulate = format!("simulate records/{walks}.sct --design host");
+        let simulate = format!("simulate records/{walks}.sct {}", priced());
         [
             Step::new(walks, &line),
             Step::new(simulated_step(kind, size), &simulate),
@@ -87,104 +99,158 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         std::iter::once(measured(kind))
             .chain(sizes.iter().flat_map(move |size| simulated(kind, *size)))
     };
-    KINDS.iter().flat_map(of_kind).collect()
+    let reloads = KINDS.iter().flat_map(of_kind);
+    std::iter::once(Step::new(PRICES, &prices))
+        .chain(reloads)
+        .collect()
 }
 
-/// A reload of an array, simulated and measured in ns, and the ratio of both.
+/// Returns the likely time in ns to reload the lines that are lost per switch, from low to high.
+/// The interval has no upper end if lines without a price are left out.
+pub(super) fn lost_ns(records: &Records, step: &str) -> Result<Interval, String> {
+    let (_, findings) = records.simulated(step)?;
+    let mut designs = findings.designs.iter();
+    let lost = designs.find_map(|design| design.time_lost.as_ref());
+    let lost = lost.ok_or("no lost lines were counted")?;
+    let (Some(low), Some(likely), Some(high)) = (lost.low_ns, lost.likely_ns, lost.high_ns) else {
+        return Err("no lost line has a price on this machine".to_owned());
+    };
+    let high = match lost.unpriced_share {
+        Some(0.0) => high,
+        _ => f64::INFINITY,
+    };
+    Ok(Interval::new(likely, low, high))
+}
+
+/// Times of a reload of an array, in ns.
 struct Reload {
     kind: &'static str,
     size: u64,
-    simulated_ns: f64,
-    measured_ns: Interval,
-    ratio: Term,
+    /// Simulated cycles of a switch, at the clock of the core.
+    cycles: Result<f64, String>,
+    /// Simulated time of the lost lines.
+    lost: Result<Interval, String>,
+    measured: Result<Interval, String>,
 }
 
-fn reload(records: &Records, kind: &'static Kind, finding: &CaseFinding) -> Result<Reload, String> {
-    let size = finding.case.working_set.size_bytes.0;
-    let found = finding
-        .indirect_reload_ns
-        .as_ref()
-        .ok_or("its reload could not be measured: see the record")?;
-    let (_, simulated) = records.simulated(&simulated_step(kind, size))?;
-    let cycles = simulated
-        .designs
-        .first()
-        .and_then(|design| design.excess_cycles_per_switch);
+impl Reload {
+    fn new(records: &Records, kind: &'static Kind, finding: &CaseFinding) -> Reload {
+        let size = finding.case.working_set.size_bytes.0;
+        let measured = finding.indirect_reload_ns.as_ref().map(Interval::from);
+        let step = simulated_step(kind, size);
+        Reload {
+            kind: kind.name,
+            size,
+            cycles: cycles_ns(records, kind, &step),
+            lost: lost_ns(records, &step),
+            measured: measured
+                .ok_or_else(|| "its reload could not be measured: see the record".to_owned()),
+        }
+    }
+
+    /// Returns the likely time of an array that loses lines in simulation, all with a price.
+    fn likely(&self) -> Result<f64, String> {
+        let lost = self.lost.clone()?;
+        if lost.estimate <= 0.0 {
+            Err("no time is lost in simulation".to_owned())
+        } else if lost.high.is_infinite() {
+            Err("some lost lines have no price".to_owned())
+        } else {
+            Ok(lost.estimate)
+        }
+    }
+
+    /// Returns the ratio of the likely to the measured time; an error if the array does not count.
+    fn ratio(&self) -> Result<Interval, String> {
+        let (likely, measured) = (self.likely()?, self.measured.clone()?);
+        if measured.low <= 0.0 {
+            return Err("the interval of the measured time includes 0".to_owned());
+        }
+        Ok(Interval::exact(likely) / measured)
+    }
+}
+
+fn cycles_ns(records: &Records, kind: &Kind, step: &str) -> Result<f64, String> {
+    let (_, simulated) = records.simulated(step)?;
+    let design = simulated.designs.first();
+    let cycles = design.and_then(|design| design.excess_cycles_per_switch);
     let core = records.measured(&measured_step(kind))?.1.core.as_ref();
     let hertz = core
         .and_then(|core| core.hertz)
         .ok_or("the clock of this machine's core is not known")?;
-    let simulated_ns = cycles.ok_or("the simulation has no cost of a switch")? / hertz * 1e9;
-    let measured_ns = Interval::from(found);
-    let ratio = ratio(
-        format!("{}, {}", kind.name, Bytes(size)),
-        Interval::exact(simulated_ns),
-        measured_ns,
-    );
-    Ok(Reload {
-        kind: kind.name,
-        size,
-        simulated_ns,
-        measured_ns,
-        ratio,
-    })
+    Ok(cycles.ok_or("the simulation has no cost of a switch")? / hertz * 1e9)
 }
 
-/// Returns the reloads for each kind of access and array size; an error if one of them was not
-/// measured or not simulated.
+/// Returns the reloads for each kind of access and array size; an error if a step has no record.
 fn reloads(records: &Records) -> Result<Vec<Reload>, String> {
-    let of_kind = |kind: &'static Kind| -> Result<Vec<Reload>, String> {
+    let mut all = Vec::new();
+    for kind in &KINDS {
         let found = results(records, &measured_step(kind), Mechanism::Pipe)?;
-        let arrays = found
-            .into_iter()
-            .filter(|finding| !finding.case.working_set.is_empty());
-        arrays
-            .map(|finding| reload(records, kind, finding))
-            .collect()
-    };
-    let all: Vec<Vec<Reload>> = KINDS.iter().map(of_kind).collect::<Result<_, _>>()?;
-    let all: Vec<Reload> = all.into_iter().flatten().collect();
-    if all.is_empty() {
-        Err("no reload was measured".to_owned())
-    } else {
-        Ok(all)
+        let is_array = |finding: &&CaseFinding| !finding.case.working_set.is_empty();
+        let arrays = found.into_iter().filter(is_array);
+        all.extend(arrays.map(|finding| Reload::new(records, kind, finding)));
     }
+    Ok(all)
+}
+
+/// Returns the smallest and the largest ratio of the likely to the measured time, over the arrays
+/// of this run. An array counts if the interval of its measured reload is above 0, and if it loses
+/// lines in simulation, all with a price. An error if fewer than half of the arrays that lose lines
+/// in simulation count, because the ratio would then be known for too few of them.
+pub(super) fn likely_over_measured(records: &Records) -> Result<[f64; 2], String> {
+    let reloads = reloads(records)?;
+    let losing = reloads.iter().filter(|reload| reload.likely().is_ok());
+    let ratios = reloads.iter().filter_map(|reload| reload.ratio().ok());
+    let ratios: Vec<f64> = ratios.map(|ratio| ratio.estimate).collect();
+    if ratios.is_empty() || 2 * ratios.len() < losing.count() {
+        return Err(
+            "too few arrays have a measurable reload to compare simulated with measured time"
+                .to_owned(),
+        );
+    }
+    let extreme = |of: fn(f64, f64) -> f64| ratios.iter().copied().reduce(of).unwrap_or(f64::NAN);
+    Ok([extreme(f64::min), extreme(f64::max)])
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "A reload of an array, simulated on this machine's caches and measured here";
     let mut exhibit = Exhibit::new("The simulator beside time", title);
-    let columns = [
+    let mut table = Table::new(&[
         "access",
         "array",
-        "simulated us",
+        "cycles us",
+        "likely us",
+        "low us",
+        "high us",
         "measured us",
-        "low",
-        "high",
-        "simulated over measured",
-        "low ",
-        "high ",
-    ];
-    let mut table = Table::new(&columns);
+        "from us",
+        "to us",
+        "likely over measured",
+        "from",
+        "to",
+    ]);
     for one in reloads(records).unwrap_or_default() {
-        let us = |ns: f64| Cell::number(ns / 1e3, 3);
-        let ratio = |value: f64| Cell::or_missing(Some(value), 2, "nothing lost");
-        table.row(vec![
+        let ratio = one.ratio();
+        let us = |ns: f64| ns / 1e3;
+        let mut row = vec![
             one.kind.into(),
             Bytes(one.size).to_string().into(),
-            us(one.simulated_ns),
-            us(one.measured_ns.estimate),
-            us(one.measured_ns.low),
-            us(one.measured_ns.high),
-            ratio(one.ratio.value),
-            ratio(one.ratio.low),
-            ratio(one.ratio.high),
-        ]);
+            Cell::rounded(&one.cycles, |ns| us(*ns)),
+        ];
+        let times = [one.lost, one.measured].map(|ns| ns.map(|ns| ns.map(us)));
+        for number in times.iter().chain([&ratio]) {
+            let ends: [fn(&Interval) -> f64; 3] = [|n| n.estimate, |n| n.low, |n| n.high];
+            row.extend(ends.map(|end| Cell::rounded(number, end)));
+        }
+        table.row(row);
     }
     exhibit.table = table;
+    exhibit.steps.push(PRICES.to_owned());
     exhibit.steps.extend(KINDS.iter().map(measured_step));
     exhibit.notes.push(
-        "The design `host` has the caches and latencies of this machine, without overlap of misses."
+        "The design `host` has the caches and latencies of this machine. Its cycles add up latencies without overlap; \
+         likely, low and high are lost lines at measured prices. A ratio is missing if the interval of the measured \
+         time includes 0, if nothing is lost in simulation, or if lost lines have no price."
             .into(),
     );
     exhibit
