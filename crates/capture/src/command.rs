@@ -4,10 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{getegid, geteuid, getgid, getuid};
+use switchcost_record::trust::search_path;
 
 use crate::error::CaptureError;
 
@@ -104,19 +105,12 @@ impl Command {
         let path = of_command
             .or_else(|| std::env::var_os("PATH"))
             .unwrap_or_default();
-        let is_program = |path: &PathBuf| {
-            path.metadata()
-                .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-        };
-        std::env::split_paths(&path)
-            .map(|folder| folder.join(program))
-            .find(is_program)
-            .ok_or_else(|| {
-                unfit(
-                    format!("{} is not in PATH", program.to_string_lossy()),
-                    "check PATH, or give the full path",
-                )
-            })
+        search_path(&path, program).ok_or_else(|| {
+            unfit(
+                format!("{} is not in PATH", program.to_string_lossy()),
+                "check PATH, or give the full path",
+            )
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use switchcost_facts::limits::ending;
 use switchcost_host::clock::Clock;
 use switchcost_record::injection::{LEAST_CPU, Plan};
 use switchcost_record::printable;
+use switchcost_record::trust::search_path;
 use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 
 use crate::fault::Fault;
@@ -284,13 +285,7 @@ fn find(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     if Path::new(program).components().count() > 1 || Path::new(program).is_absolute() {
         return Some(program.into());
     }
-    let is_executable = |path: &PathBuf| {
-        fs::metadata(path)
-            .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-    };
-    std::env::split_paths(path?)
-        .map(|folder| folder.join(program))
-        .find(is_executable)
+    search_path(path?, program)
 }
 
 fn last_line(path: &Path) -> Option<String> {

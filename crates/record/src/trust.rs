@@ -237,16 +237,24 @@ pub fn check_programs(folder: &Path) -> io::Result<()> {
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
     // This is the search path that execvp(3) uses if `PATH` is not set.
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
-    let is_program = |file: &PathBuf| {
-        file.metadata()
-            .is_ok_and(|facts| facts.is_file() && facts.mode() & 0o111 != 0)
-    };
-    let found = std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(is_program);
+    let found = search_path(&path, name.as_ref());
     let found = found.ok_or_else(|| io::Error::new(ErrorKind::NotFound, "not in PATH"))?;
     check_for_root(&found)?;
     Ok(found)
+}
+
+/// Returns the first executable file with this name in the directories of `path`, a value of PATH.
+/// Unlike [`find_program`], checks nothing else.
+pub fn search_path(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .map(|folder| folder.join(name))
+        .find(|file| is_executable(file))
+}
+
+/// Whether `file` is a regular file that someone may execute.
+pub fn is_executable(file: &Path) -> bool {
+    file.metadata()
+        .is_ok_and(|facts| facts.is_file() && facts.mode() & 0o111 != 0)
 }
 
 /// Returns a command that starts a program found in the directories of PATH.

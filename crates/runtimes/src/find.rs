@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use switchcost_record::printable;
-use switchcost_record::trust::check_for_root;
+use switchcost_record::trust::{check_for_root, is_executable, search_path};
 
 use crate::row::filled;
 use crate::tool::{Tool, last_lines};
@@ -66,8 +66,7 @@ pub(crate) fn find(
 fn candidates(pattern: &str) -> Vec<PathBuf> {
     if !pattern.contains('/') {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let files = std::env::split_paths(&path).map(|folder| folder.join(pattern));
-        return files.filter(|file| is_program(file)).take(1).collect();
+        return search_path(&path, pattern.as_ref()).into_iter().collect();
     }
     let mut found = vec![PathBuf::from("/")];
     for part in Path::new(pattern).components().skip(1) {
@@ -83,7 +82,8 @@ fn candidates(pattern: &str) -> Vec<PathBuf> {
                 .collect(),
         };
     }
-    found.into_iter().filter(|file| is_program(file)).collect()
+    found.retain(|file| is_executable(file));
+    found
 }
 
 fn matching(folder: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
@@ -96,12 +96,6 @@ fn matching(folder: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
         .collect();
     names.sort_unstable_by_key(|name| std::cmp::Reverse(numbers(name)));
     names.into_iter().map(|name| folder.join(name)).collect()
-}
-
-fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata()
-        .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
 /// Returns the version of a runtime: the first number with a point that it prints to standard

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use switchcost_record::trust::search_path;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Names of programs whose work is determined by a script, without version numbers.
@@ -387,15 +388,12 @@ fn interpreter(path: &Path) -> Option<Vec<OsString>> {
 }
 
 /// Returns the path of a command's file. A name without a slash is searched for in `PATH`; `None`
-/// if no folder of `PATH` has such a file.
+/// if no folder of `PATH` has such a program.
 fn program(name: &OsString) -> Option<PathBuf> {
     if name.to_string_lossy().contains('/') {
         return std::path::absolute(name).ok();
     }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|path| path.is_file())
+    search_path(&std::env::var_os("PATH")?, name)
 }
 
 #[cfg(test)]

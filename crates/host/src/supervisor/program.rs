@@ -4,11 +4,11 @@ use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use switchcost_record::trust::search_path;
 use switchcost_units::CpuId;
 
 use crate::shared_file::SharedFile;
@@ -92,17 +92,8 @@ fn locate(program: &OsStr, environment: &Variables) -> io::Result<PathBuf> {
     if program.as_encoded_bytes().contains(&b'/') {
         return Ok(program.into());
     }
-    let path = environment
-        .iter()
-        .find(|(name, _)| name == "PATH")
-        .map(|(_, path)| path);
-    let is_program = |file: &PathBuf| {
-        file.metadata()
-            .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-    };
-    std::env::split_paths(path.map_or(OsStr::new(""), OsString::as_os_str))
-        .map(|folder| folder.join(program))
-        .find(is_program)
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    path.and_then(|(_, path)| search_path(path, program))
         .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
