@@ -28,6 +28,7 @@ pub mod reproduce;
 pub mod schema;
 pub mod simulate;
 mod slug;
+mod sparkline;
 mod style;
 pub mod trace;
 

@@ -6,11 +6,7 @@ use super::figures;
 
 use crate::Page;
 use crate::quantity::{cost, is_cost, percent, time};
-
-const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-/// Sign for a value that cannot be drawn on a logarithmic scale.
-const NO_POINT: char = '·';
+use crate::sparkline::sparkline;
 
 /// Adds the figure of the first curve over the size of the working set, if there is one.
 pub(super) fn add_first_figure(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
@@ -94,58 +90,19 @@ fn plot(points: &[(u64, f64)]) -> String {
     let (Some((first, _)), Some((last, _))) = (points.first(), points.last()) else {
         return String::new();
     };
-    let heights: Vec<f64> = points.iter().map(|(_, ns)| *ns).collect();
-    let mut drawn: Vec<f64> = heights
-        .iter()
-        .copied()
-        .filter(|ns| is_drawable(*ns))
-        .collect();
+    let mut drawn: Vec<f64> = points.iter().map(|(_, ns)| *ns).collect();
+    drawn.retain(|ns| ns.is_finite() && *ns > 0.0);
     drawn.sort_by(f64::total_cmp);
-    let range = match (drawn.first(), drawn.last()) {
-        (Some(low), Some(high)) => format!("{} to {} (log scale)", time(*low), time(*high)),
-        _ => "no point above 0".to_owned(),
-    };
-    format!(
-        "{} {} {}, {range}",
-        Bytes(*first),
-        sparkline(&heights),
-        Bytes(*last)
-    )
-}
-
-fn is_drawable(ns: f64) -> bool {
-    ns.is_finite() && ns > 0.0
-}
-
-/// Draws a block character for each value. The heights show the logarithms, from the least value to
-/// the largest.
-fn sparkline(values: &[f64]) -> String {
-    let logs = values
-        .iter()
-        .copied()
-        .filter(|ns| is_drawable(*ns))
-        .map(f64::ln);
-    let (low, high) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-        (low.min(v), high.max(v))
-    });
-    let height = |value: f64| {
-        if high > low {
-            (value.ln() - low) / (high - low)
-        } else {
-            0.0
+    let (low, range) = match (drawn.first(), drawn.last()) {
+        (Some(low), Some(high)) => {
+            let range = format!("{} to {} (log scale)", time(*low), time(*high));
+            (low.ln(), range)
         }
+        _ => (0.0, "no point above 0".to_owned()),
     };
-    let block = |value: f64| BLOCKS[(height(value) * (BLOCKS.len() - 1) as f64).round() as usize];
-    values
-        .iter()
-        .map(|value| {
-            if is_drawable(*value) {
-                block(*value)
-            } else {
-                NO_POINT
-            }
-        })
-        .collect()
+    let logs: Vec<f64> = points.iter().map(|(_, ns)| ns.ln()).collect();
+    let line = sparkline(&logs, low);
+    format!("{} {line} {}, {range}", Bytes(*first), Bytes(*last))
 }
 
 fn describe_region(region: &Region) -> String {
@@ -180,14 +137,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_rise_with_the_logarithm() {
-        assert_eq!(sparkline(&[1.0, 10.0, 100.0, 1e7]), "▁▂▃█");
-        assert_eq!(sparkline(&[5.0, 5.0]), "▁▁");
-    }
-
-    #[test]
     fn a_point_that_cannot_be_drawn_is_seen() {
-        assert_eq!(sparkline(&[1.0, -2.0, f64::NAN, 0.0, 2.0]), "▁···█");
+        let points = [1.0, -2.0, f64::NAN, 0.0, f64::INFINITY, 10.0, 1e4].map(|ns| (4096, ns));
+        assert_eq!(
+            plot(&points),
+            "4 KiB ▁····▃█ 4 KiB, 1.00 ns to 10.0 us (log scale)"
+        );
         assert_eq!(plot(&[(4096, -1.0)]), "4 KiB · 4 KiB, no point above 0");
         assert_eq!(plot(&[]), "");
     }

@@ -3,11 +3,7 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFindi
 use super::detailed;
 use crate::Page;
 use crate::quantity::{count, rounded};
-
-const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-/// Sign for an interval whose excess CPI is below 0 or unknown.
-const BELOW: char = '·';
+use crate::sparkline::sparkline;
 
 /// Width of a curve in characters.
 const WIDTH: usize = 50;
@@ -64,7 +60,7 @@ fn curve(group: &GroupFinding) -> Option<String> {
     let cost = group.cost_cycles.estimate?;
     Some(format!(
         "{} {} to {}, {} cycles by {} instructions",
-        blocks(&thinned(&values)),
+        sparkline(&thinned(&values), 0.0),
         rounded(*first),
         rounded(*last),
         rounded(cost),
@@ -81,28 +77,9 @@ fn thinned(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Draws a block character for each value. The block's height is proportional to the value.
-fn blocks(values: &[f64]) -> String {
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    let block = |value: &f64| match *value {
-        value if !value.is_finite() || value < 0.0 => BELOW,
-        value if largest > 0.0 => {
-            BLOCKS[(value / largest * (BLOCKS.len() - 1) as f64).round() as usize]
-        }
-        _ => BLOCKS[0],
-    };
-    values.iter().map(block).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn blocks_rise_from_zero_to_the_largest() {
-        assert_eq!(blocks(&[7.0, 3.5, 1.0, 0.0, -1.0, f64::NAN]), "█▅▂▁··");
-        assert_eq!(blocks(&[0.0, 0.0]), "▁▁");
-    }
 
     #[test]
     fn a_long_curve_is_thinned() {
