@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{Type, TypePtr};
 
-use switchcost_design::result::{Interval, OfOthers, Simulation};
+use switchcost_design::result::{Interval, Simulation};
 
 /// Width of the numbers in a column. The file stores 16 and 32 bits as INT32 and 64 bits as INT64,
 /// all with an unsigned logical type.
@@ -96,27 +96,37 @@ pub(crate) struct Column {
     pub(crate) content: Content,
 }
 
-const fn number(
-    name: &'static str,
-    width: Width,
-    get: fn(&Interval) -> u64,
-    set: fn(&mut Interval, u64),
-) -> Column {
-    Column {
-        name,
-        content: Content::Number(width, get, set),
-    }
+/// Declares a column of numbers: its width, its name, and the field of an interval with the field's
+/// type.
+macro_rules! number {
+    ($width:ident, $name:literal, $($field:ident).+: $type:ty) => {
+        Column {
+            name: $name,
+            content: Content::Number(
+                Width::$width,
+                |t| t.$($field).+ as u64,
+                |t, value| t.$($field).+ = value as $type,
+            ),
+        }
+    };
 }
 
-const fn optional(
-    name: &'static str,
-    get: fn(&Interval) -> Option<u64>,
-    set: fn(&mut Interval, Option<u64>),
-) -> Column {
-    Column {
-        name,
-        content: Content::Optional(get, set),
-    }
+/// Declares a column of cycles that other processes caused. A written interval has all of these
+/// numbers or none.
+macro_rules! of_others {
+    ($name:literal, $field:ident) => {
+        Column {
+            name: $name,
+            content: Content::Optional(
+                |t| Some(t.of_others?.$field),
+                |t, value| {
+                    if let Some(value) = value {
+                        t.of_others.get_or_insert_default().$field = value;
+                    }
+                },
+            ),
+        }
+    };
 }
 
 const fn text(name: &'static str, table: Table, index: fn(&Interval) -> usize) -> Column {
@@ -133,39 +143,12 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
     }
 }
 
-/// Sets one of the numbers of cycles that other processes caused, if `value` is not `None`. A
-/// written interval has all of these numbers or none.
-fn set_of_others(
-    interval: &mut Interval,
-    value: Option<u64>,
-    field: fn(&mut OfOthers) -> &mut u64,
-) {
-    if let Some(value) = value {
-        *field(interval.of_others.get_or_insert_default()) = value;
-    }
-}
-
 /// All columns, in the file's order. A value read from a column always fits in its field.
 pub(crate) const COLUMNS: [Column; 25] = [
     text("design", Table::Designs, |t| usize::from(t.design)),
-    number(
-        "segment",
-        Width::Bits32,
-        |t| t.segment.into(),
-        |t, value| t.segment = value as u32,
-    ),
-    number(
-        "segments",
-        Width::Bits32,
-        |t| t.segments.into(),
-        |t, value| t.segments = value as u32,
-    ),
-    number(
-        "task",
-        Width::Bits32,
-        |t| t.task.into(),
-        |t, value| t.task = value as u32,
-    ),
+    number!(Bits32, "segment", segment: u32),
+    number!(Bits32, "segments", segments: u32),
+    number!(Bits32, "task", task: u32),
     Column {
         name: "process",
         content: Content::Looked(|head, t| {
@@ -181,75 +164,18 @@ pub(crate) const COLUMNS: [Column; 25] = [
     text("end", Table::CauseEntries, |t| t.end as usize),
     voluntary("end_is_voluntary", |t| t.end as usize),
     text("end_syscall", Table::CauseSyscalls, |t| t.end as usize),
-    number(
-        "interval",
-        Width::Bits32,
-        |t| t.number.into(),
-        |t, value| t.number = value as u32,
-    ),
-    number(
-        "instructions",
-        Width::Bits64,
-        |t| t.instructions,
-        |t, value| t.instructions = value,
-    ),
-    number(
-        "shared_cycles",
-        Width::Bits64,
-        |t| t.cycles.shared,
-        |t, value| t.cycles.shared = value,
-    ),
-    number(
-        "private_cycles",
-        Width::Bits64,
-        |t| t.cycles.private,
-        |t, value| t.cycles.private = value,
-    ),
-    number(
-        "flushed_cycles",
-        Width::Bits64,
-        |t| t.cycles.flushed,
-        |t, value| t.cycles.flushed = value,
-    ),
-    number(
-        "design_index",
-        Width::Bits16,
-        |t| t.design.into(),
-        |t, value| t.design = value as u16,
-    ),
-    number(
-        "process_index",
-        Width::Bits32,
-        |t| t.process.into(),
-        |t, value| t.process = value as u32,
-    ),
-    number(
-        "cause_index",
-        Width::Bits32,
-        |t| t.cause.into(),
-        |t, value| t.cause = value as u32,
-    ),
-    number(
-        "end_index",
-        Width::Bits32,
-        |t| t.end.into(),
-        |t, value| t.end = value as u32,
-    ),
-    optional(
-        "lost_to_others_cycles",
-        |t| Some(t.of_others?.lost),
-        |t, value| set_of_others(t, value, |all| &mut all.lost),
-    ),
-    optional(
-        "gained_from_others_cycles",
-        |t| Some(t.of_others?.gained),
-        |t, value| set_of_others(t, value, |all| &mut all.gained),
-    ),
-    optional(
-        "first_touch_cycles",
-        |t| Some(t.of_others?.first_touches),
-        |t, value| set_of_others(t, value, |all| &mut all.first_touches),
-    ),
+    number!(Bits32, "interval", number: u32),
+    number!(Bits64, "instructions", instructions: u64),
+    number!(Bits64, "shared_cycles", cycles.shared: u64),
+    number!(Bits64, "private_cycles", cycles.private: u64),
+    number!(Bits64, "flushed_cycles", cycles.flushed: u64),
+    number!(Bits16, "design_index", design: u16),
+    number!(Bits32, "process_index", process: u32),
+    number!(Bits32, "cause_index", cause: u32),
+    number!(Bits32, "end_index", end: u32),
+    of_others!("lost_to_others_cycles", lost),
+    of_others!("gained_from_others_cycles", gained),
+    of_others!("first_touch_cycles", first_touches),
     // Position of the interval in its segment, derived so that other programs can plot cycles
     // without the head.
     Column {
