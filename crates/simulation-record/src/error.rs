@@ -1,33 +1,19 @@
 use std::io;
 use std::path::PathBuf;
 
-use switchcost_remedies::{read_remedy, write_remedy};
-
-use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
+use switchcost_record::{ReadRecordError, WriteRecordError};
+use switchcost_remedies::write_remedy;
 
 /// Error of writing a simulation record.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteSimulationError {
-    /// A file with this name exists already.
-    #[error(
-        "{0} already exists, and records are never overwritten; choose another name with --record, or move the file away"
-    )]
-    Exists(PathBuf),
-    /// The record's file cannot be created.
-    #[error(
-        "cannot create {path}: {source}; {}",
-        write_remedy(.source, ANOTHER_PLACE)
-    )]
-    Create {
-        /// Path of the record that cannot be created.
-        path: PathBuf,
-        /// Error of the operating system from creating the file.
-        source: io::Error,
-    },
+    /// The file exists already, or cannot be created.
+    #[error(transparent)]
+    Record(#[from] WriteRecordError),
     /// The file cannot be written. No file is left behind.
     #[error(
         "{path} cannot be written, so the record was not kept: {source}; {} (writing it takes twice its size)",
-        write_remedy(.source, ANOTHER_PLACE)
+        write_remedy(.source, "another place with --record")
     )]
     Write {
         /// Path of the record that cannot be written.
@@ -64,35 +50,9 @@ pub enum WriteSimulationError {
 /// Error of reading a simulation record.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadSimulationError {
-    /// The record's file cannot be read.
-    #[error("cannot read {path}: {source}; {}", read_remedy(.source, "a file written by switchcost simulate"))]
-    Open {
-        /// Path of the record that cannot be read.
-        path: PathBuf,
-        /// Error of the operating system from reading the file.
-        source: io::Error,
-    },
-    /// The file is not a simulation record, or is truncated.
-    #[error(
-        "{path} is not a record of a simulation ({why}); name a file written by switchcost simulate"
-    )]
-    NoRecord {
-        /// Path of the file that is not a record.
-        path: PathBuf,
-        /// Reason why the file is not a simulation record.
-        why: String,
-    },
-    /// The record has a format version that this program does not know.
-    #[error(
-        "{path} is of format {found}, and this version reads {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; read it with a version \
-         of switchcost that writes that format"
-    )]
-    Version {
-        /// Path of the record with the unknown version.
-        path: PathBuf,
-        /// Name and version of the format, as in the head of the record.
-        found: String,
-    },
+    /// The file cannot be read, is not a simulation record, is truncated, or has an unknown version.
+    #[error(transparent)]
+    Record(#[from] ReadRecordError),
     /// A part of the record is damaged.
     #[error(
         "{path} is damaged at {place} ({why}); take a copy that is whole, or simulate again from the trace"

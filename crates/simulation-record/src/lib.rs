@@ -7,9 +7,6 @@
 //! or judge any result.
 #![doc = include_str!("../README.md")]
 
-/// Advice in errors for a record that cannot be written.
-const ANOTHER_PLACE: &str = "another place with --record";
-
 mod checksum;
 mod columns;
 mod compact;
@@ -27,10 +24,8 @@ pub use error::{ReadSimulationError, WriteSimulationError};
 pub use read::{Intervals, SimulationRecord};
 pub use write::{Returned, SimulationWriter, Unwritten};
 
-/// Name of the format. A record contains this name, a slash and [`SIMULATION_VERSION`].
-///
-/// Version 1 is the first.
+/// Name of the format, without its version.
 pub const SIMULATION_SCHEMA: &str = "switchcost.record.simulation";
 
-/// Version of the format that this program writes and reads.
-pub const SIMULATION_VERSION: u32 = 1;
+/// Name and version of the format that this program writes and reads. Version 1 is the first.
+pub const SIMULATION_FORM: &str = "switchcost.record.simulation/1";

@@ -8,7 +8,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use switchcost_design::result::{ByView, HierarchyCounts, Interval, LevelCounts, Simulation};
-use switchcost_record::printable;
+use switchcost_record::{ReadRecordError, printable};
 
 use crate::checksum;
 use crate::columns::{COLUMNS, Column, Content, Width};
@@ -17,7 +17,10 @@ use crate::footer::{HEAD_KEY, check_shape, footer_of};
 use crate::guarded::guarded;
 use crate::source::Source;
 use crate::write::ROW_GROUP_ROWS;
-use crate::{SIMULATION_SCHEMA, SIMULATION_VERSION};
+use crate::{SIMULATION_FORM, SIMULATION_SCHEMA};
+
+/// Command that writes simulation records, for error messages.
+const WRITER: &str = "switchcost simulate";
 
 /// Largest number of intervals in a batch that a reader returns.
 const BATCH_ROWS: usize = 1 << 16;
@@ -326,22 +329,18 @@ impl RecordFile {
     }
 
     fn check_version(&self, schema: &str) -> Result<(), ReadSimulationError> {
-        let Some(version) = schema
-            .strip_prefix(SIMULATION_SCHEMA)
-            .and_then(|rest| rest.strip_prefix('/'))
-        else {
-            return Err(self.read_failure(format!(
-                "its schema is {}, not {SIMULATION_SCHEMA}",
-                printable(&format!("{schema:?}"))
-            )));
-        };
-        if version == SIMULATION_VERSION.to_string() {
-            Ok(())
-        } else {
-            Err(ReadSimulationError::Version {
+        match schema.split_once('/') {
+            _ if schema == SIMULATION_FORM => Ok(()),
+            Some((SIMULATION_SCHEMA, _)) => Err(ReadRecordError::Version {
                 path: self.0.path().to_owned(),
                 found: printable(schema),
-            })
+                form: SIMULATION_FORM,
+            }
+            .into()),
+            _ => Err(self.read_failure(format!(
+                "its schema is {}, not {SIMULATION_SCHEMA}",
+                printable(&format!("{schema:?}"))
+            ))),
         }
     }
 
@@ -381,17 +380,20 @@ impl RecordFile {
     }
 
     fn cannot_read(&self, source: std::io::Error) -> ReadSimulationError {
-        ReadSimulationError::Open {
-            path: self.0.path().to_owned(),
+        let path = self.0.path().to_owned();
+        let writer = WRITER;
+        ReadRecordError::Open {
+            path,
             source,
+            writer,
         }
+        .into()
     }
 
     fn read_failure(&self, why: String) -> ReadSimulationError {
-        ReadSimulationError::NoRecord {
-            path: self.0.path().to_owned(),
-            why,
-        }
+        let path = self.0.path().to_owned();
+        let writer = WRITER;
+        ReadRecordError::Foreign { path, why, writer }.into()
     }
 
     fn damaged(&self, place: &str, why: String) -> ReadSimulationError {

@@ -13,7 +13,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
 
 use switchcost_design::result::{Interval, Simulation};
-use switchcost_record::Readers;
+use switchcost_record::{Readers, WriteRecordError};
 
 use crate::checksum::{self, CHECKSUM_KEY, NO_CHECKSUM};
 use crate::columns::{COLUMNS, Column, Content, Table, Width, schema};
@@ -54,13 +54,10 @@ impl SimulationWriter {
     /// Returns a writer for the file at `path`, which must not exist yet.
     pub fn create(path: &Path) -> Result<Self, WriteSimulationError> {
         if path.symlink_metadata().is_ok() {
-            return Err(WriteSimulationError::Exists(path.to_owned()));
+            return Err(WriteRecordError::Exists(path.to_owned()).into());
         }
-        let spool =
-            Spool::create_in(folder_of(path)).map_err(|source| WriteSimulationError::Create {
-                path: path.to_owned(),
-                source,
-            })?;
+        let spool = Spool::create_in(folder_of(path))
+            .map_err(|source| WriteRecordError::new(path, source))?;
         Ok(SimulationWriter {
             path: path.to_owned(),
             readers: Readers::default(),
@@ -196,7 +193,7 @@ fn write(
     draft.as_file().sync_all().map_err(failed)?;
     match draft.keep(held.as_ref()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(WriteSimulationError::Exists(path.to_owned()))
+            Err(WriteRecordError::Exists(path.to_owned()).into())
         }
         done => done.map_err(failed),
     }

@@ -242,7 +242,8 @@ failures! {
     VaryError: Usage;
     HostDesignError: Usage;
     SimulationError: Broken;
-    WriteSimulationError: Broken, usage if (WriteSimulationError::Exists(_));
+    WriteSimulationError: Broken,
+        usage if (WriteSimulationError::Record(WriteRecordError::Exists(_)));
     ReadSimulationError: Record;
     PrepareError: Broken;
     UnfitPiece: Usage;
@@ -273,7 +274,7 @@ mod tests {
         let path = || "there".into();
         for failure in [
             Failure::from(WriteRecordError::Exists(path())),
-            Failure::from(WriteSimulationError::Exists(path())),
+            Failure::from(WriteSimulationError::from(WriteRecordError::Exists(path()))),
         ] {
             assert_eq!(failure.exit(), Exit::Usage, "{failure}");
         }

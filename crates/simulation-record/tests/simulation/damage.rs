@@ -1,6 +1,7 @@
 //! Tests that any damage is found before a number is used.
 
 use proptest::prelude::*;
+use switchcost_record::ReadRecordError;
 use switchcost_simulation_record::ReadSimulationError;
 
 use crate::fixture::head;
@@ -15,7 +16,8 @@ fn any_byte_that_is_another_is_found() {
         let error = read_bytes(&bytes).expect_err("one bit is another");
         let is_named = matches!(
             error,
-            ReadSimulationError::Damaged { .. } | ReadSimulationError::NoRecord { .. }
+            ReadSimulationError::Damaged { .. }
+                | ReadSimulationError::Record(ReadRecordError::Foreign { .. })
         );
         assert!(is_named, "byte {at}: {error}");
     }
@@ -28,13 +30,16 @@ fn a_file_that_is_cut_is_no_record() {
     for length in (0..whole.len()).step_by(97).chain(last) {
         let error = read_bytes(&whole[..length]).expect_err("cut");
         assert!(
-            matches!(error, ReadSimulationError::NoRecord { .. }),
+            matches!(
+                error,
+                ReadSimulationError::Record(ReadRecordError::Foreign { .. })
+            ),
             "{length}: {error}"
         );
     }
     assert_eq!(
         refusal(&whole[..whole.len() - 1]),
-        "run.parquet is not a record of a simulation (it does not end as a Parquet file does: it is cut off); name a file \
+        "run.parquet is not a record of switchcost simulate (it does not end as a Parquet file does: it is cut off); name a file \
          written by switchcost simulate"
     );
 }
@@ -50,13 +55,13 @@ fn says_what_is_wrong() {
     );
     assert_eq!(
         refusal(b""),
-        "run.parquet is not a record of a simulation (it has 0 bytes); name a file written by switchcost simulate"
+        "run.parquet is not a record of switchcost simulate (it has 0 bytes); name a file written by switchcost simulate"
     );
     let length = bytes.len();
     bytes[length - 8..length - 4].copy_from_slice(&u32::MAX.to_le_bytes());
     assert_eq!(
         refusal(&bytes),
-        "run.parquet is not a record of a simulation (it says that its footer has 4294967295 bytes); name a file written by \
+        "run.parquet is not a record of switchcost simulate (it says that its footer has 4294967295 bytes); name a file written by \
          switchcost simulate"
     );
 }
@@ -83,7 +88,7 @@ proptest! {
             let length = (garbage.len() as u32).to_le_bytes();
             bytes = [b"PAR1".as_slice(), &garbage, &length, b"PAR1"].concat();
         }
-        let is_refused = matches!(read_bytes(&bytes), Err(ReadSimulationError::NoRecord { .. }));
+        let is_refused = matches!(read_bytes(&bytes), Err(ReadSimulationError::Record(ReadRecordError::Foreign { .. })));
         prop_assert!(is_refused);
     }
 }

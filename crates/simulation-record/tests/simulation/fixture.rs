@@ -7,7 +7,7 @@ use switchcost_design::result::{
     PhysicalPages, PlaceCost, PrivateBy, ProcessFacts, ProcessMisses, Simulation, SwitchCause,
     TraceFacts, WorkingSetLoss,
 };
-use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
+use switchcost_simulation_record::SIMULATION_FORM;
 
 pub(crate) const HOSTILE: &str =
     "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
@@ -163,7 +163,7 @@ pub(crate) fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> S
 pub(crate) fn head() -> Simulation {
     let names = ["cat", HOSTILE, ""];
     Simulation {
-        schema: format!("{SIMULATION_SCHEMA}/{SIMULATION_VERSION}"),
+        schema: SIMULATION_FORM.to_owned(),
         program_version: "0.1.0".into(),
         started_at: "2025-11-02T10:00:00Z".into(),
         command: vec!["switchcost".into(), "simulate".into(), HOSTILE.into()],

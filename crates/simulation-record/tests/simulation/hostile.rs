@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use switchcost_design::result::Simulation;
-use switchcost_simulation_record::{ReadSimulationError, SIMULATION_SCHEMA, SIMULATION_VERSION};
+use switchcost_record::ReadRecordError;
+use switchcost_simulation_record::{ReadSimulationError, SIMULATION_SCHEMA};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::fixture::head;
@@ -50,11 +51,13 @@ fn other_versions_are_refused_by_name() {
             schema: schema.clone(),
             ..head()
         })) {
-            Err(ReadSimulationError::Version { found, .. }) => assert_eq!(found, schema),
+            Err(ReadSimulationError::Record(ReadRecordError::Version { found, .. })) => {
+                assert_eq!(found, schema)
+            }
             other => panic!("{version:?}: {other:?}"),
         }
     }
-    let schema = format!("{SIMULATION_SCHEMA}/{}", SIMULATION_VERSION + 1);
+    let schema = format!("{SIMULATION_SCHEMA}/2");
     let error = refusal(&whole(&Simulation { schema, ..head() }));
     let need = " is of format switchcost.record.simulation/2, and this version reads switchcost.record.simulation/1; read it \
                 with a version of switchcost that writes that format";
@@ -106,7 +109,7 @@ fn a_file_without_a_head_is_no_record() {
     let at = places.rposition(|part| part == [key, b"\x18"].concat());
     bytes[at.expect("the key of the head")] = b'x';
     assert!(seal(&mut bytes));
-    let why = "run.parquet is not a record of a simulation (its footer has no switchcost.record.simulation)";
+    let why = "run.parquet is not a record of switchcost simulate (its footer has no switchcost.record.simulation)";
     assert!(refusal(&bytes).starts_with(why));
 }
 

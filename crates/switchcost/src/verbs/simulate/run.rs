@@ -13,9 +13,7 @@ use switchcost_host::machine::manifest_at_once;
 use switchcost_record::profile::{Prices, read_prices};
 use switchcost_record::{HostManifest, LEFT_OUT};
 use switchcost_reuse::KindsByInstruction;
-use switchcost_simulation_record::{
-    SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter, Unwritten,
-};
+use switchcost_simulation_record::{SIMULATION_FORM, SimulationWriter, Unwritten};
 use switchcost_trace::{Chunk, Dependences, Guest, KernelSymbols, Purpose, TraceHeader};
 use time::OffsetDateTime;
 
@@ -339,7 +337,7 @@ impl Run {
         let host = manifest_at_once(&Root::system());
         let prices = prices_of(self.prices, &host, &outcome.designs);
         let head = Simulation {
-            schema: format!("{SIMULATION_SCHEMA}/{SIMULATION_VERSION}"),
+            schema: SIMULATION_FORM.to_owned(),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: runs::stamp(self.started),
             command: redact::own_command(self.is_redacted),
