@@ -24,7 +24,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, Args, Parser, Subcommand};
+use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 use switchcost_record::printable;
 use switchcost_report::Format;
@@ -78,14 +78,16 @@ pub(crate) struct Talk {
 impl Cli {
     /// Parses this process' command line. Help and error messages show words of the command line
     /// without control characters.
-    pub(crate) fn read() -> Result<Cli, clap::Error> {
-        Cli::new(std::env::args_os().collect())
+    pub(crate) fn read() -> Result<(Cli, ArgMatches), clap::Error> {
+        Cli::parse_words(std::env::args_os().collect())
     }
 
-    fn new(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    fn parse_words(words: Vec<OsString>) -> Result<(Cli, ArgMatches), clap::Error> {
         // Parses the words again without control characters, so that the error is safe to print.
         let of_shown = || Cli::try_parse_from(words.iter().map(|word| shown(word))).err();
-        Cli::try_parse_from(&words)
+        let parsed = Cli::command().try_get_matches_from(&words);
+        parsed
+            .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)))
             .map_err(|mistake| name_python_command(of_shown().unwrap_or(mistake)))
     }
 }
@@ -407,7 +409,6 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_sound() {
@@ -499,7 +500,7 @@ mod tests {
                 .chain(words.iter().copied())
                 .map(OsString::from)
                 .collect();
-            let answer = Cli::new(words).expect_err("a mistake").to_string();
+            let answer = Cli::parse_words(words).expect_err("a mistake").to_string();
             assert!(answer.contains(reported), "{answer}");
             let lines = answer.lines().collect::<Vec<_>>();
             assert!(
@@ -513,7 +514,9 @@ mod tests {
     fn a_command_of_the_python_package_is_named_for_its_verb() {
         for verb in PYTHON_COMMANDS {
             let words = ["switchcost", verb, "plan.toml"].map(OsString::from);
-            let answer = Cli::new(words.to_vec()).expect_err("no verb").to_string();
+            let answer = Cli::parse_words(words.to_vec())
+                .expect_err("no verb")
+                .to_string();
             let tip = format!("tip: switchcost-{verb} does that; pip install 'switchcost[arrow]'");
             assert!(answer.contains(&tip), "{answer}");
         }

@@ -26,10 +26,12 @@ mod verbs;
 
 use std::process::ExitCode;
 
+use clap::ArgMatches;
 use signal_hook::consts::SIGXCPU;
 use switchcost_host::out_of_memory::ReportingAllocator;
 use switchcost_units::Bytes;
 
+use cli::outputs::named_outputs;
 use cli::{Cli, Verb};
 use exit::{Exit, Failure};
 use messages::say;
@@ -90,7 +92,7 @@ fn start() -> ExitCode {
         return keep_setup();
     }
     let outcome = match Cli::read() {
-        Ok(cli) => run(cli),
+        Ok((cli, matches)) => run(cli, &matches),
         Err(answer) => messages::show(&answer).map(|()| {
             if answer.use_stderr() {
                 Exit::Usage
@@ -154,25 +156,25 @@ fn ended<E: std::fmt::Display>(what: &str, outcome: Result<(), E>) -> ExitCode {
     )
 }
 
-fn run(mut cli: Cli) -> Result<Exit, Failure> {
+fn run(mut cli: Cli, matches: &ArgMatches) -> Result<Exit, Failure> {
     terminal::set_color(cli.talk.color);
     messages::set_quiet(cli.talk.quiet);
     let page = match cli.verb.page_form() {
         Some(form) => form.settle_page()?,
         None => None,
     };
-    let exit = run_verb(&cli.verb)?;
+    let exit = run_verb(&cli.verb, matches)?;
     if let Some(page) = page {
         browser::open(&page);
     }
     Ok(exit)
 }
 
-fn run_verb(verb: &Verb) -> Result<Exit, Failure> {
+fn run_verb(verb: &Verb, matches: &ArgMatches) -> Result<Exit, Failure> {
     signals::survive_file_size_limit()?;
     switchcost_host::signals::hear_of_children().map_err(Failure::signals)?;
     switchcost_host::cpu_limit::announce_in_time().map_err(Failure::signals)?;
-    output::apart::check(&verb.outputs())?;
+    output::apart::check(&named_outputs(matches))?;
     match verb {
         Verb::Measure(arguments) => verbs::measure::run(arguments),
         Verb::Runtimes(arguments) => verbs::measure::run(&arguments.as_measure()),

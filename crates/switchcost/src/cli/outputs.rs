@@ -1,122 +1,60 @@
 //! Lists the output paths of a command line.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::compare::VerdictFiles;
-use super::trace::{TraceAction, TraceArguments};
-use super::{Stacks, Verb};
+use clap::ArgMatches;
+
+/// Options that name an output, in the order in which an error names them.
+const OUTPUTS: [&str; 12] = [
+    "--trace",
+    "--record",
+    "--output",
+    "--prices",
+    "--events",
+    "--keep-output",
+    "--figures",
+    "--profile",
+    "--folded",
+    "--pprof",
+    "--junit",
+    "--markdown",
+];
+
+/// Arguments with such a name that name an input instead.
+const INPUTS: [(&str, &str); 3] = [
+    ("report", "--record"),
+    ("simulate", "--prices"),
+    ("workload", "--prices"),
+];
 
 /// An output path, with the option that names it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Named<'a> {
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
     pub(crate) option: &'static str,
-    pub(crate) path: &'a Path,
+    pub(crate) path: PathBuf,
 }
 
-impl Verb {
-    /// Returns all output paths of this subcommand's arguments.
-    pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
-        match self {
-            Verb::Measure(it) => named([
-                ("--record", &it.record),
-                ("--output", &it.form.output),
-                ("--prices", &it.prices),
-            ]),
-            Verb::Runtimes(it) => named([("--record", &it.record), ("--output", &it.form.output)]),
-            Verb::Observe(it) => [
-                named([
-                    ("--record", &it.record),
-                    ("--output", &it.form.output),
-                    ("--events", &it.events),
-                ]),
-                stack_outputs(&it.stacks),
-            ]
-            .concat(),
-            Verb::Inject(it) => named([
-                ("--record", &it.record),
-                ("--output", &it.form.output),
-                ("--keep-output", &it.keep_output),
-            ]),
-            Verb::Report(it) => {
-                let places = [("--output", &it.form.output), ("--figures", &it.figures)];
-                [named(places), stack_outputs(&it.stacks)].concat()
-            }
-            Verb::Compare(it) => {
-                let places = [("--output", &it.form.output), ("--figures", &it.figures)];
-                [named(places), verdict_outputs(&it.verdicts)].concat()
-            }
-            Verb::Ab(it) => [
-                named([("--record", &it.record), ("--output", &it.form.output)]),
-                verdict_outputs(&it.verdicts),
-            ]
-            .concat(),
-            Verb::Simulate(it) => named([
-                ("--record", &it.designs.record),
-                ("--output", &it.designs.form.output),
-            ]),
-            Verb::Workload(it) => {
-                let designs = &it.designs;
-                named([
-                    ("--trace", &it.trace),
-                    ("--record", &designs.record),
-                    ("--output", &designs.form.output),
-                ])
-            }
-            Verb::Trace(it) => trace_outputs(it),
-            Verb::Doctor(it) => named([("--output", &it.form.output)]),
-            Verb::Reproduce(it) => named([("--output", &it.output)]),
-            Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_) => Vec::new(),
-        }
-    }
-}
-
-fn trace_outputs(arguments: &TraceArguments) -> Vec<Named<'_>> {
-    let place = |path| {
-        vec![Named {
-            option: "--output",
-            path,
-        }]
+/// Returns all output paths of a parsed command line.
+pub(crate) fn named_outputs(matches: &ArgMatches) -> Vec<Named> {
+    let Some((verb, mut innermost)) = matches.subcommand() else {
+        return Vec::new();
     };
-    match &arguments.action {
-        None => named([
-            ("--output", &arguments.output),
-            ("--profile", &arguments.profile),
-        ]),
-        Some(TraceAction::Info(it) | TraceAction::Check(it)) => {
-            named([("--output", &it.form.output)])
-        }
-        Some(TraceAction::Head(_)) => Vec::new(),
-        Some(TraceAction::Profile(it)) => named([("--output", &it.output)]),
-        Some(TraceAction::Export(it)) => named([("--output", &it.output)]),
-        Some(TraceAction::Walks(it)) => place(&it.output),
-        Some(TraceAction::Import(it)) => place(&it.output),
+    while let Some((_, action)) = innermost.subcommand() {
+        innermost = action;
     }
-}
-
-fn stack_outputs(stacks: &Stacks) -> Vec<Named<'_>> {
-    named([("--folded", &stacks.folded), ("--pprof", &stacks.pprof)])
-}
-
-fn verdict_outputs(files: &VerdictFiles) -> Vec<Named<'_>> {
-    named([("--junit", &files.junit), ("--markdown", &files.markdown)])
-}
-
-fn named<'a, const N: usize>(places: [(&'static str, &'a Option<PathBuf>); N]) -> Vec<Named<'a>> {
-    places
-        .into_iter()
-        .filter_map(|(option, path)| {
-            Some(Named {
-                option,
-                path: path.as_deref()?,
-            })
-        })
-        .collect()
+    let is_output = |option: &&'static str| !INPUTS.contains(&(verb, *option));
+    let named = |option: &'static str| {
+        let id = option[2..].replace('-', "_");
+        let path = innermost.try_get_one::<PathBuf>(&id).ok()??.clone();
+        Some(Named { option, path })
+    };
+    let options = OUTPUTS.into_iter().filter(is_output);
+    options.filter_map(named).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
+    use super::named_outputs;
     use crate::cli::Cli;
 
     #[test]
@@ -152,12 +90,19 @@ mod tests {
             ),
             ("trace --profile a -- true", "--profile"),
             ("trace import --from din a -o b", "--output"),
+            ("trace walks --size 4KiB -o a", "--output"),
+            ("report a b -o c", "--output"),
+            ("simulate a --prices b -o c", "--output"),
+            ("doctor -o a", "--output"),
+            ("reproduce li2007 -o a", "--output"),
         ] {
-            let cli = Cli::try_parse_from(format!("switchcost {words}").split(' '));
-            let verb = cli
-                .unwrap_or_else(|mistake| panic!("{words}: {mistake}"))
-                .verb;
-            let found: Vec<_> = verb.outputs().iter().map(|named| named.option).collect();
+            let words = format!("switchcost {words}");
+            let parsed = Cli::parse_words(words.split(' ').map(Into::into).collect());
+            let (_, matches) = parsed.unwrap_or_else(|mistake| panic!("{words}: {mistake}"));
+            let found: Vec<_> = named_outputs(&matches)
+                .iter()
+                .map(|named| named.option)
+                .collect();
             assert_eq!(found.join(" "), options, "{words}");
         }
     }

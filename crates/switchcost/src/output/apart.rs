@@ -11,7 +11,7 @@ use crate::exit::Failure;
 
 /// Returns an error if two options name the same file, even by different paths. A device, a FIFO,
 /// or an open file of a process may be named several times.
-pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
+pub(crate) fn check(outputs: &[Named]) -> Result<(), Failure> {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
     for Named { option, path } in outputs {
         let Some(file) = File::resolve(path) else {
@@ -69,7 +69,7 @@ mod tests {
     fn is_refused(names: &[&Path]) -> bool {
         let outputs = names.iter().map(|path| Named {
             option: "--output",
-            path,
+            path: path.to_path_buf(),
         });
         check(&outputs.collect::<Vec<_>>()).is_err()
     }
