@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use switchcost_trace::{
-    Chunk, TraceFile, TraceReader, check, dependences, kernel_symbols, summarize_with_chains,
+    Chunk, TraceFile, TraceReader, check, dependences, kernel_symbols, summarize,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -30,7 +30,7 @@ fn read(bytes: &[u8]) {
     }
     if let Ok(reader) = TraceReader::new(bytes) {
         let known = dependences(&mut Cursor::new(bytes)).unwrap_or_default();
-        drop(summarize_with_chains(reader, &known));
+        drop(summarize(reader, &known));
     }
     drop(kernel_symbols(&mut Cursor::new(bytes)));
     if let Ok(mut file) = TraceFile::open(Cursor::new(bytes)) {

@@ -58,5 +58,5 @@ pub use preemptions::Preemptions;
 pub use process_table::{Change, ProcessTable, Task};
 pub use reference::{Reference, SIZES};
 pub use shape::{AddressKind, ShapeReference, UnfitShape, Unfold, check_shape, unfold};
-pub use summary::{ProcessSummary, TraceSummary, summarize, summarize_with_chains};
+pub use summary::{ProcessSummary, TraceSummary, summarize};
 pub use syscall::syscall_name;

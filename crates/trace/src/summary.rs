@@ -93,17 +93,9 @@ impl TraceSummary {
     }
 }
 
-/// Reads a trace to its end or to a damaged record, and counts everything but chains.
-pub fn summarize<R: Read>(reader: TraceReader<R>) -> TraceSummary {
-    summarize_with_chains(reader, &Dependences::default())
-}
-
 /// Reads a trace to its end or to a damaged record, and counts everything. Chains are counted if
 /// any block's dependences are known.
-pub fn summarize_with_chains<R: Read>(
-    mut reader: TraceReader<R>,
-    dependences: &Dependences,
-) -> TraceSummary {
+pub fn summarize<R: Read>(mut reader: TraceReader<R>, dependences: &Dependences) -> TraceSummary {
     let mut chains = (!dependences.is_empty()).then(Chains::default);
     let mut summary = TraceSummary::new(reader.header().clone());
     let mut table = ProcessTable::default();

@@ -15,7 +15,8 @@ use switchcost_capture::{
     record_system,
 };
 use switchcost_trace::{
-    Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check, summarize,
+    Cause, Chunk, Dependences, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check,
+    summarize,
 };
 
 /// Maximum number of instructions between the two readings of the guest's clock and the ends of the
@@ -167,7 +168,10 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
 
     let report = check(TraceReader::new(&trace[..]).expect("a trace"));
     assert!(report.is_sound(), "{report:?}");
-    let counts = summarize(TraceReader::new(&trace[..]).expect("a trace"));
+    let counts = summarize(
+        TraceReader::new(&trace[..]).expect("a trace"),
+        &Dependences::default(),
+    );
     assert_eq!(counts.instructions, summary.instructions);
     let kernel = counts.kernel_instructions as f64 / counts.instructions as f64;
     assert!(

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use switchcost_trace::testing::seeded;
-use switchcost_trace::{Chunk, TraceFile, TraceReader, check, summarize};
+use switchcost_trace::{Chunk, Dependences, TraceFile, TraceReader, check, summarize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::shapes::Recorded;
@@ -19,7 +19,9 @@ fn read_all(file: &[u8]) {
             .collect::<Vec<_>>();
     }
     if let Ok(reader) = TraceReader::new(file) {
-        let _ = summarize(reader).loss.map(|loss| loss.to_string());
+        let _ = summarize(reader, &Dependences::default())
+            .loss
+            .map(|loss| loss.to_string());
     }
     if let Ok(mut opened) = TraceFile::open(std::io::Cursor::new(file)) {
         let mut chunk = Chunk::default();

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
 use switchcost_trace::testing::seeded;
-use switchcost_trace::{Chunk, Event, Mark, ProcessId, ProcessTable, TaskId, summarize};
+use switchcost_trace::{
+    Chunk, Dependences, Event, Mark, ProcessId, ProcessTable, TaskId, summarize,
+};
 
 use crate::support::{reader, records, written};
 
@@ -10,7 +12,7 @@ use crate::support::{reader, records, written};
 fn counts_are_those_of_a_slow_walk() {
     let chunks = seeded(61, 3_000);
     let file = written(&chunks);
-    let summary = summarize(reader(&file));
+    let summary = summarize(reader(&file), &Dependences::default());
     let mut table = ProcessTable::default();
     let mut instructions: BTreeMap<ProcessId, u64> = BTreeMap::new();
     let (mut switches, mut references, mut stores, mut kernel) = ([0; 2], 0, 0, 0);
@@ -63,7 +65,7 @@ fn a_cut_trace_is_counted_up_to_its_last_whole_chunk() {
     let chunks = seeded(62, 3_000);
     let file = written(&chunks);
     let end = records(&file)[3];
-    let summary = summarize(reader(&file[..end + 5]));
+    let summary = summarize(reader(&file[..end + 5]), &Dependences::default());
     assert_eq!(summary.chunks, 2);
     assert_eq!(summary.bytes, end as u64);
     assert_eq!(

@@ -26,7 +26,7 @@ pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.output.as_deref())?;
     let reader = open(&arguments.file)?;
     let dependences = known_dependences(&arguments.file);
-    let summary = switchcost_trace::summarize_with_chains(reader, &dependences);
+    let summary = switchcost_trace::summarize(reader, &dependences);
     let text =
         switchcost_report::trace::render_info(&summary, format, output.style(Verbosity::default()));
     output.write(&text)?;
