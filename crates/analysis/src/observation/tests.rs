@@ -247,16 +247,13 @@ fn what_cold_caches_cost_is_known_of_the_program_itself_or_not_at_all() {
         (found.likely_by, likely, found.share.is_some())
     };
     assert_eq!(found(&observed), (None, None, false));
-    observed.known = vec![
-        known(KnownBy::Profile, 7, 900.0),
-        known(KnownBy::Inject, 6, 800.0),
-    ];
+    observed.known = vec![known(KnownBy::Inject, 6, 800.0)];
     assert_eq!(found(&observed), (None, None, false));
     observed.known.push(known(KnownBy::Inject, 7, 700.0));
     let expected = (Some(KnownBy::Inject), Some(70_000.0), true);
     assert_eq!(found(&observed), expected);
     // A live process is identified by its number.
-    observed.known[2].processes = vec![8];
+    observed.known[1].processes = vec![8];
     assert_eq!(found(&observed), (None, None, false));
 }
 

@@ -54,8 +54,6 @@ pub enum KnownBy {
     Matched,
     /// A run of `inject` with the same program.
     Inject,
-    /// A profile of the program. Only in older records.
-    Profile,
 }
 
 /// Cost of reloading caches after one switch, under some conditions.

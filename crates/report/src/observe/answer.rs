@@ -300,14 +300,13 @@ fn describe_caches(indirect: Range, source: Option<String>) -> String {
 /// Describes the source of the cost of cold caches: the share of switches that were measured, or
 /// the runs of `inject`; `None` if unknown.
 fn known_by(findings: &Findings, observation: &Observation) -> Option<String> {
-    match findings.all.likely_by? {
-        KnownBy::Matched => Some(matched::measured_on(findings)),
-        KnownBy::Inject => Some(format!(
+    Some(match findings.all.likely_by? {
+        KnownBy::Matched => matched::measured_on(findings),
+        KnownBy::Inject => format!(
             "{}, if others touch memory as fast",
             inject_source(observation)
-        )),
-        KnownBy::Profile => None,
-    }
+        ),
+    })
 }
 
 /// Describes the run of `inject` that the cost of cold caches is from, by its command and day.

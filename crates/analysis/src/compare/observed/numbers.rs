@@ -174,8 +174,8 @@ fn has_lost(lost: &Lost, switches: u64) -> bool {
         || lost.causes.max(lost.pairs).max(lost.records) as f64 > LEAST_SHARE * switches as f64
 }
 
-/// Returns the method by which the cost of cold caches was estimated, with the files of `inject` or
-/// profiles; `None` if unknown.
+/// Returns the method by which the cost of cold caches was estimated, with the files of `inject`;
+/// `None` if unknown.
 fn caches_by(observation: &Observation, findings: &Findings) -> Option<String> {
     let by = findings.all.likely_by?;
     let known = observation.known.iter();
