@@ -19,8 +19,8 @@ mod earlier;
 pub mod injection;
 mod lists;
 mod measurement;
-pub mod model;
 pub mod observation;
+pub mod prices;
 pub mod simulation;
 mod statistics;
 #[cfg(test)]

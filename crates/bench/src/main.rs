@@ -11,7 +11,6 @@ mod compare;
 mod figure;
 mod inject;
 mod lines;
-mod model;
 mod neighbour;
 mod observe;
 mod paired;
@@ -24,7 +23,6 @@ mod tables;
 mod text;
 
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -79,14 +77,12 @@ enum Part {
     Observe,
     /// Compare the cost of preemptions with that of programs that know it (7 minutes)
     Inject,
-    /// Compare the model of a switch for ten programs with the cost of preemptions (15 minutes)
-    Model,
     /// Measure pages of large records, and a comparison; makes a --full record first
     Report,
 }
 
 impl Part {
-    fn measure(self, shell: &Shell, programs: &[String]) -> Vec<Row> {
+    fn measure(self, shell: &Shell) -> Vec<Row> {
         match self {
             Part::Pipe => tables::pipe().measure(shell),
             Part::Fiber => tables::fiber().measure(shell),
@@ -118,7 +114,6 @@ impl Part {
             }
             Part::Observe => observe::measure(shell),
             Part::Inject => inject::measure(shell),
-            Part::Model => model::measure(shell, programs),
             Part::Report => tables::report().measure(shell),
         }
     }
@@ -141,14 +136,6 @@ struct Arguments {
     /// Parts to run [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
-
-    /// Run only these of the ten programs of `model` [default: all]
-    #[arg(long, value_delimiter = ',', value_name = "NAME")]
-    programs: Vec<String>,
-
-    /// Store prices, profiles and injections of `model` in this folder, and reuse those that exist
-    #[arg(long, value_name = "FOLDER")]
-    keep: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -170,14 +157,14 @@ fn run() -> io::Result<()> {
     }
     let arguments = Arguments::parse();
     let temporary = tempfile::tempdir()?;
-    let shell = Shell::new(arguments.keep.as_deref().unwrap_or(temporary.path()))?;
+    let shell = Shell::new(temporary.path())?;
     println!("{}\n", shell.describe());
     let parts = match arguments.only.is_empty() {
         true => Part::value_variants(),
         false => &arguments.only[..],
     };
     for part in parts {
-        let rows = part.measure(&shell, &arguments.programs);
+        let rows = part.measure(&shell);
         println!("{}\n", row::table(&rows));
     }
     Ok(())

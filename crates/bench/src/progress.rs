@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Least time between two lines for steps without a result.
+/// Least time between two lines.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Progress through the steps of an experiment. The remaining time is estimated as if all steps
@@ -34,12 +34,6 @@ impl Progress {
             self.last_line = Some(Instant::now());
             eprintln!("{}", self.text(self.start.elapsed()));
         }
-    }
-
-    /// Counts the end of a step, and prints a line with its result.
-    pub(crate) fn advance_with(&mut self, result: &str) {
-        self.done += 1;
-        eprintln!("{}: {result}", self.text(self.start.elapsed()));
     }
 
     fn text(&self, elapsed: Duration) -> String {

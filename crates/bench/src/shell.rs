@@ -38,7 +38,6 @@ pub(crate) struct Run {
 impl Shell {
     /// Creates a shell that runs commands in `folder`, with the programs next to this one.
     pub(crate) fn new(folder: &Path) -> io::Result<Shell> {
-        fs::create_dir_all(folder)?;
         let programs = std::env::current_exe()?.with_file_name("");
         let before = std::env::var_os("PATH").unwrap_or_default();
         let own = [programs.clone(), programs.join("examples")];

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_record::HostManifest;
-use switchcost_record::profile::{Kind, Prices};
+use switchcost_record::prices::{Kind, Prices};
 
 pub use attribution::{
     CallCost, Eviction, EvictorPlace, GainedCycles, KernelBatch, LostCycles, LostTo, PlaceCost,

@@ -16,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::control::{StepsBelowTop, set_policy};
 use switchcost_record::Policy;
-use switchcost_record::profile::Kind;
+use switchcost_record::prices::Kind;
 use switchcost_units::{Bytes, Nanos, TickRate};
 
 use arrays::{Array, LINE, touched};

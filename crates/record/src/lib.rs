@@ -7,7 +7,7 @@
 //! machines. This crate computes no statistics, prints nothing and takes no samples.
 //!
 //! The record of a measurement, and the types that all records share, are at the top level. Each
-//! other kind of file has a module: [`observation`], [`injection`] and [`profile`].
+//! other kind of file has a module: [`observation`], [`injection`] and [`prices`].
 #![doc = include_str!("../README.md")]
 
 mod cycles;
@@ -21,8 +21,8 @@ pub mod injection;
 mod mechanism;
 pub mod observation;
 mod plan;
+pub mod prices;
 mod printable;
-pub mod profile;
 mod readers;
 mod runtime;
 mod sample;

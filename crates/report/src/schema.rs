@@ -19,10 +19,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         document_schema::<observe::interval::Interval<'_>>(),
         schema_of::<Observation>(switchcost_record::observation::OBSERVATION_FORM),
         document_schema::<inject::json::Report<'_>>(),
-        schema_of::<switchcost_record::profile::Profile>(
-            switchcost_record::profile::PROFILE_SCHEMA,
-        ),
-        schema_of::<switchcost_record::profile::Prices>(switchcost_record::profile::PRICES_SCHEMA),
+        schema_of::<switchcost_record::prices::Prices>(switchcost_record::prices::PRICES_SCHEMA),
         document_schema::<&Comparison>(),
         document_schema::<&InTurns>(),
         document_schema::<&History>(),

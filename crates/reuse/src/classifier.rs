@@ -1,7 +1,7 @@
 //! Classifies each request for a line (sequential, gathered, dependent, ...) by the requests
 //! shortly before.
 
-use switchcost_record::profile::Kind;
+use switchcost_record::prices::Kind;
 
 use crate::chain::Chain;
 use crate::streams::{HOT, Streams, is_as_old};
@@ -30,9 +30,9 @@ pub struct Arrival {
     /// Kind of access of the instruction to the line.
     pub access: Access,
     /// Number of lines that were used since the last use of the accessed line, including that line;
-    /// `None` for a line that was never used. Ages that differ by less than a factor of two mean
-    /// the same level.
-    pub age: Option<u32>,
+    /// `u32::MAX` for a line that was never used. Ages that differ by less than a factor of two
+    /// mean the same level.
+    pub age: u32,
     /// Chain of lines that the address depends on; `None` if the address's dependences are unknown.
     pub chain: Option<Chain>,
 }
@@ -82,7 +82,7 @@ impl Default for Classifier {
 impl Classifier {
     /// Returns the kind of a request, which also affects the kinds of later requests.
     pub fn kind(&mut self, arrival: &Arrival) -> Kind {
-        let age = arrival.age.unwrap_or(u32::MAX);
+        let age = arrival.age;
         if arrival.access == Access::Fetch {
             return if self.is_fetched_ahead(arrival.at, age) {
                 Kind::Code

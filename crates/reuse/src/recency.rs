@@ -1,27 +1,9 @@
-//! Order in which lines were last used. Between two switch points each line is looked up once;
-//! further uses only move the line to the end of the interval's own order.
+//! Order in which lines were last used. In an interval each line is looked up once; further uses
+//! only move the line to the end of the interval's own order.
 
 use rustc_hash::FxHashMap;
 
-use crate::LINE_BITS;
 use crate::tree::Tree;
-
-/// First use of a line since the last switch point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Use {
-    /// Number of the current interval.
-    pub(crate) interval: u32,
-    /// Interval of the previous use, and number of other lines used since; `None` for a new line.
-    pub(crate) before: Option<(u32, u32)>,
-}
-
-impl Use {
-    /// Returns the number of lines used since the line's last use, including the line itself: a
-    /// cache that finds the line holds at least this many lines. `None` for a new line.
-    pub(crate) fn age(&self) -> Option<u32> {
-        self.before.map(|(_, others)| others + 1)
-    }
-}
 
 /// Number of slots for recently used lines, which are found without a search; a power of two.
 const RECENT: usize = 1 << 9;
@@ -84,10 +66,11 @@ impl Recency {
         }
     }
 
-    /// Records the use of a line. Returns the use, if no other use of the line followed the last
-    /// switch point; otherwise `None`.
+    /// Records the use of a line. Returns the line's age at its first use in the interval: the number
+    /// of lines used since its last use, including the line itself, or `u32::MAX` for a new line. A
+    /// cache that finds the line holds at least this many lines. `None` at further uses.
     #[inline]
-    pub(crate) fn touch(&mut self, key: u64) -> Option<Use> {
+    pub(crate) fn touch(&mut self, key: u64) -> Option<u32> {
         self.late += 1;
         let Recent {
             key: known,
@@ -101,7 +84,7 @@ impl Recency {
         self.look_up(key)
     }
 
-    fn look_up(&mut self, key: u64) -> Option<Use> {
+    fn look_up(&mut self, key: u64) -> Option<u32> {
         let known = self.numbers.get(&key).copied();
         let number = known.unwrap_or_else(|| self.enter(key));
         self.recent[place_of(key)] = Recent {
@@ -111,26 +94,19 @@ impl Recency {
         };
         let line = &mut self.lines[number as usize];
         line.late = self.late;
-        let found = Use {
-            interval: self.interval,
-            before: None,
-        };
         if known.is_none() {
             self.used.push(number);
-            return Some(found);
+            return Some(u32::MAX);
         }
         if line.interval == self.interval {
             return None;
         }
         let place = line.place as usize;
         let others = self.tree.count_after(place) + self.used.len() as u32;
-        let before = std::mem::replace(&mut line.interval, self.interval);
+        line.interval = self.interval;
         self.tree.unmark(place);
         self.used.push(number);
-        Some(Use {
-            before: Some((before, others)),
-            ..found
-        })
+        Some(others + 1)
     }
 
     fn enter(&mut self, key: u64) -> u32 {
@@ -150,7 +126,7 @@ impl Recency {
     }
 
     /// Ends the interval. The interval's lines become the last ones in the order.
-    pub(crate) fn cut(&mut self) {
+    pub(crate) fn end_interval(&mut self) {
         let mut used = std::mem::take(&mut self.used);
         used.sort_unstable_by_key(|number| self.lines[*number as usize].late);
         if self.order.len() + used.len() > self.tree.places() {
@@ -165,12 +141,6 @@ impl Recency {
         self.used = used;
         self.interval += 1;
         self.late = 0;
-    }
-
-    /// Returns the number of positions and lines, to which the memory is proportional.
-    #[cfg(test)]
-    pub(crate) fn places(&self) -> usize {
-        self.tree.places() + self.lines.len()
     }
 
     /// Moves all lines to the front of the order, to make room for `coming` lines. Drops the oldest
@@ -206,7 +176,50 @@ fn place_of(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT.trailing_zeros())) as usize
 }
 
-/// Returns the size of `lines` lines in bytes.
-pub(crate) fn bytes(lines: u32) -> u64 {
-    u64::from(lines) << LINE_BITS
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20))]
+
+        #[test]
+        fn an_age_is_the_number_of_lines_since_the_last_use(
+            uses in prop::collection::vec((prop_oneof![0_u64..8, 0_u64..700], 0..9), 1..1500),
+        ) {
+            let lines: Vec<u64> = uses.iter().map(|(line, _)| *line).collect();
+            let (mut recency, mut began) = (Recency::new(1 << 14), 0);
+            for (at, (line, end)) in uses.iter().enumerate() {
+                let expected = (!lines[began..at].contains(line)).then(|| {
+                    let last = lines[..at].iter().rposition(|used| used == line);
+                    let since = |last| lines[last..at].iter().collect::<BTreeSet<_>>().len() as u32;
+                    last.map_or(u32::MAX, since)
+                });
+                prop_assert_eq!(recency.touch(*line), expected);
+                if *end == 0 {
+                    recency.end_interval();
+                    began = at + 1;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_forgotten_line_is_new_again_and_memory_is_bounded() {
+        let mut ages = Vec::new();
+        let mut recency = Recency::new(1024);
+        for key in (0..1_000_000).chain([999_999 - 500, 999_999 - 100_000]) {
+            ages.push(recency.touch(key));
+            if key % 64 == 0 {
+                recency.end_interval();
+            }
+        }
+        assert_eq!(ages[999_999..], [Some(u32::MAX), Some(501), Some(u32::MAX)]);
+        let places = recency.tree.places() + recency.lines.len();
+        assert!(places <= 3 * 4096, "{places}");
+    }
 }

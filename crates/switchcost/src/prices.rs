@@ -1,6 +1,6 @@
 //! Stored miss costs of this machine: a copy of the last result of `measure --prices`.
 
-use switchcost_record::profile::{Prices, read_prices};
+use switchcost_record::prices::{Prices, read_prices};
 use switchcost_record::{HostManifest, Source};
 
 use crate::home;

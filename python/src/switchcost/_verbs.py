@@ -417,7 +417,6 @@ TraceProcesses: TypeAlias = Literal[
 ]
 
 _TRACE: dict[str, Form] = {
-    "profile": "value",
     "redact": "flag",
     "quantum": "value",
     "seed": "value",
@@ -443,7 +442,6 @@ def trace(
     command: Sequence[str],
     output: Path,
     *,
-    profile: Path | None = None,
     redact: bool = False,
     quantum: int | None = None,
     seed: int | None = None,
@@ -469,7 +467,6 @@ def trace(
     Args:
         command: The command and its arguments.
         output: The file for the trace, which must not exist.
-        profile: Write a reuse profile to FILE instead of a trace.
         redact: Omit command arguments, the host name and the kernel command line from all output.
         quantum: Length of a scheduled time slice in instructions [default: 400000].
         seed: Seed of the lengths of time slices: another seed gives another order [default: 1].

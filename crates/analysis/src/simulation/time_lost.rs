@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_design::Level;
 use switchcost_design::result::{DesignPrices, DesignResult, LostCycles, LostLines};
-use switchcost_record::profile::{Kind, Prices};
+use switchcost_record::prices::{Kind, Prices};
 use switchcost_record::{Cache, CacheKind};
 use switchcost_units::Bytes;
 
-use crate::model::LinePrices;
+use crate::prices::LinePrices;
 
 /// Time per switch to reload the lines that were lost to other processes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -174,7 +174,7 @@ fn cache(prices: &Prices, level: u32, is_code: bool) -> Option<&Cache> {
 mod tests {
     use switchcost_design::Holds;
     use switchcost_record::CacheKind::{Data, Instruction, Unified};
-    use switchcost_record::profile::Price;
+    use switchcost_record::prices::Price;
 
     use super::*;
     use crate::simulation::testing::head;

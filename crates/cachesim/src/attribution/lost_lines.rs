@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_design::result::Detail;
-use switchcost_record::profile::Kind;
+use switchcost_record::prices::Kind;
 use switchcost_reuse::{Access, Arrival, Classifier, LINE_BITS};
 
 use crate::machine::{Levels, Listener, Lookup, Took};
@@ -67,7 +67,7 @@ impl Listener for LostLines {
                 at: self.instructions,
                 instruction: lookup.instruction.unwrap_or(0),
                 access,
-                age: Some(age(levels.1)),
+                age: age(levels.1),
                 chain: None,
             };
             let kind = self.classifier.kind(&arrival);

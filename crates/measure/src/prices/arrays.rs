@@ -7,7 +7,7 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 use switchcost_host::jumps::Jumps;
 use switchcost_host::memory::{MapType, Memory};
-use switchcost_record::profile::Kind;
+use switchcost_record::prices::Kind;
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 

@@ -102,8 +102,7 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
 }
 
 /// Returns a note on what the simulated time omits on a core that overlaps loads and prefetches;
-/// `None` if no design has a known clock of at least 1 GHz. The ratios are from
-/// docs/method/model.md, "The simulator beside time".
+/// `None` if no design has a known clock of at least 1 GHz. The ratios were measured with arrays.
 pub(super) fn time_note(
     cycles: impl IntoIterator<Item = Option<[f64; 2]>>,
 ) -> Option<&'static str> {

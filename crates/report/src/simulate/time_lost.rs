@@ -1,7 +1,7 @@
 //! Renders the time to reload the lost lines of a design, at the measured miss costs of a machine.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
-use switchcost_record::profile::Kind;
+use switchcost_record::prices::Kind;
 
 use super::detailed;
 use crate::plain::plain;

@@ -82,7 +82,7 @@ fn detail() -> Detail {
         lost_lines: vec![LostLines {
             found_alone: "L1".into(),
             missed: "L2".into(),
-            kind: switchcost_record::profile::Kind::CodeAlone,
+            kind: switchcost_record::prices::Kind::CodeAlone,
             instruction: None,
             lines: u64::MAX,
         }],

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 
 /// Options that name an output, in the order in which an error names them.
-const OUTPUTS: [&str; 12] = [
+const OUTPUTS: [&str; 11] = [
     "--trace",
     "--record",
     "--output",
@@ -13,7 +13,6 @@ const OUTPUTS: [&str; 12] = [
     "--events",
     "--keep-output",
     "--figures",
-    "--profile",
     "--folded",
     "--pprof",
     "--junit",
@@ -88,7 +87,7 @@ mod tests {
                 "workload client-server --trace a --record b -o c",
                 "--trace --record --output",
             ),
-            ("trace --profile a -- true", "--profile"),
+            ("trace -o a -- true", "--output"),
             ("trace import --from din a -o b", "--output"),
             ("trace walks --size 4KiB -o a", "--output"),
             ("report a b -o c", "--output"),

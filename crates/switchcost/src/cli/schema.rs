@@ -26,8 +26,6 @@ pub(crate) enum Printed {
     History,
     /// Output of inject, and of report for its record
     Inject,
-    /// Output of trace --profile and of trace profile
-    Profile,
     /// Output of measure --prices
     Prices,
     /// Output of doctor

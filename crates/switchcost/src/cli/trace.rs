@@ -123,7 +123,6 @@ Examples:
 
   switchcost trace --system --append pti=on --append pti=off -o all.sct -- gzip -k file
                                                             all.pti=on.sct and all.pti=off.sct
-  switchcost trace --profile gzip.json -- gzip -k file      a reuse profile, instead of a trace
   switchcost trace check two.sct                            is the trace complete and valid?
   switchcost trace head two.sct -n 20                       the first events
   switchcost trace walks --size 384KiB -o walks.sct         the array walks of measure
@@ -141,13 +140,6 @@ pub(crate) struct TraceArguments {
     /// Write the trace to FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-
-    /// Write a reuse profile to FILE instead of a trace
-    ///
-    /// The profile counts the cache lines that are reused after a switch, for the
-    /// cost model, which predicts the indirect cost.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "system"], help_heading = "Output")]
-    pub(crate) profile: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) redaction: Redaction,
@@ -178,8 +170,6 @@ pub(crate) enum TraceAction {
     Check(TraceFile),
     /// Print the first events of a trace
     Head(HeadArguments),
-    /// Count how a trace reuses cache lines, as input for the cost model
-    Profile(ProfileArguments),
     /// Generate the trace of the array traversals ("walks") of "switchcost measure", or with --system record them
     Walks(WalksArguments),
     /// Convert a trace from another tool's format
@@ -206,18 +196,6 @@ pub(crate) struct HeadArguments {
     /// Number of events to print
     #[arg(short, long, value_name = "N", default_value_t = 40)]
     pub(crate) number: u64,
-}
-
-/// Counts how a trace reuses cache lines, as input for the cost model: how many lines are reused after a switch point, by time, by kind of
-/// access and by age.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct ProfileArguments {
-    /// Trace to read
-    pub(crate) file: PathBuf,
-
-    /// Write the result to FILE instead of stdout
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 const WALKS_EXAMPLES: &str = "\

@@ -5,7 +5,6 @@ mod export;
 mod foreign;
 mod import;
 pub(crate) mod look;
-pub(crate) mod profile;
 pub(crate) mod system;
 mod walks;
 
@@ -15,14 +14,10 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     match &arguments.action {
         None if arguments.system.system => system::run(arguments),
-        None => match &arguments.profile {
-            Some(path) => profile::live(arguments, path),
-            None => capture::run(arguments),
-        },
+        None => capture::run(arguments),
         Some(TraceAction::Info(file)) => look::info(file),
         Some(TraceAction::Check(file)) => look::check(file),
         Some(TraceAction::Head(head)) => look::head(head),
-        Some(TraceAction::Profile(arguments)) => profile::profile_trace(arguments),
         Some(TraceAction::Walks(arguments)) => walks::run(arguments),
         Some(TraceAction::Import(import)) => import::import(import),
         Some(TraceAction::Export(export)) => export::export(export),

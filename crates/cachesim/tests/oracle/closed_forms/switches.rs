@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use switchcost_cachesim::Options;
 use switchcost_design::result::{GainedCycles, LostTo, PrivateBy};
 use switchcost_design::{Design, Level, OnSwitch, Replacement, Ways};
-use switchcost_record::profile::Kind;
+use switchcost_record::prices::Kind;
 use switchcost_units::Bytes;
 
 use super::build::{

@@ -3,7 +3,7 @@ use switchcost_analysis::simulation::{
 };
 use switchcost_design::result::{LastLevelCounts, PrivateBy, Simulation};
 use switchcost_record::LEFT_OUT;
-use switchcost_record::profile::Kind;
+use switchcost_record::prices::Kind;
 use switchcost_report::html::{Part, render};
 use switchcost_report::{Format, Style, simulate};
 

@@ -5,14 +5,14 @@ mod switch_path;
 
 use std::path::Path;
 
-use switchcost_analysis::model::across_arrays;
+use switchcost_analysis::prices::across_arrays;
 use switchcost_facts::{Root, cpus_by_quiet};
 use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
 use switchcost_host::machine::manifest;
 use switchcost_measure::prices::{Point, price_points};
 use switchcost_record::HostManifest;
-use switchcost_record::profile::{Kind, PRICES_SCHEMA, Price, Prices};
+use switchcost_record::prices::{Kind, PRICES_SCHEMA, Price, Prices};
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
 

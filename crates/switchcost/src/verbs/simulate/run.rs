@@ -10,7 +10,7 @@ use switchcost_design::result::{
 };
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
-use switchcost_record::profile::{Prices, read_prices};
+use switchcost_record::prices::{Prices, read_prices};
 use switchcost_record::{HostManifest, LEFT_OUT};
 use switchcost_reuse::KindsByInstruction;
 use switchcost_simulation_record::{SIMULATION_FORM, SimulationWriter, Unwritten};
@@ -369,7 +369,7 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchcost_record::profile::Kind;
+    use switchcost_record::prices::Kind;
 
     #[test]
     fn lost_lines_of_all_instructions_are_added_up() {

@@ -7,7 +7,7 @@ use clap::Parser;
 use switchcost_host::clock::monotonic;
 use switchcost_host::temporary::TemporaryFolder;
 use switchcost_record::injection::Injection;
-use switchcost_record::profile::SwitchPath;
+use switchcost_record::prices::SwitchPath;
 use switchcost_units::{Bytes, CpuId, Nanos};
 
 use crate::cli::inject::InjectArguments;

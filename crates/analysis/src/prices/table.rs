@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_record::profile::{Kind, Price, Prices};
+use switchcost_record::prices::{Kind, Price, Prices};
 use switchcost_units::Bytes;
 
 /// Prices by kind of access and array size. Each row has pairs of footprint in bytes and price in
@@ -34,18 +34,6 @@ impl Table {
             .collect();
         between(&by_own, own)
     }
-}
-
-/// Returns the additional time of the kernel's switch path after a footprint of `away` bytes, in
-/// nanoseconds; `None` if not measured.
-pub(super) fn switch_path(prices: &Prices, away: Bytes) -> Option<f64> {
-    let mut row: Vec<(f64, f64)> = prices
-        .switch_path
-        .iter()
-        .map(|path| (path.away_bytes.0 as f64, path.ns))
-        .collect();
-    row.sort_by(|a, b| a.0.total_cmp(&b.0));
-    (!row.is_empty()).then(|| between(&prepend_zero(&row), away.0 as f64))
 }
 
 /// Returns the row with an additional price of 0 for a footprint of 0, which evicts nothing.
