@@ -132,17 +132,6 @@ fn touch(away: &[AtomicU64]) {
         .for_each(|word| word.store(word.load(Relaxed) + 1, Relaxed));
 }
 
-/// Hidden argument with which this program runs a loop without data. The number of steps follows.
-pub const SPIN_ARGUMENT: &str = "spin-without-data";
-
-/// Multiplies `steps` times without touching memory.
-pub fn spin(steps: u64) {
-    let last = (0..steps).fold(1_u64, |value, _| {
-        std::hint::black_box(value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    });
-    std::hint::black_box(last);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

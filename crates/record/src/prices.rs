@@ -12,7 +12,7 @@ use crate::sealed_log::{Form, ReadRecordError, read_document};
 use crate::{Cache, Source};
 
 /// Name and version of the format of prices.
-pub const PRICES_SCHEMA: &str = "switchcost.prices/1";
+pub const PRICES_SCHEMA: &str = "switchcost.prices/2";
 
 /// Kind of access by which a program requests a line. The kind decides how much of a miss the
 /// hardware can hide, and so the cost of losing the line.
@@ -78,8 +78,6 @@ pub struct Prices {
     pub line_bytes: Bytes,
     /// Cost of a lost line, for each kind of access, array size and footprint.
     pub lines: Vec<Price>,
-    /// Additional time of the kernel's switch path after each footprint; empty if not measured.
-    pub switch_path: Vec<SwitchPath>,
 }
 
 /// Cost of a lost line: the additional time per line of an array after another task touched a
@@ -102,22 +100,10 @@ pub struct Price {
     pub n: usize,
 }
 
-/// Additional time of the kernel's switch path after another task touched a footprint, measured
-/// with a loop that accesses no data.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct SwitchPath {
-    /// Footprint: number of bytes that another task touches.
-    pub away_bytes: Bytes,
-    /// Additional time of the switch path in nanoseconds.
-    pub ns: f64,
-    /// Lower end of the confidence interval in nanoseconds.
-    pub low_ns: f64,
-    /// Upper end of the confidence interval in nanoseconds.
-    pub high_ns: f64,
-}
-
 impl Form for Prices {
     const FORM: &'static str = PRICES_SCHEMA;
+    // Version 1 also had a price of the kernel's switch path.
+    const OLDER: &'static [&'static str] = &["switchcost.prices/1"];
     const WRITER: &'static str = "switchcost measure --prices";
 }
 
@@ -143,7 +129,6 @@ impl Prices {
             caches: Vec::new(),
             line_bytes: Bytes(64),
             lines,
-            switch_path: Vec::new(),
         }
     }
 
@@ -155,17 +140,10 @@ impl Prices {
                     .iter()
                     .all(|ns| ns.is_finite())
         };
-        let is_path = |path: &SwitchPath| {
-            [path.ns, path.low_ns, path.high_ns]
-                .iter()
-                .all(|ns| ns.is_finite())
-        };
         if self.lines.is_empty() {
             return Some("no price");
         }
-        let fit = self.lines.iter().all(is_price)
-            && self.switch_path.iter().all(is_path)
-            && self.line_bytes.0 > 0;
+        let fit = self.lines.iter().all(is_price) && self.line_bytes.0 > 0;
         (!fit).then_some("a price of no size, or that is no number")
     }
 }
@@ -229,7 +207,7 @@ mod tests {
         ] {
             assert_eq!(outcome(&text), Err(error));
         }
-        let later = outcome(&text(&prices).replace("prices/1", "prices/3")).expect_err("unknown");
+        let later = outcome(&text(&prices).replace("prices/2", "prices/3")).expect_err("unknown");
         assert!(later.contains("switchcost.prices/3"), "{later}");
         let missing = read_prices(Path::new("/none/p.json")).expect_err("none");
         assert_eq!(
@@ -239,7 +217,7 @@ mod tests {
         );
     }
 
-    /// Reads the seed files of the fuzzer for prices.
+    /// Reads the seed files of the fuzzer for prices, which are of version 1.
     #[test]
     fn hostile_files_are_read_or_refused_and_what_is_said_of_them_commands_no_terminal() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/prices_file");

@@ -80,16 +80,11 @@ impl From<Exit> for ExitCode {
 pub(crate) struct Failure {
     text: String,
     exit: Exit,
-    is_of_time: bool,
 }
 
 impl Failure {
     fn new(exit: Exit, text: String) -> Failure {
-        Failure {
-            text,
-            exit,
-            is_of_time: false,
-        }
+        Failure { text, exit }
     }
 
     /// Creates a failure of usage (exit code 2): the command line is wrong, or names something that
@@ -110,11 +105,6 @@ impl Failure {
 
     pub(crate) fn exit(&self) -> Exit {
         self.exit
-    }
-
-    /// Returns true if an injection had too little time for a confidence interval.
-    pub(crate) fn is_of_time(&self) -> bool {
-        self.is_of_time
     }
 
     /// Creates the failure for a process without an allowed CPU, if the list of allowed CPUs could
@@ -258,10 +248,7 @@ impl From<Fault> for Failure {
             | Fault::TooLittleTime { .. } => Exit::Usage,
             _ => Exit::Broken,
         };
-        Failure {
-            is_of_time: matches!(fault, Fault::TooLittleTime { .. }),
-            ..Failure::new(exit, fault.to_string())
-        }
+        Failure::new(exit, fault.to_string())
     }
 }
 

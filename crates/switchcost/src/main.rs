@@ -72,15 +72,6 @@ fn start() -> ExitCode {
         let json = words.first().map_or("", String::as_str);
         return ended("take turns", switchcost_measure::take_turns(json));
     }
-    if let Some(words) = words_behind(switchcost_measure::prices::SPIN_ARGUMENT) {
-        switchcost_measure::prices::spin(
-            words
-                .first()
-                .and_then(|steps| steps.parse().ok())
-                .unwrap_or(0),
-        );
-        return ExitCode::SUCCESS;
-    }
     // Copies of the program are executed through file descriptors, which would hide its name.
     let _ = rustix::thread::set_name(c"switchcost");
     if is_first(switchcost_host::cleanup::CLEANUP_ARGUMENT) {

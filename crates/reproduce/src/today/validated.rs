@@ -64,8 +64,8 @@ pub(super) fn priced() -> String {
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let sizes = sizes(site.host);
     let (sizes, speed, budget) = match site.effort {
-        Effort::Usual => (&sizes[..], " --precision 1% --budget 20s", "2min"),
-        Effort::Quick => (&sizes[..2], " --quick", "40s"),
+        Effort::Usual => (&sizes[..], " --precision 1% --budget 20s", "1min"),
+        Effort::Quick => (&sizes[..2], " --quick", "20s"),
     };
     let prices = format!(
         "measure --budget {budget} --cpu {} --prices",

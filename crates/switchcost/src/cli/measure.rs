@@ -220,8 +220,7 @@ pub(crate) struct MeasureArguments {
 
     /// Measure only the cost of a lost cache line, and write it to FILE for simulate --prices
     ///
-    /// The cost is measured by size, footprint and kind of access. Also measures how much longer the kernel's switch path
-    /// takes with cold caches.
+    /// The cost is measured by size, footprint and kind of access.
     #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = SELECTORS, conflicts_with_all = ["full", "quick", "lmbench"],
           help_heading = "What to measure")]
     pub(crate) prices: Option<PathBuf>,
@@ -327,7 +326,7 @@ pub(crate) struct MeasureArguments {
     /// Time for the repetitions, such as 30s or 5min; the whole run takes some seconds longer
     /// [default: 26s, 6s with --quick, 170s with --full; 5s per case if you choose cases]
     ///
-    /// With --prices, the default is 120s.
+    /// With --prices, the default is 60s.
     #[arg(long, value_name = "TIME", help_heading = "Precision and time")]
     pub(crate) budget: Option<Nanos>,
 

@@ -77,7 +77,7 @@ fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Result<Exit
 
 /// Measures, and returns the path of the record; `None` if the run was stopped before there was a
 /// record.
-pub(super) fn recorded(
+fn recorded(
     arguments: &InjectArguments,
     interrupt: &Interrupt,
 ) -> Result<Option<PathBuf>, Failure> {

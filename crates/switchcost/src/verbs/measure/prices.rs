@@ -1,7 +1,4 @@
-//! `measure --prices`: measures the cost of reloading a line with arrays, and the cost of the
-//! kernel's cold switch path with a loop that uses no data.
-
-mod switch_path;
+//! `measure --prices`: measures the cost of reloading a line with arrays.
 
 use std::path::Path;
 
@@ -36,9 +33,7 @@ const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
 const STEPS: [(usize, usize); 3] = [(4, 2), (2, 2), (1, 1)];
 /// Number of arrays at different addresses, enough for a 90 % interval.
 const ARRAYS: usize = 8;
-/// Default budget: one half for arrays, the rest for the switch path, whose cost is a small
-/// difference of long runs.
-const BUDGET: Nanos = Nanos::seconds(120);
+const BUDGET: Nanos = Nanos::seconds(60);
 
 pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Failure> {
     let output = Output::claim(Some(path))?;
@@ -49,14 +44,9 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     let cpu = cpu(arguments, &host)?;
     let seed = arguments.seed.unwrap_or_else(crate::verbs::seed_of_now);
     let started_at = runs::stamp(OffsetDateTime::now_utc());
-    let Some(lines) = lines(&host, cpu, began + Nanos(budget.0 / 2), seed, &interrupt)? else {
+    let Some(lines) = lines(&host, cpu, began + budget, seed, &interrupt)? else {
         return Ok(Exit::Broken);
     };
-    let switch_path = switch_path::measured(cpu, began + budget, &interrupt);
-    let switch_path = switch_path.unwrap_or_else(|failure| {
-        say!("the kernel's switch path has no price: {failure}");
-        Vec::new()
-    });
     let prices = Prices {
         schema: PRICES_SCHEMA.to_owned(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -65,7 +55,6 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
         caches: host.caches,
         line_bytes: Bytes(64),
         lines,
-        switch_path,
     };
     let text = serde_json::to_string(&prices).expect("plain data") + "\n";
     output.write(&text)?;
