@@ -2,8 +2,8 @@
 //! shortly before.
 
 use switchcost_record::prices::Kind;
+use switchcost_trace::Chain;
 
-use crate::chain::Chain;
 use crate::streams::{HOT, Streams, is_as_old};
 
 /// Kind of access of an instruction to a line.
@@ -107,9 +107,9 @@ impl Classifier {
             None => return self.classify_unchained(arrival, age),
             // A line that a first level holds cannot lengthen the longest chain of other lines,
             // which are requested far more rarely.
-            Some(chain) if age < HOT => chain.is_at(arrival.at),
+            Some(chain) if age < HOT => chain.part_at(arrival.at) == chain,
             Some(chain) => {
-                let chain = chain.extended(arrival.at, age);
+                let chain = extend(chain, arrival.at, age);
                 let is_longest = chain > self.longest;
                 self.longest = self.longest.max(chain);
                 is_longest
@@ -173,6 +173,15 @@ impl Classifier {
         self.group = (at, age);
         false
     }
+}
+
+/// Returns the chain with one more line of age `age`, which is requested after `at` instructions.
+/// The length of the chain is twice the number of lines that no first level holds; plus 1 if a line
+/// that a first level holds ends the chain.
+pub(crate) fn extend(chain: Chain, at: u64, age: u32) -> Chain {
+    let mut chain = chain.part_at(at);
+    chain.length = (chain.length | 1) + u32::from(age >= HOT);
+    chain
 }
 
 fn place_of(key: u64, places: usize) -> usize {

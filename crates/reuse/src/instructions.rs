@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use switchcost_record::prices::Kind;
-use switchcost_trace::{Block, Chunk, DataFlow, Dependences, Event, Mark, ProcessTable, Reference};
+use switchcost_trace::{
+    Block, Chain, Chunk, DataFlow, Dependences, Event, Mark, ProcessTable, Reference,
+};
 
 use crate::LINE_BITS;
-use crate::chain::Chain;
-use crate::classifier::{Access, Arrival, Classifier};
+use crate::classifier::{Access, Arrival, Classifier, extend};
 use crate::recency::Recency;
 use crate::streams::HOT;
 
@@ -227,7 +228,7 @@ impl Lines {
             // Lines of other kinds are prefetched, or not waited for.
             if matches!(kind, Kind::Gathered | Kind::Dependent | Kind::Chained) {
                 let chain = address.unwrap_or_default();
-                loaded = loaded.max(chain.extended(self.instructions, age));
+                loaded = loaded.max(extend(chain, self.instructions, age));
             }
         }
         loaded

@@ -4,14 +4,12 @@
 //! A [`Classifier`] determines the kind of a request by the requests before. Simulations use it for
 //! lost lines, and [`KindsByInstruction`] for all requests of some of a trace's chunks.
 
-mod chain;
 mod classifier;
 mod instructions;
 mod recency;
 mod streams;
 mod tree;
 
-pub use chain::Chain;
 pub use classifier::{Access, Arrival, Classifier};
 pub use instructions::KindsByInstruction;
 

@@ -6,7 +6,23 @@ use crate::{Chunk, DataFlow, Dependences, Event, Reference};
 /// reorder buffer (Zen 4 has 320 entries, Golden Cove 512).
 pub const CHAIN_WINDOW: u64 = 512;
 
-const LENGTH_BITS: u32 = 16;
+/// A chain of loads within a window of [`CHAIN_WINDOW`] instructions. A chain is greater than chains
+/// of earlier windows and than shorter chains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Chain {
+    /// Number of the window, from 1; 0 for an empty chain.
+    window: u32,
+    /// Length of the chain, in the unit of the caller.
+    pub length: u32,
+}
+
+impl Chain {
+    /// Returns the part of the chain in the window of instruction number `at`.
+    pub fn part_at(self, at: u64) -> Chain {
+        let window = (1 + at / CHAIN_WINDOW) as u32;
+        self.max(Chain { window, length: 0 })
+    }
+}
 
 /// Loads and their chains, in windows of [`CHAIN_WINDOW`] instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,11 +43,10 @@ pub struct ChainCounts {
 /// Counter of the chains of dependent loads in a trace, which is followed from its start.
 #[derive(Debug, Default)]
 pub struct Chains {
-    /// Chain that leads to each value: the number of the window in the upper bits, and the number
-    /// of loads in the longest chain in the lower bits.
-    flow: DataFlow<u64>,
+    /// Longest chain that leads to each value, in loads.
+    flow: DataFlow<Chain>,
     instructions: u64,
-    longest: u64,
+    longest: u32,
     counts: ChainCounts,
 }
 
@@ -42,14 +57,14 @@ impl Chains {
             match event {
                 Event::Mark(mark) => self.flow.mark(mark),
                 Event::Block(block, references) => {
-                    let window = (1 + self.instructions / CHAIN_WINDOW) << LENGTH_BITS;
+                    let start = Chain::default().part_at(self.instructions);
                     let (counts, longest) = (&mut self.counts, &mut self.longest);
                     self.flow.follow(
                         dependences,
                         block,
                         references,
                         |reference, address, stored| {
-                            counts.load(reference, window, longest, address, stored)
+                            counts.load(reference, start, longest, address, stored)
                         },
                     );
                     self.run(block.instructions.into());
@@ -68,7 +83,7 @@ impl Chains {
 
     fn end_window(&mut self) {
         self.counts.windows += u64::from(self.longest > 0);
-        self.counts.longest += std::mem::take(&mut self.longest);
+        self.counts.longest += u64::from(std::mem::take(&mut self.longest));
     }
 
     /// Returns the counts over all chunks so far.
@@ -79,29 +94,30 @@ impl Chains {
 }
 
 impl ChainCounts {
-    /// Counts a load, and returns the chain that leads to the loaded value (0 for a store).
-    /// `address` and `stored` are the chains that lead to the load's address and to the stored
-    /// value.
+    /// Counts a load, and returns the chain that leads to the loaded value (none for a store).
+    /// `start` is the empty chain of the present window. `address` and `stored` are the chains that
+    /// lead to the load's address and to the stored value.
     #[inline]
     fn load(
         &mut self,
         reference: Reference,
-        window: u64,
-        longest: &mut u64,
-        address: Option<u64>,
-        stored: u64,
-    ) -> u64 {
+        start: Chain,
+        longest: &mut u32,
+        address: Option<Chain>,
+        stored: Chain,
+    ) -> Chain {
         if reference.is_store() {
-            return 0;
+            return Chain::default();
         }
         let Some(address) = address else {
             self.unknown += 1;
-            return 0;
+            return Chain::default();
         };
         self.loads += 1;
-        self.dependent += u64::from(address > window);
-        let value = address.max(stored).max(window) + 1;
-        *longest = (*longest).max(value - window);
+        self.dependent += u64::from(address > start);
+        let mut value = address.max(stored).max(start);
+        value.length += 1;
+        *longest = value.length.max(*longest);
         value
     }
 }

@@ -35,7 +35,7 @@ pub mod testing;
 
 pub use block::{Block, BlockFlags, UnfitBlock};
 pub use blocks::{BlockRun, Blocks};
-pub use chains::{CHAIN_WINDOW, ChainCounts, Chains};
+pub use chains::{CHAIN_WINDOW, Chain, ChainCounts, Chains};
 pub use check::{CheckReport, Checker, Problem, Violation, check};
 pub use chunk::{Chunk, Event, Placed};
 pub use codec::{LANES, OwnWords, ReadWords};
