@@ -82,7 +82,10 @@ impl KindsByInstruction {
     pub fn add(&mut self, chunk: &Chunk, dependences: &Dependences) {
         let number = self.chunks;
         self.chunks += 1;
-        if number < ALL || number.is_multiple_of(ONE_IN) {
+        if number < ALL {
+            self.follow(chunk, dependences);
+        } else if number.is_multiple_of(ONE_IN) {
+            self.forget();
             self.follow(chunk, dependences);
         } else {
             let marks = chunk.marks.iter();
@@ -103,6 +106,17 @@ impl KindsByInstruction {
             given = until;
         }
         Some(parts)
+    }
+
+    /// Forgets lines and values, but not the counts. After skipped chunks, ages and chains would
+    /// join requests that were far apart.
+    fn forget(&mut self) {
+        self.flow = DataFlow::default();
+        let counts = std::mem::take(&mut self.lines.counts);
+        self.lines = Lines {
+            counts,
+            ..Lines::default()
+        };
     }
 
     fn follow(&mut self, chunk: &Chunk, dependences: &Dependences) {

@@ -220,3 +220,36 @@ fn the_kinds_of_each_instruction_are_counted() {
         ]
     );
 }
+
+/// A chase ends within a window. After skipped chunks, a load requests the last line again: it
+/// neither overlaps with the chase nor finds the line in a first level.
+#[test]
+fn a_load_after_skipped_chunks_is_the_first_of_its_window() {
+    let [register, loaded] = sources(0);
+    let rules = BlockDependences {
+        references: vec![ReferenceDependence::Load(register)],
+        registers: vec![(0, loaded)],
+    };
+    let (chase, mut known) = looped(rules, |_, place| vec![load(place)]);
+    let last = *chase.references.last().expect("a load");
+    let alone = Block {
+        address: CODE + 64,
+        ..*chase.blocks.get(0).expect("a block")
+    };
+    let rules = BlockDependences {
+        references: vec![ReferenceDependence::Load(Sources::NONE)],
+        registers: Vec::new(),
+    };
+    known.learn(&alone, b"another", || Some(rules));
+    let mut chunk = Chunk::default();
+    chunk.blocks.push(alone);
+    chunk.references.push(last);
+    let mut kinds = KindsByInstruction::default();
+    kinds.add(&chase, &known);
+    (1..ONE_IN).for_each(|_| kinds.add(&Chunk::default(), &known));
+    kinds.add(&chunk, &known);
+    assert_eq!(
+        kinds.divide(alone.address, 1),
+        Some(vec![(Kind::Chained, 1)])
+    );
+}
