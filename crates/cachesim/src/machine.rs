@@ -191,12 +191,6 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Disables the shortcut for repeated lookups. Every line is then looked up, even if the lookup
-    /// changes nothing.
-    pub(crate) fn skip_no_repeats(&mut self) {
-        self.plan.skips_repeats = false;
-    }
-
     /// Gives each task a private hierarchy.
     pub(crate) fn tell_tasks_apart(&mut self) {
         self.plan.tell_tasks_apart();

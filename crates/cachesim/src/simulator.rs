@@ -47,9 +47,6 @@ pub struct Options {
     /// Number of designs simulated in parallel, at least 1. The results do not depend on this
     /// number.
     pub threads: usize,
-    /// Whether lookups that change nothing are skipped, which saves most of the time. The results
-    /// do not depend on this setting.
-    pub skips_repeats: bool,
 }
 
 impl Default for Options {
@@ -64,7 +61,6 @@ impl Default for Options {
             places: 100,
             most_in_full: 16,
             threads: 1,
-            skips_repeats: true,
         }
     }
 }
@@ -133,9 +129,6 @@ impl Simulator {
             usize::MAX
         };
         let mut runners = runners(designs, fewest_swept);
-        if !options.skips_repeats {
-            runners.iter_mut().for_each(Runner::skip_no_repeats);
-        }
         if options.private_by == PrivateBy::Task {
             runners.iter_mut().for_each(Runner::tell_tasks_apart);
         }

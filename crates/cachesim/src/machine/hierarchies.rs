@@ -143,7 +143,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// Updates the prediction for a line after a lookup.
     fn predict(&mut self, at: usize, is_store: bool, address: &Address, outcome: Outcome) {
         let level = &self.plan.levels[at];
-        if !self.plan.skips_repeats || level.has_wanted_requests {
+        if level.has_wanted_requests {
             return;
         }
         let Outcome { missed, slot, .. } = outcome;

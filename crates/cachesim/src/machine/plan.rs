@@ -95,8 +95,6 @@ pub(super) struct Plan {
     pub(super) tells_tasks_apart: bool,
     /// Number of address spaces that the tags distinguish.
     pub(super) most_processes: u64,
-    /// Whether lookups that change nothing are skipped.
-    pub(super) skips_repeats: bool,
 }
 
 /// Returns the path of a request, an index into `next` and other arrays by path: 0 for fetches, 1
@@ -150,7 +148,6 @@ impl Plan {
             finds_lines_of_others,
             tells_tasks_apart: false,
             most_processes,
-            skips_repeats: true,
         }
     }
 

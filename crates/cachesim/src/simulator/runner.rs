@@ -64,10 +64,6 @@ impl Runner {
         }
     }
 
-    pub(super) fn skip_no_repeats(&mut self) {
-        either!(self.skip_no_repeats())
-    }
-
     pub(super) fn tell_tasks_apart(&mut self) {
         either!(self.tell_tasks_apart())
     }

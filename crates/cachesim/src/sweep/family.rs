@@ -87,10 +87,6 @@ impl Family {
         &mut self.guide
     }
 
-    pub(crate) fn skip_no_repeats(&mut self) {
-        self.guide.skip_no_repeats();
-    }
-
     pub(crate) fn tell_tasks_apart(&mut self) {
         self.guide.tell_tasks_apart();
     }
