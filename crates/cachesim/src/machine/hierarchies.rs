@@ -287,7 +287,11 @@ impl<L: Listener> Hierarchies<'_, L> {
             if is_store && holds != ViewSet::ALL && (!level.allocates || level.is_write_through) {
                 return self.store_around(request, holds);
             }
-            let copy = found[PRIVATE].map(|slot| own.views[PRIVATE].note(slot));
+            // Notes are read only if needed, because each waits for memory.
+            let copy = match found {
+                [None, Some(slot), _] => Some(own.views[PRIVATE].note(slot)),
+                _ => None,
+            };
             if let (Some(slot), None, true) = (found[SHARED], found[PRIVATE], is_demand) {
                 self.found_in_shared(at, set, key, slot);
             }
@@ -299,7 +303,7 @@ impl<L: Listener> Hierarchies<'_, L> {
             if L::COMPARES && !holds.has(SHARED) {
                 self.filled(at, copy);
             }
-            let slot = self.promote(at, set, key, modified, holds);
+            let slot = self.promote(at, set, key, modified, found);
             Outcome {
                 missed: holds.complement(),
                 slot,
@@ -345,14 +349,15 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     /// Makes a line the most recent one in every view, and brings it into the set of those views
-    /// that lack it. Returns the line's slot.
+    /// that lack it. `found` has the line's slot in the other views. Returns the line's slot in the
+    /// list.
     fn promote(
         &mut self,
         at: usize,
         set: usize,
         key: u64,
         modified: ViewSet,
-        holds: ViewSet,
+        found: [Option<usize>; VIEWS],
     ) -> usize {
         let line = CommonLine {
             key,
@@ -366,11 +371,11 @@ impl<L: Listener> Hierarchies<'_, L> {
             slot,
             requester,
             leaving,
-        } = self.levels[at].promote(&self.plan.levels[at], set, line, holds);
+        } = self.levels[at].promote(&self.plan.levels[at], set, line, found);
         if let Some((old, line)) = leaving[SHARED] {
             self.left(at, set, old, line.requester, Departure::Replaced);
         }
-        if !holds.has(SHARED) {
+        if found[SHARED].is_none() {
             self.came(at, set, key, requester);
         }
         if let Some((old, _)) = leaving[PRIVATE] {

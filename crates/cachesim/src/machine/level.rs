@@ -48,14 +48,14 @@ impl Level {
     }
 
     /// Makes a line the most recent one in every view, and brings it into the set of those views
-    /// that lack it, if the list is not full.
-    #[inline]
+    /// that lack it, if the list is not full. `found` has the line's slot in the other views.
+    #[inline(always)]
     pub(super) fn promote(
         &mut self,
         plan: &LevelPlan,
         set: usize,
         mut line: CommonLine,
-        holds: ViewSet,
+        found: [Option<usize>; VIEWS],
     ) -> Promoted {
         let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
         let comes = Line {
@@ -63,12 +63,7 @@ impl Level {
             ..Line::default()
         };
         for (view, lines) in self.views.iter_mut().enumerate() {
-            let found = if holds.has(view) {
-                lines.find(set, line.key)
-            } else {
-                None
-            };
-            let slot = found.unwrap_or_else(|| {
+            let slot = found[view].unwrap_or_else(|| {
                 let (slot, left) = lines.make_room(plan, set);
                 leaving[view] = left;
                 lines.put(slot, line.key, &comes);
