@@ -9,6 +9,9 @@
 //! Before a single view is looked up, the list of that set [is handed](CommonLines::take_all) to
 //! all three views, whose own state is out of date until then.
 //!
+//! The flushed view is empty after a switch. Until a set is first split, its list is therefore all
+//! that this view holds, and the view's own slots stay empty.
+//!
 //! If there is no such common top (another replacement policy, or lines that come in without a
 //! lookup), only the line of each set that was looked up last is remembered: a second lookup of
 //! that line changes nothing.
@@ -37,6 +40,17 @@ pub(super) struct CommonLine {
     pub(super) requester: Requester,
 }
 
+/// State of a set since the flushed view was last emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SetState {
+    /// The set is not in [`CommonLines::used`].
+    Unused,
+    /// The flushed view holds the lines of the list, and no others.
+    Listed,
+    /// The flushed view may hold more than the list.
+    Split,
+}
+
 /// Lines of one level that all views used last, with their state.
 #[derive(Debug)]
 pub(super) struct CommonLines {
@@ -56,9 +70,9 @@ pub(super) struct CommonLines {
     now: u64,
     /// Way predictions for first levels.
     predictions: Predictions,
-    /// Sets that may hold lines, each listed once.
+    /// Sets that may have held lines since the flushed view was last emptied, each listed once.
     used: Vec<u32>,
-    is_used: Vec<bool>,
+    states: Vec<SetState>,
     /// Counter that increases whenever a line comes in, or a list or prediction is cleared or
     /// replaced.
     losses: u64,
@@ -95,7 +109,7 @@ impl CommonLines {
             now: 0,
             predictions,
             used: Vec::new(),
-            is_used: vec![false; sets],
+            states: vec![SetState::Unused; sets],
             losses: 0,
             order: Vec::new(),
         }
@@ -206,10 +220,16 @@ impl CommonLines {
         self.modified[slot] = self.modified[slot].and(views);
     }
 
+    /// Returns the slot of the next line that is added to the list of a set.
+    #[inline]
+    pub(super) fn next_slot(&self, set: usize) -> usize {
+        set * self.ways + self.lengths[set] as usize
+    }
+
     /// Adds a line that every view now holds as the most recent one. The list must not be full.
     /// Returns the line's slot.
     pub(super) fn push(&mut self, set: usize, held: CommonLine, in_views: Slots) -> usize {
-        let slot = set * self.ways + self.lengths[set] as usize;
+        let slot = self.next_slot(set);
         self.begin(set);
         self.lengths[set] += 1;
         self.in_views[slot] = in_views;
@@ -256,9 +276,28 @@ impl CommonLines {
 
     #[inline]
     fn begin(&mut self, set: usize) {
-        if !std::mem::replace(&mut self.is_used[set], true) {
+        if self.states[set] == SetState::Unused {
+            self.states[set] = SetState::Listed;
             self.used.push(set as u32);
         }
+    }
+
+    /// Whether all lines of a set that the flushed view holds are in the list.
+    #[inline]
+    pub(super) fn has_all_flushed(&self, set: usize) -> bool {
+        self.is_list && self.states[set] != SetState::Split
+    }
+
+    /// Records that the flushed view has its own state of a set. Returns whether it had none
+    /// before.
+    #[inline]
+    pub(super) fn begin_split(&mut self, set: usize) -> bool {
+        let had_none = self.has_all_flushed(set);
+        if had_none {
+            self.begin(set);
+            self.states[set] = SetState::Split;
+        }
+        had_none
     }
 
     /// Returns whether no line of a set is stored here.
@@ -294,17 +333,21 @@ impl CommonLines {
         }
     }
 
-    /// Takes the list of sets that may hold lines. The caller empties all sets in the list.
+    /// Takes the list of sets that may hold lines.
     pub(super) fn take_used(&mut self) -> Vec<u32> {
-        let used = std::mem::take(&mut self.used);
-        used.iter()
-            .for_each(|&set| self.is_used[set as usize] = false);
-        used
+        std::mem::take(&mut self.used)
     }
 
-    /// Takes back a list from [`CommonLines::take_used`], whose memory is reused.
-    pub(super) fn reuse(&mut self, mut used: Vec<u32>) {
-        used.clear();
+    /// Takes back a list from [`CommonLines::take_used`].
+    pub(super) fn put_back(&mut self, used: Vec<u32>) {
+        self.used = used;
+    }
+
+    /// Begins anew after the flushed view and the lists of all sets in `used` were emptied. The
+    /// memory of `used` is reused.
+    pub(super) fn restart(&mut self, mut used: Vec<u32>) {
+        used.drain(..)
+            .for_each(|set| self.states[set as usize] = SetState::Unused);
         self.used = used;
     }
 }

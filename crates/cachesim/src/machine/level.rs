@@ -62,7 +62,12 @@ impl Level {
             requester: line.requester,
             ..Line::default()
         };
+        let has_all_flushed = self.common_lines.has_all_flushed(set);
         for (view, lines) in self.views.iter_mut().enumerate() {
+            if view == FLUSHED && has_all_flushed {
+                slots[view] = self.common_lines.next_slot(set) as u32;
+                continue;
+            }
             let slot = found[view].unwrap_or_else(|| {
                 let (slot, left) = lines.make_room(plan, set);
                 leaving[view] = left;
@@ -104,36 +109,55 @@ impl Level {
     /// Gives each view its own state of a set, before one view is looked up or changed by itself.
     #[inline]
     pub(super) fn split(&mut self, set: usize) {
+        let is_first = self.common_lines.begin_split(set);
         if !self.common_lines.is_empty(set) {
-            self.split_now(set);
+            self.split_now(set, is_first);
         }
     }
 
+    /// Splits a set. `is_first` says that the flushed view has no line of the set in its slots.
     #[inline(never)]
-    fn split_now(&mut self, set: usize) {
-        let Level {
-            common_lines,
-            views,
-            ..
-        } = self;
-        common_lines.take_all(set, |held, slots| {
-            for (view, lines) in views.iter_mut().enumerate() {
-                lines.restore(
-                    slots[view] as usize,
-                    held.key,
-                    held.modified.has(view),
-                    held.requester,
-                );
+    fn split_now(&mut self, set: usize, is_first: bool) {
+        let views = &mut self.views;
+        self.common_lines.take_all(set, |held, slots| {
+            restore(views, held, slots);
+            if is_first {
+                views[FLUSHED].touch(slots[FLUSHED] as usize);
             }
         });
     }
 
-    /// Gives each view its own state of all sets, before a view is flushed or replaced.
+    /// Gives each view its own state of all sets, before a view is replaced or the shared view is
+    /// flushed.
     pub(super) fn split_all(&mut self) {
         self.split_writes();
         let used = self.common_lines.take_used();
         used.iter().for_each(|&set| self.split(set as usize));
-        self.common_lines.reuse(used);
+        self.common_lines.put_back(used);
+    }
+
+    /// Gives each view its own state of all sets, before the flushed view is flushed, but removes
+    /// lines from the flushed view that it has only in the lists. Returns the keys of those that
+    /// are modified.
+    pub(super) fn split_all_but_flushed(&mut self) -> Vec<u64> {
+        self.split_writes();
+        let mut modified = Vec::new();
+        let used = self.common_lines.take_used();
+        for set in used.iter().map(|&set| set as usize) {
+            if !self.common_lines.has_all_flushed(set) {
+                self.split(set);
+                continue;
+            }
+            let others = &mut self.views[..FLUSHED];
+            self.common_lines.take_all(set, |held, slots| {
+                restore(others, held, slots);
+                if held.modified.has(FLUSHED) {
+                    modified.push(held.key);
+                }
+            });
+        }
+        self.common_lines.restart(used);
+        modified
     }
 
     /// Gives each view its own write buffers again.
@@ -209,7 +233,9 @@ impl Level {
     pub(super) fn find_below(&self, view: usize, set: usize, key: u64) -> Option<usize> {
         // If the list is full, the view has no other lines: keys that remain in the view's own
         // slots are out of date.
-        if self.common_lines.is_full(set) {
+        if self.common_lines.is_full(set)
+            || view == FLUSHED && self.common_lines.has_all_flushed(set)
+        {
             None
         } else {
             self.views[view].find(set, key)
@@ -226,5 +252,13 @@ impl Level {
                 lines.counts.misses[kind] += u64::from(missed.has(view));
             }
         }
+    }
+}
+
+/// Gives each of some views its own state of a common line, as the line used last.
+fn restore(views: &mut [Lines], held: CommonLine, slots: Slots) {
+    for (view, (lines, slot)) in views.iter_mut().zip(slots).enumerate() {
+        let is_modified = held.modified.has(view);
+        lines.restore(slot as usize, held.key, is_modified, held.requester);
     }
 }

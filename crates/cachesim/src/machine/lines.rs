@@ -250,8 +250,9 @@ impl Lines {
         self.touch(slot);
     }
 
+    /// Records that a slot holds a line.
     #[inline]
-    fn touch(&mut self, slot: usize) {
+    pub(super) fn touch(&mut self, slot: usize) {
         if let Touched::Some(slots) = &mut self.touched {
             if slots.len() < self.keys.len() {
                 slots.push(slot as u32)

@@ -8,7 +8,7 @@ use crate::machine::line::Line;
 use crate::machine::listener::LevelRequest;
 use crate::machine::listener::{Departure, Listener};
 use crate::machine::view_set::ViewSet;
-use crate::machine::{PRIVATE, SHARED};
+use crate::machine::{FLUSHED, PRIVATE, SHARED};
 
 impl<L: Listener> Hierarchies<'_, L> {
     /// Handles a line that was evicted from its set: the line moves to the victim cache, or leaves
@@ -176,7 +176,18 @@ impl<L: Listener> Hierarchies<'_, L> {
     pub(in crate::machine) fn flush(&mut self, view: usize, at: usize) {
         self.clocks.delays[view] = 0;
         let level = self.plan_of(at);
-        self.levels[at].split_all();
+        if view == FLUSHED {
+            for key in self.levels[at].split_all_but_flushed() {
+                let line = Line {
+                    address: level.address_of(key),
+                    is_modified: true,
+                    ..Line::default()
+                };
+                self.flush_line(view, at, line);
+            }
+        } else {
+            self.levels[at].split_all();
+        }
         let slots = self.lines(view, at).take_touched();
         for &slot in &slots {
             let slot = slot as usize;
@@ -202,7 +213,8 @@ impl<L: Listener> Hierarchies<'_, L> {
 
     fn flush_line(&mut self, view: usize, at: usize, mut line: Line) {
         let level = self.plan_of(at);
-        if level.inclusion == Inclusion::Inclusive {
+        // The flushed view has lost the lines of all earlier levels before.
+        if level.inclusion == Inclusion::Inclusive && view != FLUSHED {
             line.is_modified |= self.lose_inside(view, at, &line.address, Departure::Flushed);
         }
         if line.is_modified {
