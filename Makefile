@@ -105,7 +105,6 @@ test: setup-lint tool ## Check form, lints and arrows, build, run all tests (ARG
 	@scripts/test.sh $(ARGS)
 
 bench: setup-bench build dist ## Run the benchmarks of switchcost itself, beside perf where it is there
-	@$(CARGO) build --profile dist --locked --package switchcost-capture --example unread
 	@$(CARGO) run --profile dist --locked --package switchcost-bench -- $(ARGS)
 
 dist: setup-build tool ## Build target/dist/switchcost, the program as it is shipped, and the capture tool

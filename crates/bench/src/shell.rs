@@ -40,8 +40,7 @@ impl Shell {
     pub(crate) fn new(folder: &Path) -> io::Result<Shell> {
         let programs = std::env::current_exe()?.with_file_name("");
         let before = std::env::var_os("PATH").unwrap_or_default();
-        let own = [programs.clone(), programs.join("examples")];
-        let folders = own.into_iter().chain(std::env::split_paths(&before));
+        let folders = std::iter::once(programs.clone()).chain(std::env::split_paths(&before));
         Ok(Shell {
             folder: folder.canonicalize()?,
             path: std::env::join_paths(folders).map_err(io::Error::other)?,

@@ -174,9 +174,6 @@ pub(crate) fn capture() -> Table {
     let native = "gzip -c text > /dev/null";
     let none = "valgrind -q --tool=none gzip -c text > /dev/null";
     let capture = "switchcost trace -o $out/gzip.sct -- gzip -c text > /dev/null";
-    // `unread` is an example in crate `capture`, whose output nobody reads. Its time is the least
-    // that a capture with this tool can take.
-    let alone = "unread gzip -c text > /dev/null";
     let seconds = |what: &str, command: &str, other: &str, bound| {
         Figure::new(what, command, Quantity::Seconds, bound)
             .unit(" s")
@@ -220,18 +217,6 @@ pub(crate) fn capture() -> Table {
                 Bound::AtMost(0.25),
             )
             .unit(" B"),
-            seconds(
-                "gzip under the tool alone, nothing read or written, over gzip alone",
-                alone,
-                native,
-                Bound::Shown,
-            ),
-            seconds(
-                "gzip under the tool alone over valgrind --tool=none",
-                alone,
-                none,
-                Bound::Shown,
-            ),
             seconds(
                 "gzip of 1 MB under cachegrind, which simulates one design, over gzip alone",
                 concat!(cachegrind!(), " gzip -c short > /dev/null"),
