@@ -17,17 +17,16 @@ mod poll;
 mod task_monitor;
 
 use std::collections::HashMap;
-use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use switchcost_trace::TaskId;
 
-use crate::control::{Ending, LONGEST_END};
+use crate::control::{Ending, LONGEST_END, Outcome, check_fault};
 use crate::decode::{DecodeError, Decoder, Left, Problem, Stamp, Stopped, Take, is_birth};
-use crate::error::{CaptureError, Failure};
+use crate::error::Failure;
 use crate::programs::Programs;
-use crate::protocol::{fault, header};
+use crate::protocol::header;
 use crate::ring::{Full, Ring};
 use task_monitor::TaskMonitor;
 
@@ -74,33 +73,10 @@ enum Halt<E: std::error::Error + 'static> {
     Failed(Failure<E>),
 }
 
-impl<E: std::error::Error + 'static> From<std::io::Error> for Halt<E> {
-    fn from(error: std::io::Error) -> Self {
-        Halt::Failed(CaptureError::from(error).into())
-    }
-}
-
-impl<E: std::error::Error + 'static> From<CaptureError> for Halt<E> {
-    fn from(error: CaptureError) -> Self {
+impl<E: std::error::Error + 'static, F: Into<Failure<E>>> From<F> for Halt<E> {
+    fn from(error: F) -> Self {
         Halt::Failed(error.into())
     }
-}
-
-impl<E: std::error::Error + 'static> From<Stopped<E>> for Halt<E> {
-    fn from(stopped: Stopped<E>) -> Self {
-        Halt::Failed(stopped.into())
-    }
-}
-
-/// Results of an as-run capture.
-#[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) ending: Ending,
-    pub(crate) statuses: Vec<Option<ExitStatus>>,
-    pub(crate) warnings: Vec<String>,
-    /// Number of times that the kernel took the CPU from a task and gave it to no other traced
-    /// task.
-    pub(crate) switches_elsewhere: u64,
 }
 
 pub(crate) struct AsRun<'a, 'd, T> {
@@ -231,19 +207,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         if self.programs.are_to_end() {
             return Err(Halt::Ending(Ending::CommandEnded));
         }
-        let detail = self.ring.u64_at(header::FAULT_DETAIL).load(SeqCst);
-        match self.ring.u32_at(header::FAULT).load(SeqCst) {
-            0 => Ok(()),
-            fault::RSEQ => Err(
-                CaptureError::NoPreemption(std::io::Error::from_raw_os_error(detail as i32)).into(),
-            ),
-            fault::CPU => Err(CaptureError::OtherCpu {
-                cpu: self.ring.u32_at(header::CPU).load(SeqCst),
-                other: detail,
-            }
-            .into()),
-            _ => Err(CaptureError::TooManyTasks.into()),
-        }
+        Ok(check_fault(self.ring)?)
     }
 
     /// Returns the next buffer in order; `None` if it cannot be determined yet.

@@ -58,7 +58,7 @@ impl Read for Written {
 
 /// Passes buffers to the reader in order, until the controller has finished and all buffers are
 /// read.
-pub(crate) fn consume<R: Read>(
+fn consume<R: Read>(
     ring: &Ring,
     end_flags: &EndFlags,
     reader: &mut R,
@@ -68,9 +68,38 @@ pub(crate) fn consume<R: Read>(
             break;
         };
         reader.buffer(order, words)?;
-        ring.free(index).map_err(CaptureError::from)?;
+        ring.free(index)?;
     }
     Ok(())
+}
+
+/// Runs `controller` on a thread of its own and, on the calling thread, the reader of the buffers.
+/// Returns the result of the controller.
+pub(crate) fn consume_beside<R: Read, O: Send>(
+    ring: &Ring,
+    end_flags: &EndFlags,
+    reader: &mut R,
+    controller: impl FnOnce() -> O + Send,
+) -> Result<O, Failure<R::Error>> {
+    std::thread::scope(|scope| {
+        let controller = std::thread::Builder::new().spawn_scoped(scope, controller)?;
+        let finish = AbortOnDrop(end_flags);
+        let consumed = consume(ring, end_flags, reader);
+        drop(finish);
+        let outcome = controller
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        consumed.map(|()| outcome)
+    })
+}
+
+/// Guard that ends the capture if the calling thread leaves early, by an error or a panic.
+struct AbortOnDrop<'a>(&'a EndFlags);
+
+impl Drop for AbortOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// Waits until buffer number `order` is submitted, and returns its index and words; `None` if there

@@ -12,7 +12,7 @@ use crate::end_flags::EndFlags;
 use crate::error::CaptureError;
 use crate::pace::Pace;
 use crate::programs::Programs;
-use crate::protocol::{NO_SLOT, head, header, state, tag};
+use crate::protocol::{NO_SLOT, fault, head, header, state, tag};
 use crate::ring::Ring;
 use crate::scheduler::{Decision, Scheduler, Seen, Switch};
 use crate::tasks::{TaskEvent, Tasks};
@@ -31,12 +31,15 @@ pub enum Ending {
     Interrupted,
 }
 
-/// Results of the controller.
+/// Results of a capture's loop.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
     pub(crate) statuses: Vec<Option<ExitStatus>>,
     pub(crate) warnings: Vec<String>,
+    /// Number of times that the kernel took the CPU from a task and gave it to no other traced
+    /// task, in as-run captures.
+    pub(crate) switches_elsewhere: u64,
 }
 
 /// Longest wait without a notification before flags and kernel are checked.
@@ -80,6 +83,20 @@ pub(crate) struct Control<'a> {
     /// Process ID of a task that was stopped during its time slice and could not be made to leave
     /// the CPU; otherwise `None`.
     held_by: Option<u32>,
+}
+
+/// Fails with the fault that a task reported, if there is one.
+pub(crate) fn check_fault(ring: &Ring) -> Result<(), CaptureError> {
+    let detail = ring.u64_at(header::FAULT_DETAIL).load(SeqCst);
+    Err(match ring.u32_at(header::FAULT).load(SeqCst) {
+        0 => return Ok(()),
+        fault::RSEQ => CaptureError::NoPreemption(std::io::Error::from_raw_os_error(detail as i32)),
+        fault::CPU => CaptureError::OtherCpu {
+            cpu: ring.u32_at(header::CPU).load(SeqCst),
+            other: detail,
+        },
+        _ => CaptureError::TooManyTasks,
+    })
 }
 
 /// Progress of a wait until the scheduler can decide.
@@ -171,6 +188,7 @@ impl<'a> Control<'a> {
             ending,
             statuses: self.programs.into_statuses(),
             warnings: self.warnings,
+            switches_elsewhere: 0,
         }
     }
 
@@ -265,10 +283,7 @@ impl<'a> Control<'a> {
         if self.programs.are_to_end() {
             return Err(Halt::Ending(Ending::CommandEnded));
         }
-        match self.ring.u32_at(header::FAULT).load(SeqCst) {
-            0 => Ok(()),
-            _ => Err(CaptureError::TooManyTasks.into()),
-        }
+        Ok(check_fault(self.ring)?)
     }
 
     fn is_granted(&mut self) -> bool {

@@ -94,6 +94,12 @@ pub enum Failure<E: std::error::Error + 'static> {
     Sink(E),
 }
 
+impl<E: std::error::Error + 'static> From<io::Error> for Failure<E> {
+    fn from(error: io::Error) -> Self {
+        Failure::Capture(error.into())
+    }
+}
+
 impl<E: std::error::Error + 'static> From<Stopped<E>> for Failure<E> {
     fn from(stopped: Stopped<E>) -> Self {
         match stopped {

@@ -39,9 +39,7 @@ pub use control::Ending;
 pub use decode::{DecodeError, Problem};
 pub use error::{CaptureError, Failure};
 pub use guest_error::GuestError;
-pub use run::{
-    Input, Options, Order, Output, Summary, record, run, run_unread, run_with_dependences,
-};
+pub use run::{Input, Options, Order, Output, Summary, record, run, run_unread};
 pub use system::{
     GuestSummary, Kernel, Package, Parts, PlacedFolder, System, fetch, find_kernel, record_system,
     run_system,

@@ -10,9 +10,9 @@ use switchcost_host::supervisor::{PID_IN_NAMESPACE, Setting, Supervisor};
 use switchcost_trace::{Chunk, Dependences, Preemptions, Recorder, WriteTraceError};
 use switchcost_units::CpuId;
 
-use crate::as_run::{self, AsRun};
+use crate::as_run::AsRun;
 use crate::command::Command;
-use crate::consume::{Read, Written, consume};
+use crate::consume::{Read, Written, consume_beside};
 use crate::control::{Control, Ending, Outcome};
 use crate::decode::{Chunks, Decoder, Refused, Take};
 use crate::end_flags::EndFlags;
@@ -142,8 +142,9 @@ pub struct Summary {
 }
 
 /// Runs the commands together on one virtual CPU until all tasks have ended, and passes each chunk
-/// to `sink` on the calling thread. The sink may take the chunk's memory; what it leaves is
-/// discarded. When this returns, no process of the commands is left.
+/// to `sink` on the calling thread, with the dependences of its blocks. The sink may take the
+/// chunk's memory; what it leaves is discarded. When this returns, no process of the commands is
+/// left.
 ///
 /// In [`Order::Scheduled`] one task runs at a time. The running task keeps the CPU through its
 /// system calls until it blocks in one, yields, uses up its quantum, or ends. Then the
@@ -160,21 +161,6 @@ pub struct Summary {
 /// If a command cannot be traced, the system refuses an operation, or the sink fails. All tasks are
 /// ended then, too.
 pub fn run<E: std::error::Error + 'static>(
-    commands: &[Command],
-    options: Options,
-    stop: &AtomicBool,
-    mut sink: impl FnMut(&mut Chunk) -> Result<(), E>,
-) -> Result<Summary, Failure<E>> {
-    run_with_dependences(commands, options, stop, |chunk, _| sink(chunk))
-}
-
-/// Runs the commands as [`run`] does. Passes each chunk on together with the dependences of its
-/// blocks.
-///
-/// # Errors
-///
-/// As [`run`].
-pub fn run_with_dependences<E: std::error::Error + 'static>(
     commands: &[Command],
     options: Options,
     stop: &AtomicBool,
@@ -235,35 +221,35 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     stop: &AtomicBool,
     take: &mut T,
 ) -> Result<Summary, Failure<T::Error>> {
-    let Order::Scheduled {
-        quantum_instructions,
-    } = options.order
-    else {
-        return capture_as_run(commands, options, stop, take);
+    check(commands)?;
+    let (decoder, outcome, no_pid_namespace) = match options.order {
+        Order::Scheduled {
+            quantum_instructions,
+        } => {
+            let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
+            let done = schedule(commands, quantum_instructions, options, stop, &mut decoder);
+            if !matches!(done, Err(Failure::Sink(_))) {
+                // The events captured so far are passed on, whatever ended the capture.
+                decoder.flush().map_err(Failure::Sink)?;
+            }
+            let (outcome, no_pid_namespace) = done?;
+            (decoder, outcome, no_pid_namespace)
+        }
+        Order::AsRun => {
+            let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
+            let (outcome, no_pid_namespace) =
+                capture_as_run(commands, options, stop, &mut decoder)?;
+            (decoder, outcome, no_pid_namespace)
+        }
     };
-    let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
-    let outcome = schedule(commands, quantum_instructions, options, stop, &mut decoder);
-    if !matches!(outcome, Err(Failure::Sink(_))) {
-        // The events captured so far are passed on, whatever ended the capture.
-        decoder.flush().map_err(Failure::Sink)?;
-    }
-    let (
-        Outcome {
-            ending,
-            statuses,
-            warnings,
-        },
-        no_pid_namespace,
-    ) = outcome?;
-    let (switches, instructions) = (decoder.switches(), decoder.instructions());
     Ok(Summary {
-        ending,
-        switches,
-        instructions,
-        statuses,
-        warnings,
+        ending: outcome.ending,
+        switches: decoder.switches(),
+        instructions: decoder.instructions(),
+        statuses: outcome.statuses,
+        warnings: outcome.warnings,
         no_pid_namespace,
-        switches_elsewhere: 0,
+        switches_elsewhere: outcome.switches_elsewhere,
     })
 }
 
@@ -278,6 +264,7 @@ pub fn run_unread(
     options: Options,
     stop: &AtomicBool,
 ) -> Result<u64, CaptureError> {
+    check(commands)?;
     let mut written = Written(0);
     match schedule(commands, QUANTUM_INSTRUCTIONS, options, stop, &mut written) {
         Ok(_) => Ok(written.0),
@@ -302,76 +289,37 @@ fn schedule<R: Read>(
     stop: &AtomicBool,
     reader: &mut R,
 ) -> Result<(Outcome, Option<String>), Failure<R::Error>> {
-    check(commands)?;
-    let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
+    let ring = Ring::create(protocol::SCHEDULED)?;
     let (stop_after_switches, turn_seed) = (options.stop_after_switches, options.turn_seed);
     let preemptions = options.preemptions.clone();
-    let (programs, no_pid_namespace) =
-        programs(commands, options, &ring).map_err(CaptureError::from)?;
+    let (programs, no_pid_namespace) = programs(commands, options, &ring)?;
     let end_flags = EndFlags::default();
     let mut control = Control::new(&ring, programs, &end_flags, stop);
     control.turns = Turns::new(quantum_instructions, turn_seed).preempted(preemptions);
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
-    std::thread::scope(|scope| {
-        let controller = std::thread::Builder::new()
-            .spawn_scoped(scope, || control.run())
-            .map_err(CaptureError::from)?;
-        let finish = FinishOnDrop(&end_flags);
-        let consumed = consume(&ring, &end_flags, reader);
-        drop(finish);
-        let outcome = controller
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        consumed?;
-        let mut outcome = outcome?;
-        outcome.warnings.extend(remarks(&ring));
-        Ok((outcome, no_pid_namespace))
-    })
+    let mut outcome = consume_beside(&ring, &end_flags, reader, || control.run())??;
+    outcome.warnings.extend(remarks(&ring));
+    Ok((outcome, no_pid_namespace))
 }
 
 fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     commands: &[Command],
     mut options: Options,
     stop: &AtomicBool,
-    take: &mut T,
-) -> Result<Summary, Failure<T::Error>> {
-    check(commands)?;
+    decoder: &mut Decoder<'_, T>,
+) -> Result<(Outcome, Option<String>), Failure<T::Error>> {
     let cpu = options.cpu.or_else(last_cpu).ok_or(CaptureError::NoCpu)?;
     options.cpu = Some(cpu);
-    let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
+    let ring = Ring::create(protocol::AS_RUN)?;
     ring.u32_at(header::CPU).store(cpu.0, SeqCst);
     let stop_after_switches = options.stop_after_switches;
-    let (programs, no_pid_namespace) =
-        programs(commands, options, &ring).map_err(CaptureError::from)?;
+    let (programs, no_pid_namespace) = programs(commands, options, &ring)?;
     let shown = commands.iter().map(Command::shown).collect();
-    let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
-    let outcome = AsRun::new(
-        &ring,
-        programs,
-        stop,
-        stop_after_switches,
-        shown,
-        &mut decoder,
-    )
-    .run()?;
-    let as_run::Outcome {
-        ending,
-        statuses,
-        mut warnings,
-        switches_elsewhere,
-    } = outcome;
-    warnings.extend(remarks(&ring));
-    let (switches, instructions) = (decoder.switches(), decoder.instructions());
-    Ok(Summary {
-        ending,
-        switches,
-        instructions,
-        statuses,
-        warnings,
-        no_pid_namespace,
-        switches_elsewhere,
-    })
+    let mut outcome =
+        AsRun::new(&ring, programs, stop, stop_after_switches, shown, decoder).run()?;
+    outcome.warnings.extend(remarks(&ring));
+    Ok((outcome, no_pid_namespace))
 }
 
 /// Returns the allowed CPU with the highest number. Interrupts usually go to CPUs with low numbers.
@@ -453,13 +401,4 @@ fn supervisor(
             .collect::<io::Result<Vec<_>>>()?,
         setting,
     )
-}
-
-/// Guard that ends the capture if the calling thread leaves early, by an error or a panic.
-pub(crate) struct FinishOnDrop<'a>(pub(crate) &'a EndFlags);
-
-impl Drop for FinishOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }

@@ -30,7 +30,7 @@ use switchcost_trace::{Chunk, KernelSymbols, Recorder, WriteTraceError};
 use switchcost_units::Bytes;
 
 use crate::command::Command;
-use crate::consume::{Read, consume};
+use crate::consume::{Read, consume_beside};
 use crate::control::Ending;
 use crate::decode::{Chunks, Decoder, Refused, Take};
 use crate::end_flags::EndFlags;
@@ -179,7 +179,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     stop: &AtomicBool,
     take: &mut T,
 ) -> Result<GuestSummary, Failure<T::Error>> {
-    let ring = Ring::create(protocol::SYSTEM).map_err(CaptureError::from)?;
+    let ring = Ring::create(protocol::SYSTEM)?;
     let has_all = AtomicBool::new(false);
     let decoder = Decoder::new(Vec::new(), take)
         .expect_system()
@@ -195,19 +195,10 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         report,
         symbols,
         preemption,
-    } = std::thread::scope(|scope| {
-        let keeper = std::thread::Builder::new()
-            .spawn_scoped(scope, || keep(machine, &ring, &end_flags, [stop, &has_all]))
-            .map_err(CaptureError::from)?;
-        let finish = crate::run::FinishOnDrop(&end_flags);
-        let consumed = consume(&ring, &end_flags, &mut reader);
-        drop(finish);
-        let outcome = keeper
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        consumed?;
-        outcome.map_err(|error| Failure::Capture(error.into()))
-    })?;
+    } = consume_beside(&ring, &end_flags, &mut reader, || {
+        keep(machine, &ring, &end_flags, [stop, &has_all])
+    })?
+    .map_err(CaptureError::from)?;
     let mut decoder = reader.decoder;
     decoder.flush().map_err(Failure::Sink)?;
     let ended = GuestSummary {

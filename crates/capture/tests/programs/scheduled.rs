@@ -350,8 +350,10 @@ fn an_error_of_the_sink_ends_everything() {
     #[error("the disk is full")]
     struct Full;
     let forever = [Command::new(["sh", "-c", "while :; do :; done"])];
-    let failure = run(&forever, options(), &AtomicBool::new(false), |_| Err(Full))
-        .expect_err("the sink fails");
+    let failure = run(&forever, options(), &AtomicBool::new(false), |_, _| {
+        Err(Full)
+    })
+    .expect_err("the sink fails");
     assert!(matches!(failure, Failure::Sink(Full)), "{failure}");
 }
 

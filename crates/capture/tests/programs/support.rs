@@ -154,7 +154,7 @@ pub(crate) fn seen(
     stop: &AtomicBool,
     mut see: impl FnMut(&Chunk),
 ) -> Result<Summary, Failure<Infallible>> {
-    run(commands, options, stop, |chunk| {
+    run(commands, options, stop, |chunk, _| {
         see(chunk);
         Ok(())
     })

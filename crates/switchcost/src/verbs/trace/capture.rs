@@ -406,7 +406,7 @@ impl Live for Session {
             sink(chunk, dependences)
         };
         self.watch(|commands, options| {
-            switchcost_capture::run_with_dependences(commands, options, interrupt.flag(), sink)
+            switchcost_capture::run(commands, options, interrupt.flag(), sink)
                 .map_err(|failure| capture_failure(failure, |sink| sink))
         })
     }
