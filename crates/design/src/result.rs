@@ -95,86 +95,85 @@ pub struct SwitchCause {
     pub syscall: Option<String>,
 }
 
-/// Counters of one cache or TLB of one hierarchy.
-///
-/// At a first level, a *reference* is one instruction fetch, one load or one store, whatever its
-/// size. At a later level, a reference is one line that the level before requests. A reference
-/// *misses* if any line that it touches is absent. A *fill* is a line that is brought in. So a
-/// reference across two absent lines is one miss, two fills, and twice the miss cycles.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct LevelCounts {
-    /// Name of the cache or TLB in the design.
-    pub name: String,
+/// Declares [`LevelCounts`] with its counters, so that each is named once.
+macro_rules! level_counts {
+    ($($(#[$meaning:meta])* $counter:ident,)+) => {
+        /// Counters of one cache or TLB of one hierarchy.
+        ///
+        /// At a first level, a *reference* is one instruction fetch, one load or one store,
+        /// whatever its size. At a later level, a reference is one line that the level before
+        /// requests. A reference *misses* if any line that it touches is absent. A *fill* is a line
+        /// that is brought in. So a reference across two absent lines is one miss, two fills, and
+        /// twice the miss cycles.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+        pub struct LevelCounts {
+            /// Name of the cache or TLB in the design.
+            pub name: String,
+            $($(#[$meaning])* pub $counter: u64,)+
+        }
+
+        impl LevelCounts {
+            /// Returns the counters with their names, in the order of the fields.
+            pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($counter), self.$counter)),+].into_iter()
+            }
+
+            fn since(mut self, before: &LevelCounts) -> LevelCounts {
+                $(self.$counter -= before.$counter;)+
+                self
+            }
+        }
+    };
+}
+
+level_counts! {
     /// Number of instruction fetches that looked in this level.
-    pub instruction_accesses: u64,
+    instruction_accesses,
     /// Number of instruction fetches that missed in this level.
-    pub instruction_misses: u64,
+    instruction_misses,
     /// Number of loads that looked in this level.
-    pub load_accesses: u64,
+    load_accesses,
     /// Number of loads that missed in this level.
-    pub load_misses: u64,
+    load_misses,
     /// Number of stores that looked in this level.
-    pub store_accesses: u64,
+    store_accesses,
     /// Number of stores that missed in this level.
-    pub store_misses: u64,
+    store_misses,
     /// Number of lines filled on demand, without prefetches.
-    pub fills: u64,
+    fills,
     /// Number of lines written back to the next level or memory.
-    pub write_backs: u64,
+    write_backs,
     /// Number of lines prefetched into this level.
-    pub prefetches: u64,
+    prefetches,
     /// Number of misses whose line was in the victim cache.
-    pub victim_hits: u64,
+    victim_hits,
     /// Number of misses whose line was in a stream buffer.
-    pub stream_hits: u64,
+    stream_hits,
     /// Cycles spent in this level for hits, misses, page walks and a busy bus.
-    pub cycles: u64,
+    cycles,
     /// Number of prefetched lines that a later lookup found in the cache itself, each counted once.
     /// 0 in records of earlier versions.
     #[serde(default)]
-    pub prefetch_hits: u64,
+    prefetch_hits,
     /// Number of hits in stream buffers whose line had not arrived yet. 0 in records of earlier
     /// versions.
     #[serde(default)]
-    pub late_stream_hits: u64,
+    late_stream_hits,
     /// Number of lines that were evicted because a later, inclusive level evicted the line that
     /// contains them. 0 in records of earlier versions.
     #[serde(default)]
-    pub back_invalidations: u64,
+    back_invalidations,
     /// Number of unmodified lines that moved to an exclusive next level. 0 in records of earlier
     /// versions.
     #[serde(default)]
-    pub moves: u64,
+    moves,
     /// Number of lines that occupied the bus to the next level; 0 if the bus has no contention, and
     /// in records of earlier versions.
     #[serde(default)]
-    pub bus_lines: u64,
+    bus_lines,
 }
 
 impl LevelCounts {
-    /// Returns the counters with their names, in the order of the fields.
-    pub fn counters(&self) -> [(&'static str, u64); 17] {
-        [
-            ("instruction_accesses", self.instruction_accesses),
-            ("instruction_misses", self.instruction_misses),
-            ("load_accesses", self.load_accesses),
-            ("load_misses", self.load_misses),
-            ("store_accesses", self.store_accesses),
-            ("store_misses", self.store_misses),
-            ("fills", self.fills),
-            ("write_backs", self.write_backs),
-            ("prefetches", self.prefetches),
-            ("victim_hits", self.victim_hits),
-            ("stream_hits", self.stream_hits),
-            ("cycles", self.cycles),
-            ("prefetch_hits", self.prefetch_hits),
-            ("late_stream_hits", self.late_stream_hits),
-            ("back_invalidations", self.back_invalidations),
-            ("moves", self.moves),
-            ("bus_lines", self.bus_lines),
-        ]
-    }
-
     /// Returns the number of references that looked in this level.
     pub fn accesses(&self) -> u64 {
         self.instruction_accesses + self.load_accesses + self.store_accesses

@@ -144,11 +144,6 @@ macro_rules! since {
 }
 
 since! {
-    LevelCounts {
-        name;
-        instruction_accesses, instruction_misses, load_accesses, load_misses, store_accesses, store_misses, fills, write_backs,
-        prefetches, victim_hits, stream_hits, cycles, prefetch_hits, late_stream_hits, back_invalidations, moves, bus_lines,
-    }
     MissOrigins { level; intrinsic, evicted_by_others, evicted_by_kernel, aged_by_others, flushed, state }
     MissDifference { level; lost, gained, first_touches }
     WorkingSetLoss { level; returns, resident_at_departure, lost, restored }
