@@ -123,7 +123,6 @@ simulate made.sct --vary L9.size=4KiB
 simulate made.sct --interval 0
 simulate made.sct --range 5..1
 simulate made.sct --range 0..99999999999
-simulate made.sct --sample 5%
 simulate made.sct --quantum 0
 simulate made.sct --quantum 500
 simulate made.sct --order as-run
