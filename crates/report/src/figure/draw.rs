@@ -269,6 +269,7 @@ impl Plane {
         html! {
             svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (px(WIDTH)) " " (px(height)) } width=(px(WIDTH)) height=(px(height))
                 role="img" aria-label=(crate::plain::plain(&chart.title)) color="#444" fill="currentColor" font-family="system-ui, sans-serif" font-size="13" {
+                title { (crate::plain::plain(&chart.title)) }
                 @for ((row, x, _), entry) in rows.iter().zip(legend) {
                     (entry.markup(self.margin_left.min(120.0) + x, LINE * row + 10.0))
                 }
