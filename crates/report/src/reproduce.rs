@@ -274,6 +274,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
         Verdict::Holds => ("reproduced", Tone::Good),
         Verdict::Differs => ("not reproduced", Tone::Bad),
         Verdict::Inconclusive => ("inconclusive", Tone::Suspect),
+        Verdict::NotMeasured => ("not measured here", Tone::Usual),
     };
     match (claim.entry.kind, claim.verdict) {
         (Kind::Shown, _) => ("shown without a verdict", Tone::Usual),
@@ -290,7 +291,8 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
 fn reason(claim: &Claim) -> String {
     match (&claim.missing, claim.verdict) {
         _ if claim.entry.kind == Kind::Shown => format!("No verdict: {}.", claim.entry.bounds),
-        (Some(missing), _) => format!("Missing: {missing}."),
+        (Some(missing), _) if claim.reasons.is_empty() => format!("Missing: {missing}."),
+        (Some(missing), _) => format!("Missing: {missing}. {}", reasons(&claim.reasons)),
         (None, Verdict::Differs) if claim.counts() => reasons(&claim.reasons),
         _ => String::new(),
     }
@@ -301,7 +303,7 @@ fn reasons(reasons: &[Reason]) -> String {
         let word = match reason.verdict {
             Verdict::Holds => "Shown by",
             Verdict::Differs => "Refuted by",
-            Verdict::Inconclusive => "Inconclusive in",
+            Verdict::Inconclusive | Verdict::NotMeasured => "Inconclusive in",
         };
         format!(
             "{word} {}: {} ({}).",

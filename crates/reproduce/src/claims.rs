@@ -17,9 +17,9 @@ use crate::{Paper, Records};
 pub(crate) use judged::judge_numbers;
 pub use judged::{Claim, Other, Reason};
 pub use rule::{Rule, Verdict};
-pub use term::Term;
 pub(crate) use term::{Found, exact, ranged, ratio, ratio_within_run};
-pub(crate) use variants::NONE_REACHES;
+pub use term::{Setting, Term};
+pub(crate) use variants::Variants;
 
 /// Kind of evidence that a verdict on a claim gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -108,35 +108,65 @@ impl Entry {
     }
 
     /// Judges the claim by each of several results, and returns one verdict per result. Each
-    /// interval is widened by the differences between the results.
-    pub fn judge_results(&self, results: &[&[Term]]) -> Vec<Verdict> {
-        let widened = |terms: &[Term]| -> Vec<Term> {
-            let places = terms.iter().enumerate();
-            let one = |(place, term): (usize, &Term)| {
-                let same: Vec<&Term> = results
-                    .iter()
-                    .filter_map(|other| other.get(place))
-                    .collect();
-                term.with_spread(term::spread(&same))
+    /// interval is widened by the differences between the results, at each setting.
+    pub(crate) fn judge_results(&self, results: &[Cases<'_>]) -> Vec<Verdict> {
+        let widened = |number: usize, terms: &[Term]| -> Vec<Term> {
+            let same = |place: usize| -> Vec<&Term> {
+                let found = results.iter().map(|cases| cases.get(number)?.get(place));
+                found.flatten().collect()
             };
-            places.map(one).collect()
+            let places = terms.iter().enumerate();
+            places
+                .map(|(place, term)| term.with_spread(term::spread(&same(place))))
+                .collect()
         };
-        results
-            .iter()
-            .map(|terms| self.judge(&widened(terms)))
-            .collect()
+        let judge = |cases: &Cases<'_>| {
+            let cases = cases.iter().enumerate();
+            agreed(cases.map(|(number, terms)| self.judge(&widened(number, terms))))
+        };
+        results.iter().map(judge).collect()
+    }
+
+    /// Returns the verdict on which the numbers of all settings agree, each judged by its own
+    /// intervals; inconclusive if they do not agree.
+    pub(crate) fn judge_cases(&self, cases: &Cases<'_>) -> Verdict {
+        agreed(cases.iter().map(|terms| self.judge(terms)))
     }
 
     /// Returns the verdict of the claim's rule on `terms`; inconclusive if the claim is only shown
-    /// or left open, or if a tested number has no interval.
+    /// or left open, or if a tested number has no interval. A simulated number, whose inputs
+    /// vary from result to result, has none.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         match self.kind {
             Kind::Shown => Verdict::Inconclusive,
-            Kind::Tested if terms.iter().any(Term::is_exact) => Verdict::Inconclusive,
+            Kind::Tested if !self.varies && terms.iter().any(Term::is_exact) => {
+                Verdict::Inconclusive
+            }
             _ if self.open.is_some() => Verdict::Inconclusive,
             _ if self.is_noisy() => self.rule.judge_noisy(terms),
             _ => self.rule.judge(terms),
         }
+    }
+}
+
+/// Numbers of a result at each setting of its open parameters; only one list if it has none.
+pub(crate) type Cases<'a> = Vec<&'a [Term]>;
+
+/// Returns the numbers of a result at each of its settings.
+pub(crate) fn cases<'a>(terms: &'a [Term], settings: &'a [Setting]) -> Cases<'a> {
+    if settings.is_empty() {
+        return vec![terms];
+    }
+    settings.iter().map(|setting| &setting.terms[..]).collect()
+}
+
+/// Returns the verdict that all settings have; inconclusive if they differ.
+fn agreed(mut verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    let first = verdicts.next().unwrap_or(Verdict::Inconclusive);
+    if verdicts.all(|verdict| verdict == first) {
+        first
+    } else {
+        Verdict::Inconclusive
     }
 }
 
@@ -158,7 +188,7 @@ pub struct ReasonEntry {
 
 /// Open parameters of Mogul and Borg 1990, over which some claims are judged.
 const OPEN_PARAMETERS: [&str; 4] = [
-    "lengths of time slices: shorter, longer, constant",
+    "lengths of time slices: shorter and longer",
     "tags: physical ones, too",
     "whether stores allocate lines",
     "time to drain a write buffer: 2 or 5 cycles",
@@ -201,7 +231,7 @@ pub(crate) fn judge(
     exhibit: &str,
     quantities: &Quantities,
     records: &Records,
-    variants: &Result<Vec<Records>, String>,
+    variants: &Result<Variants, String>,
 ) -> Vec<Claim> {
     let entries = table(paper)
         .into_iter()

@@ -5,7 +5,7 @@
 //! not between days or machines. So a verdict is inconclusive if another result has a different
 //! verdict.
 
-use crate::claims::{Claim, Other, Term, Verdict};
+use crate::claims::{Cases, Claim, Other, cases};
 use crate::stored::{EarlierError, StoredClaim, StoredPaper};
 use crate::{Exhibit, Paper};
 
@@ -37,13 +37,13 @@ impl Earlier {
         })
     }
 
-    /// Returns this result's numbers for a claim; `None` if it has no numbers of the same quantity.
-    fn terms_of(&self, claim: &Claim) -> Option<&Vec<Term>> {
+    /// Returns this result on a claim; `None` if it has no numbers of the same quantity.
+    fn claim(&self, claim: &Claim) -> Option<&StoredClaim> {
         let entry = &claim.entry;
         let is_it =
             |stored: &&StoredClaim| stored.id == entry.id && stored.quantity == entry.quantity;
-        let terms = &self.claims.iter().find(is_it)?.terms;
-        (!terms.is_empty()).then_some(terms)
+        let mut same = self.claims.iter().filter(is_it);
+        same.next().filter(|stored| !stored.terms.is_empty())
     }
 
     /// Returns true if all numbers of this result equal those of `exhibits`, so that one is a copy
@@ -51,21 +51,23 @@ impl Earlier {
     fn is_same(&self, exhibits: &[Exhibit]) -> bool {
         let mut claims = exhibits.iter().flat_map(|exhibit| &exhibit.claims);
         claims.all(|claim| {
-            self.terms_of(claim)
-                .is_none_or(|terms| *terms == claim.terms)
+            self.claim(claim)
+                .is_none_or(|stored| stored.terms == claim.terms)
         })
     }
 
     /// Judges a claim by this result and the present rule; `None` if the result has no number for
     /// the claim.
     fn of(&self, claim: &Claim) -> Option<Other> {
-        let terms = self.terms_of(claim)?;
-        let (file, machine) = (self.file.clone(), self.machine.clone());
+        let StoredClaim {
+            terms, settings, ..
+        } = self.claim(claim)?;
         Some(Other {
-            file,
-            machine,
+            file: self.file.clone(),
+            machine: self.machine.clone(),
             terms: terms.clone(),
-            verdict: claim.entry.judge(terms),
+            settings: settings.clone(),
+            verdict: claim.entry.judge_cases(&cases(terms, settings)),
         })
     }
 }
@@ -100,15 +102,16 @@ fn differs_too_much(other: &Other) -> String {
 }
 
 fn judge_beside(claim: &mut Claim) {
-    let results: Vec<&[Term]> = std::iter::once(&claim.terms)
-        .chain(claim.others.iter().map(|other| &other.terms))
-        .map(Vec::as_slice)
+    let others = claim.others.iter();
+    let others = others.map(|other| cases(&other.terms, &other.settings));
+    let results: Vec<Cases<'_>> = std::iter::once(cases(&claim.terms, &claim.settings))
+        .chain(others)
         .collect();
     let verdicts = claim.entry.judge_results(&results);
     for (other, verdict) in claim.others.iter_mut().zip(&verdicts[1..]) {
         other.verdict = *verdict;
     }
-    if claim.alone == Verdict::Inconclusive {
+    if !claim.alone.is_decided() {
         return;
     }
     let dissenting = claim
@@ -125,9 +128,11 @@ fn judge_beside(claim: &mut Claim) {
         Some(other) => {
             // Another result's verdict in the report is that of its own intervals, which are not
             // widened.
-            let own = claim.entry.judge(&other.terms);
+            let own = claim
+                .entry
+                .judge_cases(&cases(&other.terms, &other.settings));
             let (file, numbers) = (&other.file, other.numbers());
-            if own == Verdict::Inconclusive {
+            if !own.is_decided() {
                 format!("{file} leaves the claim open: {numbers}")
             } else if own == claim.alone {
                 differs_too_much(other)
@@ -142,7 +147,7 @@ fn judge_beside(claim: &mut Claim) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::{Kind, Rule, table};
+    use crate::claims::{Kind, Rule, Term, Verdict, table};
     use crate::interval::Interval;
 
     fn term(low: f64, high: f64) -> Term {
@@ -179,6 +184,7 @@ mod tests {
         exhibit.claims = vec![Claim {
             entry,
             terms,
+            settings: Vec::new(),
             found: String::new(),
             verdict,
             alone: verdict,

@@ -34,7 +34,9 @@ mod today;
 mod verdicts;
 
 pub use chart::{Axis, Chart, Series, Style};
-pub use claims::{Claim, Entry, Kind, Other, Reason, ReasonEntry, Rule, Term, Verdict, table};
+pub use claims::{
+    Claim, Entry, Kind, Other, Reason, ReasonEntry, Rule, Setting, Term, Verdict, table,
+};
 pub use earlier::{Earlier, stand};
 pub use exhibit::{Cell, Exhibit, Table};
 pub use paper::Paper;

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::claims::{Claim, Entry, Found, ReasonEntry, Term, judge_numbers, table};
+use crate::claims::{Claim, Entry, Found, ReasonEntry, Setting, Term, judge_numbers, table};
 use crate::exhibit::decimals;
 use crate::{Cell, Chart, Exhibit, Paper, Records, Table};
 
@@ -147,6 +147,8 @@ pub(crate) struct StoredClaim {
     pub(crate) quantity: String,
     pub(crate) terms: Vec<Term>,
     #[serde(default)]
+    pub(crate) settings: Vec<Setting>,
+    #[serde(default)]
     pub(crate) found: String,
     #[serde(default)]
     pub(crate) missing: Option<String>,
@@ -164,7 +166,10 @@ impl StoredClaim {
         if self.terms.is_empty() {
             return Err(self.missing.clone().unwrap_or_default());
         }
-        Ok(numbers(&self.terms, &self.found))
+        Ok(Found {
+            settings: self.settings.clone(),
+            ..numbers(&self.terms, &self.found)
+        })
     }
 }
 

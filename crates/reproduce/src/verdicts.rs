@@ -7,7 +7,8 @@ use crate::claims::{Claim, Kind, Verdict};
 /// Share of 90 % intervals that lie entirely on the wrong side of a bound by chance.
 const WRONG_BY_CHANCE: f64 = 0.05;
 
-/// Counts of verdicts, by kind of evidence. Claims that are only shown are not counted.
+/// Counts of verdicts, by kind of evidence. Claims that are only shown, or for which the
+/// machine has no counter, are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Verdicts {
     /// Verdicts on claims whose numbers could have been otherwise.
@@ -66,7 +67,7 @@ impl Verdicts {
         let decided = exhibits
             .iter()
             .flat_map(|exhibit| &exhibit.claims)
-            .filter(|claim| claim.entry.is_noisy() && claim.verdict != Verdict::Inconclusive);
+            .filter(|claim| claim.entry.is_noisy() && claim.verdict.is_decided());
         let wrong_by_chance = decided.count() as f64 * WRONG_BY_CHANCE;
         let [tested, calibrated, own] = [Kind::Tested, Kind::Calibrated, Kind::Own].map(counts);
         Verdicts {

@@ -36,6 +36,7 @@ fn row(paper: &str, exhibit: &Exhibit, claim: &Claim) -> Vec<String> {
         Verdict::Holds => "holds",
         Verdict::Differs => "differs",
         Verdict::Inconclusive => "inconclusive",
+        Verdict::NotMeasured => "not-measured",
     };
     let (entry, rule, why) = (&claim.entry, claim.entry.rule.words(), super::reason(claim));
     let kind = super::claims::kind(entry.kind);

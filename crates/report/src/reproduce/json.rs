@@ -19,6 +19,7 @@ impl OutputFormat for Report<'_> {
     /// Reasons are tested. The program's version is added. Changes in version 3: a verdict is given
     /// only if all results agree. `alone` is the verdict of this result, `others` has the verdicts
     /// of the other results. `own` questions are counted separately. Numbers that vary need
-    /// intervals. The verdict `not-told` became `inconclusive`.
+    /// intervals. The verdict `not-told` became `inconclusive`. `not-measured`
+    /// is new.
     const NAME: &'static str = "switchcost.reproduce/3";
 }

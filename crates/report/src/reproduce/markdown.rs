@@ -197,19 +197,31 @@ fn first_few(mut numbers: Vec<String>) -> Vec<String> {
 }
 
 /// Returns the reason for a claim's verdict; empty if none is needed. If several numbers are
-/// judged, the reason is the number that leaves the claim open. The interval of a single number
-/// stands in the cell before.
+/// judged, the number that decides comes first. The interval of a single number stands in the cell
+/// before.
 fn reason(claim: &Claim) -> String {
-    match (claim.entry.kind, claim.verdict, &claim.missing) {
-        (Kind::Shown, ..) => claim.entry.bounds.clone(),
-        (_, Verdict::Inconclusive, Some(missing)) => match claim.open_term() {
-            Some(_) if claim.terms.len() == 1 => String::new(),
-            Some(open) if claim.terms.len() > MOST_NUMBERS => open.words(),
-            Some(open) => open.interval_words(),
-            None => missing.clone(),
-        },
-        (_, Verdict::Differs, _) => claim.why_not.clone().unwrap_or_default(),
+    let decides = match (claim.entry.kind, claim.verdict, &claim.missing) {
+        (Kind::Shown, ..) => return claim.entry.bounds.clone(),
+        (_, Verdict::Inconclusive, Some(missing)) => open_number(claim, missing),
+        (_, Verdict::NotMeasured, Some(missing)) => missing.clone(),
+        (_, Verdict::Differs, _) if claim.terms.len() > MOST_NUMBERS => {
+            claim.unmet_term().map_or(String::new(), Term::words)
+        }
         _ => String::new(),
+    };
+    let parts = [decides, claim.why_not.clone().unwrap_or_default()];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
+}
+
+/// Returns the number that leaves a claim open, or what is missing.
+fn open_number(claim: &Claim, missing: &str) -> String {
+    match claim.open_term() {
+        Some(_) if !claim.settings.is_empty() => missing.to_owned(),
+        Some(_) if claim.terms.len() == 1 => String::new(),
+        Some(open) if claim.terms.len() > MOST_NUMBERS => open.words(),
+        Some(open) => open.interval_words(),
+        None => missing.to_owned(),
     }
 }
 

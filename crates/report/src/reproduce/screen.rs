@@ -61,7 +61,7 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     let title = match wanted {
         Verdict::Holds => "Reproduced",
         Verdict::Differs => "Not reproduced",
-        Verdict::Inconclusive => "Inconclusive",
+        Verdict::Inconclusive | Verdict::NotMeasured => "Inconclusive",
     };
     let mut lines = Vec::new();
     for reproduction in reproductions {
@@ -94,7 +94,7 @@ fn line(place: &str, claim: &Claim) -> String {
         (_, Verdict::Holds) => format!("{place}: {statement}"),
         (Some(why), _) if claim.found.is_empty() => format!("{place}: {statement}. Missing: {why}"),
         // This result alone would decide the claim, but other results disagree.
-        (Some(why), _) if claim.alone != Verdict::Inconclusive => {
+        (Some(why), _) if claim.alone.is_decided() => {
             format!("{place}: {statement}. Found: {}; {why}", claim.found)
         }
         _ => {

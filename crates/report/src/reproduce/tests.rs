@@ -39,6 +39,7 @@ fn some_claim() -> Claim {
     Claim {
         entry,
         terms,
+        settings: Vec::new(),
         found: "1.00 us".to_owned(),
         verdict: Verdict::Holds,
         alone: Verdict::Holds,

@@ -145,11 +145,13 @@ fn harmful_claim() -> Claim {
         file: harm(),
         machine: harm(),
         terms: Vec::new(),
+        settings: Vec::new(),
         verdict: Verdict::Differs,
     };
     Claim {
         entry,
         terms: Vec::new(),
+        settings: Vec::new(),
         found: MARKUP.to_owned(),
         verdict: Verdict::Differs,
         alone: Verdict::Differs,

@@ -1,7 +1,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Entry, Found, Kind, Quantities, ReasonEntry, Rule, Term, Verdict};
+use super::{
+    Entry, Found, Kind, Quantities, ReasonEntry, Rule, Setting, Term, Variants, Verdict, agreed,
+    cases,
+};
 use crate::Records;
 
 /// A statement of a paper, and whether it is reproduced here.
@@ -12,6 +15,9 @@ pub struct Claim {
     pub entry: Entry,
     /// Numbers found in this result.
     pub terms: Vec<Term>,
+    /// The numbers at each setting of the open parameters; the verdict is that on which all agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
     /// Numbers found, in words, with notes; empty if there are none.
     pub found: String,
     /// Verdict of the rule; if there are other results, the verdict on which all agree.
@@ -30,23 +36,29 @@ pub struct Claim {
     pub why_not: Option<String>,
 }
 
-/// Text for a claim that is not met, if it has no possible reasons or the runs refute all of them.
-const NO_REASON: &str = "no reason found";
+/// Beginning of the reason why a record has no counts, on a machine that lacks the counter.
+const NO_COUNTER: &str = "no such counter";
 
-/// Returns the statements of the reasons that the runs support, or else of the reasons that the
-/// runs neither support nor refute.
+/// Returns the statements of the reasons with this verdict.
+fn statements(reasons: &[Reason], verdict: Verdict) -> String {
+    let found = reasons.iter().filter(|reason| reason.verdict == verdict);
+    let statements: Vec<&str> = found.map(|reason| reason.statement.as_str()).collect();
+    statements.join("; ")
+}
+
+/// Returns why a claim is not met: the statements of the reasons that the runs support, or else of
+/// the reasons that the runs neither support nor refute, or else of those that they refute.
 fn supported(reasons: &[Reason]) -> String {
-    let with = |verdict: Verdict| {
-        let found = reasons
-            .iter()
-            .filter(move |reason| reason.verdict == verdict);
-        let statements: Vec<&str> = found.map(|reason| reason.statement.as_str()).collect();
-        statements.join("; ")
-    };
-    match (with(Verdict::Holds), with(Verdict::Inconclusive)) {
-        (shown, _) if !shown.is_empty() => shown,
-        (_, open) if !open.is_empty() => format!("no confirmed reason; a possible one: {open}"),
-        _ => NO_REASON.to_owned(),
+    let [shown, open, refuted] = [Verdict::Holds, Verdict::Inconclusive, Verdict::Differs]
+        .map(|verdict| statements(reasons, verdict));
+    if !shown.is_empty() {
+        shown
+    } else if !open.is_empty() {
+        format!("no confirmed reason; a possible one: {open}")
+    } else if !refuted.is_empty() {
+        format!("no reason found; refuted by a run: {refuted}")
+    } else {
+        "no reason was tested".to_owned()
     }
 }
 
@@ -59,16 +71,21 @@ pub struct Other {
     pub machine: String,
     /// Numbers of the result.
     pub terms: Vec<Term>,
+    /// Numbers of the result at each setting of the open parameters.
+    #[serde(skip)]
+    pub settings: Vec<Setting>,
     /// Verdict of the rule on this result.
     pub verdict: Verdict,
 }
 
 impl Other {
-    /// Formats the numbers of the result. A single number is formatted without its name.
+    /// Formats up to two numbers of the result, or the count of more. A single number is formatted
+    /// without its name.
     pub(crate) fn numbers(&self) -> String {
         match &self.terms[..] {
             [one] => one.value_words(),
-            all => all.iter().map(Term::words).collect::<Vec<_>>().join("; "),
+            [one, two] => format!("{}; {}", one.words(), two.words()),
+            all => format!("{} numbers", all.len()),
         }
     }
 }
@@ -93,9 +110,11 @@ pub struct Reason {
 }
 
 impl Claim {
-    /// Returns true if the claim is the paper's own and has a rule, so that its verdict is counted.
+    /// Returns true if the claim is the paper's own, has a rule, and can be measured on this
+    /// machine, so that its verdict is counted.
     pub fn counts(&self) -> bool {
-        matches!(self.entry.kind, Kind::Tested | Kind::Calibrated)
+        let is_of_paper = matches!(self.entry.kind, Kind::Tested | Kind::Calibrated);
+        is_of_paper && self.verdict != Verdict::NotMeasured
     }
 
     /// Returns the first number whose interval leaves the claim inconclusive; `None` if there is
@@ -110,6 +129,13 @@ impl Claim {
         terms
             .next()
             .filter(|_| is_judged && self.alone == Verdict::Inconclusive)
+    }
+
+    /// Returns the first number that does not meet the rule; `None` if each number meets it, or may.
+    pub fn unmet_term(&self) -> Option<&Term> {
+        let is_unmet =
+            |term: &&Term| self.entry.judge(std::slice::from_ref(*term)) == Verdict::Differs;
+        self.terms.iter().find(is_unmet)
     }
 
     /// Removes the verdict and the reasons. A quick run only shows that the steps work.
@@ -130,7 +156,7 @@ pub(super) fn claim(
     entry: Entry,
     quantities: &Quantities,
     records: &Records,
-    variants: &Result<Vec<Records>, String>,
+    variants: &Result<Variants, String>,
 ) -> Claim {
     let found = if entry.over_free {
         over_variants(&entry.id, quantities, records, variants)
@@ -143,48 +169,34 @@ pub(super) fn claim(
 }
 
 /// Judges a claim by the numbers found. If the claim is not met, each possible reason is judged,
-/// too.
+/// too; if it is inconclusive, each reason that has numbers.
 pub(crate) fn judge_numbers(
     mut entry: Entry,
     found: Result<Found, String>,
     of_reason: &dyn Fn(&ReasonEntry) -> Result<Found, String>,
 ) -> Claim {
-    let (terms, words, verdict, missing) = judged(&|terms| entry.judge(terms), found);
+    let (found, verdict, missing) = judged(&|terms| entry.judge(terms), found);
     let missing = entry
         .open
         .clone()
         .or(missing)
-        .filter(|_| entry.kind != Kind::Shown || terms.is_empty());
+        .filter(|_| entry.kind != Kind::Shown || found.terms.is_empty());
     let untested = std::mem::take(&mut entry.reasons);
     let tested = untested
         .into_iter()
-        .filter(|_| verdict == Verdict::Differs)
-        .map(|reason| {
-            let found = of_reason(&reason);
-            let (terms, words, verdict, missing) =
-                judged(&|terms| reason.rule.judge_noisy(terms), found);
-            let found = if terms.is_empty() {
-                missing.unwrap_or_default()
-            } else {
-                words
-            };
-            let (statement, quantity) = (reason.statement, reason.quantity);
-            Reason {
-                statement,
-                quantity,
-                rule: reason.rule,
-                run: reason.run,
-                terms,
-                found,
-                verdict,
-            }
-        });
+        .filter(|_| verdict != Verdict::Holds && !found.terms.is_empty())
+        .map(|reason| test_reason(reason, of_reason))
+        .filter(|reason| verdict == Verdict::Differs || !reason.terms.is_empty());
     let reasons: Vec<Reason> = tested.collect();
-    let why_not = (verdict == Verdict::Differs).then(|| supported(&reasons));
+    let why_not = match verdict {
+        Verdict::Differs => Some(supported(&reasons)),
+        _ => Some(statements(&reasons, Verdict::Holds)).filter(|shown| !shown.is_empty()),
+    };
     Claim {
         entry,
-        terms,
-        found: words,
+        found: found.words(),
+        terms: found.terms,
+        settings: found.settings,
         verdict,
         alone: verdict,
         others: Vec::new(),
@@ -194,11 +206,33 @@ pub(crate) fn judge_numbers(
     }
 }
 
+fn test_reason(
+    reason: ReasonEntry,
+    of_reason: &dyn Fn(&ReasonEntry) -> Result<Found, String>,
+) -> Reason {
+    let numbers = of_reason(&reason);
+    let (found, verdict, missing) = judged(&|terms| reason.rule.judge_noisy(terms), numbers);
+    let words = if found.terms.is_empty() {
+        missing.unwrap_or_default()
+    } else {
+        found.words()
+    };
+    Reason {
+        statement: reason.statement,
+        quantity: reason.quantity,
+        rule: reason.rule,
+        run: reason.run,
+        terms: found.terms,
+        found: words,
+        verdict,
+    }
+}
+
 fn over_variants(
     id: &str,
     quantities: &Quantities,
     records: &Records,
-    variants: &Result<Vec<Records>, String>,
+    variants: &Result<Variants, String>,
 ) -> Result<Found, String> {
     let (_, quantity) = quantities
         .iter()
@@ -215,44 +249,58 @@ fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Foun
     )
 }
 
-type Judged = (Vec<Term>, String, Verdict, Option<String>);
-
-/// Applies a rule to numbers. Numbers that are not finite count as missing.
-fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> Judged {
+/// Applies a rule to numbers, at each setting of open parameters. Returns the numbers, the verdict,
+/// and what is missing for a verdict. Numbers that are not finite count as missing.
+fn judged(
+    judge: &dyn Fn(&[Term]) -> Verdict,
+    found: Result<Found, String>,
+) -> (Found, Verdict, Option<String>) {
     let is_finite = |term: &Term| {
         [term.value, term.low, term.high]
             .iter()
             .all(|number| number.is_finite())
     };
-    let none = |why: String| (Vec::new(), String::new(), Verdict::Inconclusive, Some(why));
     match found {
-        Err(why) => none(why),
+        Err(why) if why.starts_with(NO_COUNTER) => {
+            (Found::default(), Verdict::NotMeasured, Some(why))
+        }
+        Err(why) => (Found::default(), Verdict::Inconclusive, Some(why)),
         Ok(found) if !found.terms.iter().all(is_finite) => {
-            none("a number is missing, or has no interval".to_owned())
+            let why = "a number is missing, or has no interval".to_owned();
+            (Found::default(), Verdict::Inconclusive, Some(why))
         }
         Ok(found) => {
-            let verdict = judge(&found.terms);
-            let missing = (verdict == Verdict::Inconclusive).then(|| open(judge, &found.terms));
-            (found.terms.clone(), found.words(), verdict, missing)
+            let cases = cases(&found.terms, &found.settings);
+            let verdict = agreed(cases.into_iter().map(judge));
+            let missing = (verdict == Verdict::Inconclusive).then(|| open(judge, &found));
+            (found, verdict, missing)
         }
     }
 }
 
-/// Explains why a verdict is inconclusive, by the first number whose interval allows both verdicts.
-fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
-    let is_open = |term: &&Term| judge(std::slice::from_ref(*term)) == Verdict::Inconclusive;
-    match terms.iter().find(is_open) {
-        Some(term) if term.is_exact() => {
+/// Explains why a verdict is inconclusive: by the first number whose interval allows both verdicts,
+/// at the settings where it is smallest and largest.
+fn open(judge: &dyn Fn(&[Term]) -> Verdict, found: &Found) -> String {
+    let terms = &found.terms;
+    let is_open = |term: &Term| judge(std::slice::from_ref(term)) == Verdict::Inconclusive;
+    let Some(place) = terms.iter().position(is_open) else {
+        return match terms.len() {
+            0 => "no number was found".to_owned(),
+            many => format!(
+                "after correction for {many} numbers, the deciding interval allows both verdicts"
+            ),
+        };
+    };
+    let term = &terms[place];
+    match found.extremes(place) {
+        Some(settings) if terms.len() == 1 => settings,
+        Some(settings) => format!("{}: {settings}", term.name.replace(" over ", " / ")),
+        None if term.is_exact() => {
             "a number that varies from run to run has no interval".to_owned()
         }
-        Some(term) => format!(
+        None => format!(
             "the interval, {}, allows both verdicts",
             term.interval_words()
-        ),
-        None if terms.is_empty() => "no number was found".to_owned(),
-        None => format!(
-            "after correction for {} numbers, the deciding interval allows both verdicts",
-            terms.len()
         ),
     }
 }

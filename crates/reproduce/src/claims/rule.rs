@@ -33,6 +33,15 @@ pub enum Verdict {
     Differs,
     /// The intervals allow both outcomes, or a number is missing.
     Inconclusive,
+    /// The machine has no counter of the numbers. The claim is not counted.
+    NotMeasured,
+}
+
+impl Verdict {
+    /// Returns true if the claim is met or not met.
+    pub fn is_decided(self) -> bool {
+        matches!(self, Verdict::Holds | Verdict::Differs)
+    }
 }
 
 /// Returns a rule that any number meets.

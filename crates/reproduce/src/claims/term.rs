@@ -157,10 +157,23 @@ pub(crate) fn ratio_within_run(
     )
 }
 
+/// The numbers of a claim at one setting of its open parameters.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Setting {
+    /// Name of the setting.
+    pub name: String,
+    /// Numbers at the setting, each with its own interval.
+    pub terms: Vec<Term>,
+}
+
 /// The numbers found for a claim, with a note.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Found {
+    /// Numbers, with the range over all settings as interval if there are several.
     pub(crate) terms: Vec<Term>,
+    /// The numbers at each setting of open parameters, the usual setting first; empty without open
+    /// parameters.
+    pub(crate) settings: Vec<Setting>,
     /// Note on the costs that a ratio is computed from, or on the number of trials; empty if there
     /// is none.
     pub(crate) note: String,
@@ -170,8 +183,41 @@ impl Found {
     pub(crate) fn new(terms: Vec<Term>, note: impl Into<String>) -> Found {
         Found {
             terms,
+            settings: Vec::new(),
             note: note.into(),
         }
+    }
+
+    /// Creates the numbers of a claim that is judged at several settings, the usual one first. All
+    /// settings have the same numbers.
+    pub(crate) fn over(settings: Vec<Setting>, note: impl Into<String>) -> Found {
+        let mut terms = settings[0].terms.clone();
+        for (place, term) in terms.iter_mut().enumerate() {
+            for at in settings.iter().map(|setting| &setting.terms[place]) {
+                (term.low, term.high) = (term.low.min(at.low), term.high.max(at.high));
+            }
+        }
+        Found {
+            settings,
+            ..Found::new(terms, note)
+        }
+    }
+
+    /// Returns the settings at which the number at `place` is smallest and largest, such as
+    /// `physical tags 0.830, stores allocate 1.07`; `None` without settings.
+    pub(super) fn extremes(&self, place: usize) -> Option<String> {
+        let at = |setting: &Setting| setting.terms[place].value;
+        let order = |a: &&Setting, b: &&Setting| at(a).total_cmp(&at(b));
+        let (least, most) = self
+            .settings
+            .iter()
+            .min_by(order)
+            .zip(self.settings.iter().max_by(order))?;
+        let words = |setting: &Setting| {
+            let name = setting.name.replace('-', " ");
+            format!("{name} {}", number(at(setting)))
+        };
+        Some(format!("{}, {}", words(least), words(most)))
     }
 
     pub(crate) fn words(&self) -> String {

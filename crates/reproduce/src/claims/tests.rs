@@ -2,7 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strum::IntoEnumIterator;
 
-use super::{Entry, Kind, Rule, exact, table};
+use super::{Entry, Found, Kind, Rule, Setting, Term, exact, judge_numbers, table};
+use crate::interval::Interval;
 use crate::testing::Shown;
 use crate::{Paper, Records, Verdict};
 
@@ -55,9 +56,10 @@ fn each_rule_says_where_its_numbers_come_from_and_can_fail() {
             !entry.bounds.is_empty() && !entry.place.is_empty(),
             "{name}"
         );
-        assert_eq!(
-            entry.kind == Kind::Calibrated,
-            !entry.free.is_empty(),
+        // Our own claims may depend on open parameters, too.
+        let has_free = !entry.free.is_empty();
+        assert!(
+            entry.kind == Kind::Own || has_free == (entry.kind == Kind::Calibrated),
             "{name}"
         );
         let is_short = |condition: &String| condition.len() <= 125;
@@ -118,6 +120,59 @@ fn the_papers_own_numbers_meet_their_rules() {
         with_numbers += 1;
     }
     assert!(with_numbers > 30, "{with_numbers}");
+}
+
+/// A claim whose counter the machine lacks is not counted as inconclusive; one whose step was not
+/// run is.
+#[test]
+fn what_this_machine_cannot_count_is_not_measured() {
+    let judged = |why: &str| {
+        let entry = table(Paper::Michigan).into_iter();
+        let mut counted = entry.filter(|entry| entry.id == "counted-dtlb-kernel");
+        let entry = counted.next().expect("a claim of this name");
+        judge_numbers(entry, Err(why.to_owned()), &|_| Err(String::new()))
+    };
+    let lacking = judged("no such counter on this CPU, as in most virtual machines");
+    assert_eq!(lacking.verdict, Verdict::NotMeasured);
+    assert!(!lacking.counts());
+    let not_run = judged("the step michigan-kernel was not run");
+    assert_eq!(not_run.verdict, Verdict::Inconclusive);
+    assert!(not_run.counts());
+}
+
+/// The range over settings is no noise, so it is not widened for several numbers; the interval at
+/// each setting is.
+#[test]
+fn each_setting_is_judged_by_its_own_intervals() {
+    let judged = |values: [[f64; 3]; 2]| {
+        let mut entries = table(Paper::Mogul1990).into_iter();
+        let entry = entries.find(|entry| entry.id == "timesharing-improves");
+        let setting = |(name, [value, low, high]): (&str, [f64; 3])| Setting {
+            name: name.to_owned(),
+            terms: vec![
+                Term::new("1b over 1a", Interval::new(0.5, 0.4, 0.6)),
+                Term::new("2b over 2a", Interval::new(value, low, high)),
+            ],
+        };
+        let settings = ["usual", "physical-tags"].into_iter().zip(values);
+        let found = Found::over(settings.map(setting).collect(), "");
+        let claim = judge_numbers(entry.expect("a claim of this name"), Ok(found), &|_| {
+            Err(String::new())
+        });
+        (claim.verdict, claim.missing)
+    };
+    let above = [1.34, 1.30, 1.38];
+    // As one interval, 1.03 to 1.38 about 1.34 would begin at 0.98 after the correction.
+    assert_eq!(judged([above, [1.05, 1.03, 1.07]]).0, Verdict::Differs);
+    // After the correction for two numbers, 1.001 is 0.992.
+    let (verdict, _) = judged([above, [1.05, 1.001, 1.1]]);
+    assert_eq!(verdict, Verdict::Inconclusive);
+    assert_eq!(judged([[0.8, 0.7, 0.9]; 2]), (Verdict::Holds, None));
+    let why = "2b / 2a: physical tags 0.900, usual 1.34";
+    assert_eq!(
+        judged([above, [0.9, 0.85, 0.95]]),
+        (Verdict::Inconclusive, Some(why.to_owned()))
+    );
 }
 
 #[test]

@@ -1,73 +1,49 @@
-//! Computes numbers over all open parameters of a paper. The interval of a number is widened by the
-//! effect of each parameter on one trace.
+//! Computes numbers at all settings of a paper's open parameters. A number and its interval over the
+//! trials are shifted by the effect of each setting on one trace.
 
-use super::{Found, Quantity, Term};
+use super::{Found, Quantity, Setting, Term};
 use crate::Records;
 
-/// Beginning of an error message for a position that no trial reaches.
-pub(crate) const NONE_REACHES: &str = "no trial of";
+/// Records of each setting of the open parameters by name, the usual setting first.
+pub(crate) type Variants = Vec<(&'static str, Records)>;
 
-/// Returns a quantity over the trials of `records`, with intervals widened by the effect of each
-/// variant.
+/// Returns a quantity over the trials of `records`, at the setting of each variant.
 pub(super) fn over_variants(
     quantity: Quantity,
     records: &Records,
-    variants: &Result<Vec<Records>, String>,
+    variants: &Result<Variants, String>,
 ) -> Result<Found, String> {
     let usual = quantity(records)?;
     if usual.terms.iter().any(Term::is_exact) {
         return Err("one trial has no spread: run another".to_owned());
     }
     let variants = variants.as_ref().map_err(Clone::clone)?;
-    let (base, rest) = variants.split_first().ok_or("no trace was kept")?;
+    let (_, base) = variants.first().ok_or("no trace was kept")?;
     let base =
         quantity(base).map_err(|why| format!("in the traces of the open parameters, {why}"))?;
-    let mut others = Vec::new();
-    for variant in rest {
-        match quantity(variant) {
-            Ok(found) => others.push(found),
-            // If the time slices of a variant end before a claim's position in a curve, the variant
-            // has no number for that position.
-            Err(why) if why.starts_with(NONE_REACHES) => (),
-            Err(why) => return Err(format!("at another parameter value: {why}")),
+    let setting = |(name, variant): &(&str, Records)| {
+        let found =
+            quantity(variant).map_err(|why| format!("at another parameter value: {why}"))?;
+        let numbers = usual.terms.iter().zip(&base.terms).zip(&found.terms);
+        let terms: Vec<Term> = numbers
+            .map(|((term, base), varied)| moved(term, base.value, varied.value))
+            .collect();
+        if terms.len() < usual.terms.len() {
+            return Err(format!("{name} lacks a number"));
         }
-    }
-    let widened = |(place, term): (usize, &Term)| {
-        let at = |found: &Found| {
-            let same = found
-                .terms
-                .get(place)
-                .filter(|other| other.name == term.name);
-            same.map(|other| other.value)
-                .ok_or_else(|| format!("a setting has no {}", term.name))
-        };
-        let base = at(&base)?;
-        let moved = others
-            .iter()
-            .map(|found| Ok(moved(term, base, at(found)?)))
-            .collect::<Result<Vec<Term>, String>>()?;
-        let (low, high) = moved
-            .iter()
-            .fold((term.low, term.high), |(low, high), one| {
-                (low.min(one.low), high.max(one.high))
-            });
-        Ok(Term {
-            low,
-            high,
-            ..term.clone()
+        Ok(Setting {
+            name: (*name).to_owned(),
+            terms,
         })
     };
-    let terms = usual
-        .terms
+    let settings = variants
         .iter()
-        .enumerate()
-        .map(widened)
-        .collect::<Result<Vec<Term>, String>>()?;
-    let free = format!("over {} settings of open parameters", others.len() + 1);
-    let notes = [usual.note, free]
-        .into_iter()
-        .filter(|note| !note.is_empty());
-    Ok(Found::new(terms, notes.collect::<Vec<_>>().join("; ")))
+        .map(setting)
+        .collect::<Result<Vec<Setting>, String>>()?;
+    let free = format!("over {} settings of open parameters", settings.len());
+    let notes = [usual.note.clone(), free];
+    let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
+    Ok(Found::over(settings, notes.join("; ")))
 }
 
 /// Shifts a number and its interval by the effect of a free parameter, from `base` to `varied`. The
@@ -109,8 +85,12 @@ mod tests {
         let (record, findings) = crate::testing::measured();
         let mut trials = Records::default();
         trials.add_measured("a", record, findings);
-        let why = over_variants(sum_of_trials, &trials, &Ok(vec![Records::default()]))
-            .expect_err("the traces have no measurement");
+        let why = over_variants(
+            sum_of_trials,
+            &trials,
+            &Ok(vec![("usual", Records::default())]),
+        )
+        .expect_err("the traces have no measurement");
         assert!(
             why.starts_with("in the traces of the open parameters, "),
             "{why}"

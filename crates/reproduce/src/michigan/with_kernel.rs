@@ -5,9 +5,9 @@ use switchcost_design::result::{HierarchyCounts, LevelCounts};
 use switchcost_units::Bytes;
 
 use crate::arm::{ARMS, Arm};
-use crate::claims::{Found, Quantities, Term, ranged};
+use crate::claims::{Found, Quantities, Term, exact, ranged};
 use crate::exhibit::Cell;
-use crate::interval::{mean_interval, slope_interval};
+use crate::interval::slope_interval;
 use crate::text::number;
 use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Step, Style, Table};
 
@@ -197,11 +197,11 @@ fn mean_gap(records: &Records, place: MissCounter) -> Result<f64, String> {
     Ok(mean(&points_by_size(|kib| gap(records, place, kib))?))
 }
 
-/// Returns the mean over the array sizes, with Student's interval.
-fn over_sizes(name: &str, points: &[(u64, f64)]) -> Result<Term, String> {
-    let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
-    let mean = mean_interval(&values).ok_or("too few sizes for an interval")?;
-    Ok(Term::new(name, mean))
+/// Returns a number for each array size. The sizes differ by design, so their differences are no
+/// noise, and a simulated number has no interval of its own.
+fn size_terms(name: &str, points: &[(u64, f64)]) -> Vec<Term> {
+    let term = |(kib, value): &(u64, f64)| exact(format!("{name}, {}", Bytes::kib(*kib)), *value);
+    points.iter().map(term).collect()
 }
 
 /// Returns the growth of the difference in misses when the array size doubles, for each layer: the
@@ -239,21 +239,17 @@ fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
 }
 
 fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
-    let term = |layer: &Layer| {
+    let mut terms = Vec::new();
+    for layer in LAYERS {
         let place = MissCounter {
             counter: L1I,
             variant,
-            layer: *layer,
+            layer,
         };
-        over_sizes(
-            layer.name(),
-            &points_by_size(|kib| gap(records, place, kib))?,
-        )
-    };
-    Ok(Found::new(
-        LAYERS.iter().map(term).collect::<Result<_, _>>()?,
-        "",
-    ))
+        let points = points_by_size(|kib| gap(records, place, kib))?;
+        terms.extend(size_terms(layer.name(), &points));
+    }
+    Ok(Found::new(terms, ""))
 }
 
 /// Returns the mean difference in misses per hand-off between two tasks and one for switches by the
@@ -285,10 +281,7 @@ fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
         )
     };
     let more = points_by_size(|kib| Ok(of(Layer::Kernel, kib)? - of(Layer::User, kib)?))?;
-    Ok(Found::new(
-        vec![over_sizes("kernel minus user level", &more)?],
-        "",
-    ))
+    Ok(Found::new(size_terms("kernel minus user level", &more), ""))
 }
 
 /// Returns the difference in cycles per hand-off between two tasks and one, for switches by the
@@ -317,7 +310,7 @@ fn inclusion(records: &Records) -> Result<Found, String> {
         }
     };
     Ok(Found::new(
-        vec![over_sizes("added by inclusion", &points_by_size(added)?)?],
+        size_terms("added by inclusion", &points_by_size(added)?),
         "",
     ))
 }
@@ -345,10 +338,7 @@ fn few_taken_away(records: &Records) -> Result<Found, String> {
         }
     };
     Ok(Found::new(
-        vec![over_sizes(
-            "taken away over missed",
-            &points_by_size(share)?,
-        )?],
+        size_terms("taken away over missed", &points_by_size(share)?),
         "",
     ))
 }

@@ -10,7 +10,7 @@ use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, 
 
 use super::{SETS, Trial, trials};
 use crate::Records;
-use crate::claims::{Found, NONE_REACHES, Term, exact};
+use crate::claims::{Found, Term, exact};
 use crate::interval::{Interval, batch_interval, error_of_batches, group_interval};
 use crate::text::number;
 
@@ -77,7 +77,7 @@ pub(super) fn samples(
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
     if found.is_empty() {
         Err(format!(
-            "{NONE_REACHES} {} has enough segments",
+            "no trial of {} has enough segments",
             SETS[set].published
         ))
     } else {

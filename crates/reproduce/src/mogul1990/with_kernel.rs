@@ -12,7 +12,7 @@ use super::sample::{
     Outcome, Sample, TIMESHARING, arithmetic, costs_of, geometric, less, over, trials_of,
 };
 use super::{DESIGNS, QUICK_SWITCHES, SETS, Set, Trial, mean, published, seed, trials_named};
-use crate::claims::{Found, Term};
+use crate::claims::{Found, Setting, Term};
 use crate::exhibit::Cell;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
@@ -96,23 +96,6 @@ fn cost(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, Stri
     costs_of(&trials(records, set, View::WithKernel)?, design, average)
 }
 
-/// Returns a number for caches addressed as in the paper's designs, with an interval over all ways
-/// of addressing.
-fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, String> {
-    let all = ADDRESSINGS
-        .map(of)
-        .into_iter()
-        .collect::<Result<Vec<Term>, String>>()?;
-    let (low, high) = all.iter().fold((f64::MAX, f64::MIN), |(low, high), one| {
-        (low.min(one.low), high.max(one.high))
-    });
-    Ok(Term {
-        low,
-        high,
-        ..all[0].clone()
-    })
-}
-
 /// Returns the ratio of the cost with the kernel to the cost of the programs alone. Both have the
 /// same segments, so the ratio is formed batch by batch.
 fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
@@ -126,9 +109,9 @@ fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
 
 /// Returns the cost that the kernel's references add. A ratio is not used, because the cost without
 /// these references may be about 0.
-fn added_on(records: &Records, set: usize, design: &str) -> Result<Term, String> {
-    let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
-    let with_kernel = cost(records, set, design)?;
+fn added_on(records: &Records, set: usize, design: &str, addressed: &str) -> Result<Term, String> {
+    let alone = costs_of(&trials(records, set, View::Alone)?, addressed, average)?;
+    let with_kernel = cost(records, set, addressed)?;
     let term = arithmetic(
         format!("{}, {design}: with minus without", SETS[set].published),
         &less(&with_kernel, &alone, true),
@@ -140,23 +123,23 @@ fn added_on(records: &Records, set: usize, design: &str) -> Result<Term, String>
     }
 }
 
+/// Returns the cost that the kernel's references add, for each way of addressing the caches.
 pub(super) fn added(records: &Records) -> Outcome {
-    let of =
-        |set, design| over_addressings(|kind| added_on(records, set, &addressed(design, kind)));
-    let all = (0..SETS.len()).flat_map(|set| DESIGNS.map(|design| of(set, design)));
-    found(records, all.collect::<Result<Vec<Term>, String>>()?)
-}
-
-fn found(records: &Records, terms: Vec<Term>) -> Outcome {
-    let trials = trials_of(&cost(
-        records,
-        TIMESHARING,
-        &addressed(DESIGNS[0], ADDRESSINGS[0]),
-    )?);
-    Ok(Found::new(
-        terms,
-        format!("{trials}; over {}", ADDRESSINGS.join(", ")),
-    ))
+    let setting = |kind: &str| {
+        let all = (0..SETS.len()).flat_map(|set| {
+            DESIGNS.map(|design| added_on(records, set, design, &addressed(design, kind)))
+        });
+        Ok(Setting {
+            name: kind.to_owned(),
+            terms: all.collect::<Result<_, String>>()?,
+        })
+    };
+    let settings = ADDRESSINGS.into_iter().map(setting);
+    let settings = settings.collect::<Result<Vec<Setting>, String>>()?;
+    let first = addressed(DESIGNS[0], ADDRESSINGS[0]);
+    let trials = trials_of(&cost(records, TIMESHARING, &first)?);
+    let note = format!("{trials}; over {}", ADDRESSINGS.join(", "));
+    Ok(Found::over(settings, note))
 }
 
 /// Names of the columns, repeated for each way of addressing.
