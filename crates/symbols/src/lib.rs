@@ -10,6 +10,7 @@ mod table;
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
@@ -132,7 +133,7 @@ impl Opened {
             segments,
             sections,
             table: Table::read(&file),
-            loader: Loader::new(path).ok()?,
+            loader: load(path)?,
             debug,
         })
     }
@@ -191,7 +192,7 @@ impl Debug {
         let table = Table::read(&object::File::parse(&contents).ok()?);
         Some(Debug {
             table,
-            loader: Loader::new(path).ok()?,
+            loader: load(path)?,
         })
     }
 }
@@ -244,12 +245,25 @@ pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
     })
 }
 
+fn load(path: &Path) -> Option<Loader> {
+    // The loader also opens the package of debugging information beside the file.
+    let mut package = path.as_os_str().to_owned();
+    package.push(".dwp");
+    let package = Path::new(&package);
+    let is_safe = package.symlink_metadata().is_err() || open_regular(package).is_some();
+    is_safe.then(|| Loader::new(path).ok()).flatten()
+}
+
 fn open_regular(path: &Path) -> Option<File> {
-    // The path may be under another user's control, who may put a FIFO there.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    let facts = file.metadata().ok()?;
-    (path.is_absolute() && facts.is_file() && facts.len() <= LARGEST_OBJECT).then_some(file)
+    // Another user may have put a FIFO or a device there, for which opening has effects. A
+    // descriptor with O_PATH has none, and opening it again cannot lead to another file.
+    let named = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let named = File::from(named);
+    let facts = named.metadata().ok()?;
+    let is_wanted = path.is_absolute() && facts.is_file() && facts.len() <= LARGEST_OBJECT;
+    is_wanted
+        .then(|| File::open(format!("/proc/self/fd/{}", named.as_raw_fd())).ok())
+        .flatten()
 }
 
 /// Returns the path of the separate debugging information for a build ID, as distributions install
@@ -276,6 +290,7 @@ mod tests {
     use std::fs;
 
     use object::read::ObjectSymbol;
+    use rustix::fs::FileType;
 
     use super::*;
 
@@ -368,5 +383,41 @@ mod tests {
             let found = symbols.resolve(path, build_id, offset);
             assert_eq!(found, SourceLocation::default(), "{path:?}");
         }
+    }
+    #[test]
+    fn a_fifo_beside_an_object_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (program, _, offset) = offset_of("a_place_to_be_found");
+        let [object, package] = ["object", "object.dwp"].map(|name| folder.path().join(name));
+        std::os::unix::fs::symlink(program, &object).expect("a link");
+        make_fifo(&package);
+        let (resolved, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            resolved.send(Symbols::default().resolve(&object, None, offset))
+        });
+        let found = receiver.recv_timeout(std::time::Duration::from_secs(60));
+        assert_eq!(found, Ok(SourceLocation::default()));
+    }
+
+    fn make_fifo(path: &Path) {
+        let mode = Mode::RUSR | Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, mode, 0).expect("a FIFO");
+    }
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+        let folder = tempfile::tempdir().expect("a folder");
+        let [fifo, object] = ["fifo", "object"].map(|name| folder.path().join(name));
+        make_fifo(&fifo);
+        fs::write(&object, "no object").expect("a file");
+        let opened = |path: &Path| {
+            let flags = CreateFlags::NONBLOCK | CreateFlags::CLOEXEC;
+            let events = inotify::init(flags).expect("a queue");
+            inotify::add_watch(&events, path, WatchFlags::OPEN).expect("a watch");
+            assert_eq!(build_id(path), None);
+            rustix::io::read(&events, &mut [0; 256]).is_ok()
+        };
+        assert_eq!([&fifo, &object].map(|path| opened(path)), [false, true]);
     }
 }
