@@ -198,24 +198,6 @@ fn what_says_nothing_does_not_count() {
     assert!(found.left_out.is_empty(), "{found:?}");
 }
 
-/// The earlier runs differ by less than is assumed, so the interval becomes narrower.
-#[test]
-fn seven_earlier_runs_replace_what_is_assumed_of_the_spread_between_runs() {
-    let with = |runs| {
-        let mut this = this(100 * HOUR);
-        let records = pipes((0..runs).map(|n| HOUR * n));
-        this.header.earlier = Some(earlier(&this.header, &records));
-        let found = analyse(&this).results.remove(0);
-        let source = found.between_runs.map(|runs| runs.source);
-        (source, found.direct_ns.expect("a cost"))
-    };
-    let [six, seven] = [6, 7].map(with);
-    assert_eq!(six.0, Some(Source::Assumed));
-    assert_eq!(seven.0, Some(Source::EarlierRecords));
-    assert_eq!(six.1.within_run, seven.1.within_run);
-    assert!(six.1.low < seven.1.low && seven.1.high < six.1.high);
-}
-
 /// Costs that differ only because the core's clock does are equal once scaled to one clock.
 #[test]
 fn runs_at_other_clocks_of_the_core_do_not_differ() {
