@@ -1,4 +1,5 @@
-//! Records for tests: a short observation, and one with many task names and causes.
+//! Records for tests of this crate and of `report`: a short observation, and one with many task
+//! names and causes.
 
 use std::path::Path;
 
@@ -12,6 +13,14 @@ pub(crate) fn small() -> Observation {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
     Observation::read(&path).expect("a record of this version")
+}
+
+pub(crate) fn cost(ns: f64) -> Cost {
+    Cost {
+        ns,
+        low_ns: ns * 0.9,
+        high_ns: ns * 1.1,
+    }
 }
 
 /// Makes a large observation: many task names and causes, with the cost of a switch.
@@ -36,11 +45,6 @@ pub(crate) fn large() -> Observation {
     };
     large.tasks = (1..500).map(named).collect();
     large.window_ns = Nanos(60_000_000_000);
-    let cost = |ns: f64| Cost {
-        ns,
-        low_ns: ns * 0.9,
-        high_ns: ns * 1.1,
-    };
     let load = |size_bytes, emptied, in_order| Load {
         size_bytes,
         chase_ns: 10.0,

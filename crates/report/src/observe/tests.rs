@@ -1,44 +1,21 @@
 //! Tests of the report on the record of a short observation, and on a variant with many names.
 
-use std::path::Path;
+#[path = "../../../export/src/testing.rs"]
+mod fixture;
 
 use switchcost_analysis::observation::{
     Check, CheckName, Findings, MatchedIntervals, Outcome, Range, UnknownBecause, analyse,
 };
 use switchcost_record::observation::{
-    Behind, Calibration, Cause, Cost, Entry, FutexWait, KnownBy, KnownPoint, KnownReload, Load,
-    LongWait, Observation, OlderChildren, Pair, Reload, Source, Subject, Throttled, TracedCalls,
-    Waits, Why,
+    Behind, Cause, Entry, FutexWait, KnownBy, KnownPoint, KnownReload, LongWait, Observation,
+    OlderChildren, Pair, Source, Subject, Throttled, TracedCalls, Waits, Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
 use super::{By, render, tables};
 use crate::text::{DETAILED, begins, fits_screen, flat, has, has_all, lacks};
 use crate::{Format, Style};
-
-fn small() -> Observation {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
-    Observation::read(&path).expect("a record of this version")
-}
-
-fn cost(ns: f64) -> Cost {
-    Cost {
-        ns,
-        low_ns: ns * 0.9,
-        high_ns: ns * 1.1,
-    }
-}
-
-fn load(size_bytes: Bytes, emptied: Option<f64>, in_order: f64) -> Load {
-    Load {
-        size_bytes,
-        chase_ns: 10.0,
-        emptied_ns: emptied,
-        emptied_by_page_ns: emptied,
-        in_order_ns: Some(in_order),
-    }
-}
+use fixture::{cost, small};
 
 /// Makes a pair of an observed process and a competitor that kept it waiting twice.
 fn pair(process: u32, process_name: &str, name: &str, kept_waiting_ns: Nanos) -> Pair {
@@ -58,27 +35,8 @@ fn pair(process: u32, process_name: &str, name: &str, kept_waiting_ns: Nanos) ->
 
 /// Creates an observation with many entries of every kind, and a calibration.
 pub(super) fn large() -> Observation {
-    let mut large = small();
-    let first = large.tasks.remove(0);
-    let cause = |at: u64| Cause {
-        why: Why::Blocked,
-        entry: Entry::SystemCall(format!("a_system_call_with_a_long_name_{at}")),
-        switches: 1000 - at,
-        off_ns: Nanos(1_000_000),
-        wait_ns: Nanos(1_000),
-    };
-    let named = |at: u32| switchcost_record::observation::Tasks {
-        process: Some(at),
-        name: format!("name of task {at}."),
-        voluntary: 10_000,
-        run_ns: Nanos(1_000_000_000),
-        resident_bytes: Some(Bytes::mib(1)),
-        causes: (0..40).map(cause).collect(),
-        ..first.clone()
-    };
-    large.tasks = (1..500).map(named).collect();
-    // Eight CPUs.
-    large.window_ns = Nanos(60_000_000_000);
+    let mut large = fixture::large();
+    large.known.clear();
     let pair = |at: u32| {
         let names = [format!("name of task {at}."), format!("neighbour {at}")];
         pair(at, &names[0], &names[1], Nanos(500))
@@ -95,21 +53,6 @@ pub(super) fn large() -> Observation {
         behind_ns: Nanos(10_000_000 / at),
     };
     large.longest_waits = (1..=3).map(wait).collect();
-    large.calibration = Some(Calibration {
-        measured_at: "2026-11-24T19:22:51.468684545Z".to_owned(),
-        blocked: Some(cost(1500.0)),
-        yielded: Some(cost(800.0)),
-        preempted: Some(cost(8_000.0)),
-        reloads: vec![Reload {
-            size_bytes: Bytes::mib(1),
-            walk_ns: 40_000.0,
-            cost: cost(1200.0),
-        }],
-        loads: vec![
-            load(Bytes::mib(1), Some(100.0), 1.0),
-            load(Bytes::mib(64), None, 2.0),
-        ],
-    });
     large
 }
 
