@@ -1,49 +1,18 @@
+use std::path::Path;
+
 use super::*;
-use crate::testing::{assert_near, assert_within, host, normal, seeded};
-use switchcost_record::ClockFacts;
-use switchcost_record::injection::{Header, INJECTION_FORM, Injection, Timing};
-use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
+use crate::testing::{assert_near, assert_within, normal, seeded};
 
 const CHAIN_PS: u64 = 540_000;
 
 fn header() -> Header {
-    let plan = Plan::plain(
-        CpuId(1),
-        Timing {
-            period_ns: Nanos::micros(250),
-            turn_ns: Nanos::millis(8),
-        },
-        vec![Bytes(0), Bytes::kib(256), Bytes::mib(64)],
-        Nanos::seconds(60),
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fuzz/corpus/injection_record/small"
     );
-    Header {
-        schema: INJECTION_FORM.to_owned(),
-        program_version: "0.1.0".to_owned(),
-        started_at: "2026-11-26T06:00:00Z".to_owned(),
-        command: vec!["gzip".to_owned()],
-        build_id: None,
-        script: None,
-        seed: 7,
-        host: host(),
-        clock: ClockFacts {
-            source: "tsc".to_owned(),
-            reason: String::new(),
-            ticks_per_second: TickRate(1_000_000_000),
-            read_cost: Ticks(20),
-        },
-        core_clock: CoreClock {
-            chain_length: 600,
-            multiplication_cycles: Some(3),
-            additions: 3600,
-            overhead_ticks: Ticks(0),
-            unshared_per_mille: None,
-            counter: None,
-            shared_costs: Vec::new(),
-        },
-        plan,
-        undisturbed: [TwinRun::default(); 2],
-        service: None,
-    }
+    let mut header = Injection::read_header(Path::new(path)).expect("a record of this version");
+    header.plan.footprints_bytes[2] = Bytes::mib(64);
+    header
 }
 
 fn twin(cpu_ns: f64, chain_ps: u64, preemptions: u64) -> TwinRun {

@@ -1,8 +1,8 @@
 use super::*;
 use std::cell::Cell;
+use std::path::Path;
 use switchcost_host::clock::Clock;
-use switchcost_record::injection::Timing;
-use switchcost_record::{ClockFacts, CoreClock, HostManifest};
+use switchcost_record::injection::{Injection, Timing};
 use switchcost_units::{CpuId, TickRate, Ticks};
 
 /// An executor that answers at once, with more time for preempted copies, and stores the orders.
@@ -97,36 +97,15 @@ fn plan(budget: Nanos) -> Plan {
 }
 
 fn header(plan: Plan) -> Header {
-    let machine = include_str!("../../../../fuzz/corpus/observation_record/small");
-    let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
-    let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fuzz/corpus/injection_record/small"
+    );
+    let header = Injection::read_header(Path::new(path)).expect("a record of this version");
     Header {
-        schema: switchcost_record::injection::INJECTION_FORM.to_owned(),
-        program_version: String::new(),
-        started_at: String::new(),
-        command: Vec::new(),
-        build_id: None,
-        script: None,
         seed: 3,
-        host,
-        clock: ClockFacts {
-            source: String::new(),
-            reason: String::new(),
-            ticks_per_second: TickRate::NANOSECONDS,
-            read_cost: Ticks(0),
-        },
-        core_clock: CoreClock {
-            chain_length: 600,
-            multiplication_cycles: None,
-            additions: 3600,
-            overhead_ticks: Ticks(0),
-            unshared_per_mille: None,
-            counter: None,
-            shared_costs: Vec::new(),
-        },
         plan,
-        undisturbed: [TwinRun::default(); 2],
-        service: None,
+        ..header
     }
 }
 
