@@ -108,24 +108,3 @@ fn goes_on(
         numbers.join(",")
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_goes_on_is_named_with_how_to_observe_it() {
-        let processes: Vec<(u32, String)> =
-            (1..=5).map(|number| (number, "nginx".to_owned())).collect();
-        let notice = Notice::GoesOn {
-            words: vec!["nginx".to_owned()],
-            processes,
-            is_observed: false,
-        };
-        assert_eq!(
-            notice.to_string(),
-            "'nginx' exited, but its children are still running (nginx 1, nginx 2, nginx 3 and 2 more); to observe them: switchcost \
-             observe -p 1,2,3,4,5 -d 10s, or use -d with the command"
-        );
-    }
-}

@@ -415,22 +415,20 @@ fn what_goes_on_behind_a_command_is_reported_and_with_a_time_observed() {
     for (duration, words) in [
         (
             None,
-            "; to observe them: switchcost observe -p 70,71 -d 10s, or use -d with the command",
+            "; to observe them: switchcost observe -p 70,71,72,73,74 -d 10s, or use -d with the command",
         ),
         (Some(Nanos::seconds(60)), ", and are observed further"),
     ] {
         let mut script = Script::new();
-        script.process(70, "daemon");
-        script.process(71, "worker");
+        (70..75).for_each(|number| script.process(number, "nginx"));
         let mut script = script.at(50_000, |script| {
-            script.end(70);
-            script.end(71);
+            (70..75).for_each(|number| script.end(number));
         });
         let (observation, said) = observed(&mut script, command("exit 0"), duration);
         assert_eq!(
             said,
             [format!(
-                "'sh -c exit 0' exited, but its children are still running (daemon 70, worker 71){words}"
+                "'sh -c exit 0' exited, but its children are still running (nginx 70, nginx 71, nginx 72 and 2 more){words}"
             )]
         );
         let goes_on = observation.window_ns >= Nanos::seconds(50);
