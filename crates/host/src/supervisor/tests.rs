@@ -245,16 +245,3 @@ fn who_lives_in_a_pid_namespace_has_the_rights_of_the_user_and_no_more() {
     let is_alike = |text: &String| text.lines().count() == 7 && *text == texts[0];
     assert!(texts.iter().all(is_alike), "{texts:?}");
 }
-
-#[test]
-fn programs_have_the_files_that_the_caller_opened_for_them() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("words");
-    std::fs::write(&path, "handed on").expect("written");
-    let file = std::fs::File::open(&path).expect("a file");
-    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("a file of ours");
-    let script = format!("cat /dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
-    both_ways(&[shell(&script)], |supervisor, output, _| {
-        assert_eq!(run(supervisor, output), ("handed on".to_owned(), Some(0)));
-    });
-}

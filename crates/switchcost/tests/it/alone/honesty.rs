@@ -123,12 +123,6 @@ fn difference(result: &Value, (name, nanos, share): &(&str, f64, f64)) -> Option
 }
 
 #[test]
-fn a_made_up_switch_is_recovered_within_two_percent() {
-    let flags = "--mechanism synthetic --synthetic-switch 1us";
-    assert_eq!(is_recovered(flags, &[("direct_ns", 1000.0, 0.02)]), Ok(()));
-}
-
-#[test]
 fn a_made_up_reload_is_recovered_within_five_percent() {
     // A walk this short loses hardly anything by an interruption. A walk of 16 KiB loses up to 0.4
     // us if two such arrays just fill a first level, which is a true cost, not a synthetic one.
