@@ -115,46 +115,7 @@ pub fn take_turns(json: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_record::{Between, Mechanism, Placement, Policy};
-
     use super::*;
-
-    fn turns(mechanism: Mechanism, tasks: u32) -> Turns {
-        let case = Case {
-            tasks,
-            ..Case::plain(
-                mechanism,
-                Between::Process,
-                Placement::unpinned(),
-                Policy::Other,
-            )
-        };
-        Turns {
-            case,
-            arm: Arm::SwitchDirect,
-            rounds: 3,
-            seed: 1,
-        }
-    }
-
-    #[test]
-    fn there_are_turns_where_tasks_hand_on_a_token() {
-        assert_eq!(turns(Mechanism::Pipe, 2).check(), Ok(()));
-        assert_eq!(
-            turns(Mechanism::Preempt, 2).check(),
-            Err(
-                "--mechanism preempt cannot be traced, because its tasks do not take turns; use another mechanism, such as pipe"
-                    .to_owned()
-            )
-        );
-        assert_eq!(
-            turns(Mechanism::Pipe, 1).check(),
-            Err(
-                "1 task cannot take turns; use two or more (--alone runs each task without switches)"
-                    .to_owned()
-            )
-        );
-    }
 
     #[test]
     fn what_is_no_turns_is_said() {

@@ -428,16 +428,3 @@ fn an_interrupt_keeps_what_the_running_task_has_written() {
     assert_eq!(summary.ending, Ending::Interrupted);
     assert!(has_created, "{summary:?}");
 }
-
-#[test]
-fn a_program_that_valgrind_refuses_is_an_error_that_names_it() {
-    let commands = [Command::new(["/no/such/program"])];
-    let failure =
-        seen(&commands, options(), &AtomicBool::new(false), |_| ()).expect_err("no such program");
-    assert!(
-        failure
-            .to_string()
-            .contains("the command '/no/such/program'"),
-        "{failure}"
-    );
-}

@@ -164,7 +164,7 @@ fn a_matrix_has_every_cpu_and_every_pair() {
 
 #[test]
 fn bad_wishes_are_refused_with_advice() {
-    let cases: [Refused; 11] = [
+    let cases: [Refused; 3] = [
         (
             |s| s.tasks = vec![65],
             "65 tasks cannot hand off in a ring; choose 2 to 64 with --tasks",
@@ -174,44 +174,11 @@ fn bad_wishes_are_refused_with_advice() {
             "1 task cannot hand off in a ring; choose 2 to 64 with --tasks",
         ),
         (
-            |s| s.placement = PlacementChoice::One(CpuId(7)),
-            "CPU 7 is not online (online: 0-1); choose one of these with --cpu",
-        ),
-        (
             |s| {
                 s.mechanisms = vec![Mechanism::Preempt];
                 s.placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
             },
             "preempt cannot be measured across CPUs, because one task preempts the other; give --cpu one number",
-        ),
-        (
-            |s| s.sizes = vec![Bytes(64 << 30)],
-            "128 GiB of memory is needed for 2 arrays of 64 GiB, but only 22 GiB is free; use a smaller --size or fewer --tasks",
-        ),
-        (
-            |s| (s.mechanisms, s.tasks) = (vec![Mechanism::Preempt], vec![3]),
-            "3 tasks are too many for preempt, which takes 2: a victim and its preemptor; use --tasks 2",
-        ),
-        (
-            |s| (s.mechanisms, s.tasks) = (vec![Mechanism::MutexCondvarHeld], vec![3]),
-            "3 tasks are too many for mutex-condvar-held, which takes 2: whoever is notified is the other one; use --tasks 2",
-        ),
-        (
-            |s| (s.max_repetitions, s.confidence_per_mille) = (Some(7), 990),
-            "--max-repetitions 7 is too low: a confidence of 99 % needs 8 or more; raise it, or lower --confidence",
-        ),
-        (
-            |s| (s.sizes, s.away) = (vec![Bytes(1 << 30)], vec![Bytes(64 << 30)]),
-            "65 GiB of memory is needed for an array of 1 GiB and 1 of 64 GiB (--away), but only 22 GiB is free; use a smaller \
-             --size or fewer --tasks",
-        ),
-        (
-            |s| s.sizes = vec![Bytes(4)],
-            "a size of 4 B is not a multiple",
-        ),
-        (
-            |s| (s.mechanisms, s.betweens) = (vec![Mechanism::Fiber], vec![Between::Process]),
-            "--between process does not apply to fiber, which takes user; leave --between out",
         ),
     ];
     for (change, expected) in cases {
@@ -249,40 +216,13 @@ fn the_reload_is_planned_for_each_pair_of_footprints() {
 }
 
 #[test]
-fn a_reload_that_cannot_be_measured_is_refused() {
-    let with = |change: &dyn Fn(&mut Selection)| {
-        refusal(|wanted| {
-            (wanted.sizes, wanted.reload) = (vec![Bytes::kib(64)], true);
-            change(wanted);
-        })
-    };
-    assert!(
-        with(&|s| s.sizes = vec![Bytes(0)]).starts_with("--size 0 leaves no working set to reload")
-    );
-    assert!(with(&|s| s.away = vec![Bytes(12)]).starts_with("a size of 12 B"));
-    for mechanism in [
-        Mechanism::Yield,
-        Mechanism::Preempt,
-        Mechanism::Fiber,
-        Mechanism::Synthetic,
-    ] {
-        let refused = with(&|s| s.mechanisms = vec![mechanism]);
-        assert!(
-            refused.starts_with(&format!(
-                "the reload of a working set cannot be measured with {mechanism}"
-            )),
-            "{refused}"
-        );
-    }
-    assert!(
-        with(&|s| s.walk.sharing = Sharing::Shared)
-            .starts_with("the reload of a working set cannot be measured with one array for all")
-    );
-    let pair = PlacementChoice::Pair(CpuId(0), CpuId(1));
-    assert!(with(&|s| s.placement = pair.clone()).starts_with(
-        "the reload of a working set cannot be measured with more than one \
-                                                           CPU"
-    ));
+fn a_reload_across_cpus_is_refused() {
+    let refused = refusal(|s| {
+        (s.sizes, s.reload) = (vec![Bytes::kib(64)], true);
+        s.placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
+    });
+    let why = "the reload of a working set cannot be measured with more than one CPU";
+    assert!(refused.starts_with(why), "{refused}");
 }
 
 /// Returns a selection of 64 tasks with 256 MiB each. These 16 GiB fit into the memory of [`host`],
@@ -339,19 +279,11 @@ fn what_is_not_touched_takes_no_time() {
 }
 
 #[test]
-fn pauses_that_take_longer_than_the_budget_are_refused() {
-    let paused = |pause, budget| {
-        with(|s| {
-            s.rounds.pause_ns = Some(pause);
-            (s.sizes, s.budget) = (vec![Bytes(0)], Some(budget));
-        })
-    };
-    assert_eq!(
-        message(&paused(Nanos::seconds(10), Nanos::seconds(5))),
-        "--budget 5s is too short: pauses of 10s alone take 80.00 s before 8 batches; raise --budget, or use a \
-         shorter --pause"
-    );
-    assert!(make(&paused(Nanos::millis(500), Nanos::seconds(5))).is_ok());
+fn pauses_that_fit_into_the_budget_are_taken() {
+    planned(|s| {
+        s.rounds.pause_ns = Some(Nanos::millis(500));
+        (s.sizes, s.budget) = (vec![Bytes(0)], Some(Nanos::seconds(5)));
+    });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use switchcost_record::ReadRecordError;
 use switchcost_simulation_record::ReadSimulationError;
 
 use crate::fixture::head;
-use crate::{Folder, read, read_bytes, refusal, whole};
+use crate::{read_bytes, refusal, whole};
 
 #[test]
 fn any_byte_that_is_another_is_found() {
@@ -63,20 +63,6 @@ fn says_what_is_wrong() {
         refusal(&bytes),
         "run.parquet is not a record of switchcost simulate (it says that its footer has 4294967295 bytes); name a file written by \
          switchcost simulate"
-    );
-}
-
-#[test]
-fn what_is_no_file_cannot_be_read() {
-    let folder = Folder::new();
-    let error = read(&folder.file()).expect_err("not there").to_string();
-    let path = folder.file();
-    assert_eq!(
-        error,
-        format!(
-            "cannot read {}: No such file or directory (os error 2); name a file written by switchcost simulate",
-            path.display()
-        )
     );
 }
 

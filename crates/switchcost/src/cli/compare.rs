@@ -135,15 +135,6 @@ mod tests {
         for (text, share) in shares {
             assert_eq!(parse_share(text), Ok(share), "{text}");
         }
-        for text in ["5", "-1%", "nan%", "inf%", "1e999%", "%", ""] {
-            assert_eq!(
-                parse_share(text),
-                Err(format!(
-                    "'{text}' is not a number of at least 0 with a % sign; write a percentage such as 5%"
-                )),
-                "{text}"
-            );
-        }
     }
 
     #[test]
@@ -155,15 +146,6 @@ mod tests {
             ("99.9999%", 0.999_999),
         ] {
             assert_eq!(parse_confidence(text), Ok(share), "{text}");
-        }
-        for text in ["49%", "99.99999%", "100%", "90", "nan%"] {
-            assert_eq!(
-                parse_confidence(text),
-                Err(format!(
-                    "'{text}' is not a number from 50 to 99.9 with a % sign; write a percentage such as 90%"
-                )),
-                "{text}"
-            );
         }
     }
 }

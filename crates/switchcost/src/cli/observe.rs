@@ -265,8 +265,5 @@ mod tests {
         for text in ["7,8,9", "7 8 9", "7\n8\n9\n", " 7, 8,\t9 "] {
             assert_eq!(parsed(text), Ok(vec![7, 8, 9]), "{text:?}");
         }
-        for text in ["", "\n", "7;8", "0", "-1", "nginx"] {
-            assert!(parsed(text).is_err(), "{text:?}");
-        }
     }
 }

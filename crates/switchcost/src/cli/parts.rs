@@ -118,9 +118,6 @@ mod tests {
             };
             assert_eq!(text.parse(), Ok(flag));
         }
-        for wrong in ["", "0", "x5", "10x", "10x0", "10x100001", "-1", "1e3"] {
-            assert!(wrong.parse::<IntervalFlag>().is_err(), "{wrong}");
-        }
     }
 
     #[test]
@@ -136,16 +133,6 @@ mod tests {
         ] {
             let found = stretch(text).expect("two ends").within(instructions);
             assert_eq!(found, part, "{text}");
-        }
-        for wrong in ["", "5", "5-70", "a..b", "-1..5", "1e3..2e3"] {
-            let said = stretch(wrong).expect_err("is no stretch");
-            let needed =
-                "is not a range of instructions; write FROM..TO, such as 0..50000000 or 50000000..";
-            assert_eq!(said, format!("'{wrong}' {needed}"));
-        }
-        for wrong in ["70..5", "5..5"] {
-            let said = stretch(wrong).expect_err("is no stretch");
-            assert!(said.contains("ends before it begins"), "{said}");
         }
     }
 }

@@ -3,27 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::{MEASUREMENT, PROGRAM, Place, finished, repository, text};
-
-#[test]
-fn a_record_is_never_overwritten() {
-    let place = Place::new();
-    std::fs::write(place.record(), "precious").expect("a file");
-
-    place
-        .run("trace walks --size 4KiB --turns 2 -o walks.sct")
-        .assert_code(0);
-    for ran in [
-        place.measure("--mechanism fiber"),
-        place.run("simulate walks.sct --design mogul-1a --record run.jsonl"),
-        place.run("observe --no-bpf --no-calibration --record run.jsonl -- true"),
-        place.run("ab --new true --record run.jsonl -- --quick"),
-    ] {
-        // The arguments are those of a trace that would replace a file.
-        ran.assert_failed(2, "already exists, and records are never overwritten");
-        assert_eq!(place.read("run.jsonl"), "precious");
-    }
-}
+use crate::common::{PROGRAM, Place, finished, text};
 
 #[test]
 fn a_folder_for_records_that_cannot_be_written_is_done_without() {
@@ -118,22 +98,6 @@ fn a_loopback_device_that_is_down_is_named() {
                device up (sudo ip link set lo up), or leave tcp out of --mechanism";
     ran.assert_code(3);
     assert_eq!(ran.json()["results"][0]["why"], why);
-}
-
-#[test]
-fn a_record_cut_anywhere_is_read_up_to_its_last_whole_line() {
-    let place = Place::new();
-    let whole = std::fs::read(repository(MEASUREMENT)).expect("a record");
-    let header = whole
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .expect("a line")
-        + 1;
-    for length in (header..whole.len()).step_by(whole.len() / 12) {
-        std::fs::write(place.path("cut.jsonl"), &whole[..length]).expect("a file");
-        let ran = place.run("report cut.jsonl");
-        ran.assert_result().assert_output("cut off");
-    }
 }
 
 #[test]

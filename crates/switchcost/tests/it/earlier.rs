@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 use switchcost_record::Chain;
 
-use crate::common::{Place, SIMULATION, count, in_one_line, number, repository};
+use crate::common::{Place, count, in_one_line, number};
 
 /// Flags for a synthetic switch, so that there are numbers however busy the machine is.
 const MADE_UP: &str = "--mechanism synthetic --size 0 --budget 20s --no-rt";
@@ -257,18 +257,4 @@ fn a_run_beside_its_own_records_takes_them_into_its_record_and_reports_say_so_wi
         (&again["earlier"], &again["results"]),
         (&measured["earlier"], &measured["results"])
     );
-}
-
-#[test]
-fn a_folder_that_is_not_there_and_a_record_without_runs_are_refused() {
-    let place = Place::new();
-    place
-        .run(("measure --history nowhere", MADE_UP))
-        .assert_code(5)
-        .assert_message("nowhere")
-        .assert_message("No such file or directory")
-        .assert_message("name a folder of records that can be read");
-    let ran = place.run(("report --history .", repository(SIMULATION)));
-    let why = "error: simulation-1.parquet is not a record of measure, which --history needs\nhint: leave out --history\n";
-    ran.assert_messages(2, why);
 }

@@ -122,9 +122,6 @@ fn noise_is_made_on_request_and_stands_in_the_record() {
     let place = Place::new();
     let found = place.measure_json("--mechanism pipe --noise 0");
     assert!(found.to_string().contains("network-noise"), "{found}");
-    place
-        .measure("--mechanism pipe --noise 1000")
-        .assert_failed(2, "cannot make noise on CPU 1000");
 }
 
 #[test]

@@ -323,5 +323,4 @@ fn a_page_to_be_opened_is_named_without_a_display() {
     let page = ran.stderr.trim_end().strip_prefix("switchcost: page: ");
     let page = fs::read_to_string(page.expect("where it is")).expect("a page");
     assert!(page.starts_with("<!DOCTYPE html>"), "{page:.80}");
-    place.run("doctor --open").assert_code(2);
 }

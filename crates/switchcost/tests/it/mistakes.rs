@@ -2,6 +2,7 @@
 //! every machine.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::common::{MEASUREMENT, Place, SIMULATION, repository, status_field};
 
@@ -21,6 +22,12 @@ measure --budget -5s
 measure --budget 100ms --size 1GiB --sharing shared
 measure --precision 2
 measure --precision NaN
+measure --precision 1
+measure --precision 0%
+measure --precision -1%
+measure --precision inf%
+measure --precision 100%
+measure --precision ''
 measure --between processes
 measure --tasks 1
 measure --tasks 65
@@ -36,8 +43,26 @@ measure --cpu x
 measure --cpu 0 --placement pair
 measure --quick --full
 measure --confidence 100%
+measure --confidence 40%
+measure --max-repetitions 7 --confidence 99%
+measure --mechanism preempt --tasks 3
+measure --mechanism mutex-condvar-held --tasks 3
+measure --mechanism fiber --between process
+measure --size 0 --pause 10s --budget 5s
+measure --size 1GiB --away 1024GiB
+measure --size 64KiB --away 12
+measure --size 0 --reload
+measure --reload --size 64KiB --mechanism yield
+measure --reload --size 64KiB --mechanism preempt
+measure --reload --size 64KiB --mechanism fiber
+measure --reload --size 64KiB --mechanism synthetic
+measure --reload --size 64KiB --sharing shared
 measure --record /proc/none/a.jsonl
 measure --record kept.jsonl
+measure --record new.jsonl -o ./new.jsonl --mechanism fiber
+measure --runtime go/pipe
+measure --mechanism pipe --noise 1000 --record new.jsonl
+measure --mechanism synthetic --history nowhere --record new.jsonl
 measure --output /proc/none/result
 measure --size
 runtimes cobol
@@ -52,6 +77,8 @@ report folder
 report other.jsonl
 report kept.jsonl -o kept.jsonl
 report kept.jsonl --folded stacks
+report kept.jsonl kept.jsonl --pprof new.jsonl
+report simulation.parquet --history .
 report kept.jsonl simulation.parquet --format json
 report made.sct
 compare made.sct kept.jsonl
@@ -61,14 +88,29 @@ compare kept.jsonl none.parquet
 compare none.parquet simulation.parquet
 compare folder folder
 compare a b --fail-above 5
+compare a b --fail-above -1%
+compare a b --fail-above nan%
+compare a b --fail-above inf%
+compare a b --fail-above 1e999%
+compare a b --fail-above %
+compare a b --fail-above ''
 compare kept.jsonl simulation.parquet
+compare a b --junit text.txt --markdown text.txt
 compare --confidence 20% a b
+compare --confidence 49% a b
+compare --confidence 99.99999% a b
+compare --confidence 100% a b
+compare --confidence 90 a b
+compare --confidence nan% a b
 observe
 observe -p 4194305
 observe -p x
 observe -p 0
 observe -p '1 x'
 observe -p ''
+observe -p '7;8'
+observe -p -1
+observe -p nginx
 observe -p 1 --duration 0s
 observe --comm no-such-name
 observe --cgroup no/such
@@ -78,18 +120,27 @@ observe -a -d 5
 observe -a --every 1ms
 observe -a --every 1s --format csv
 observe -p 1 -a
+observe --no-bpf --no-calibration --record kept.jsonl -- touch mark
+observe --folded new.jsonl --record new.jsonl -- touch mark
+observe --no-bpf --no-calibration --rate-cmd 'echo many' -- touch mark
 inject -- no-such-command
 inject --footprint big -- true
 inject --period 1s -- true
+inject --period 49us -- true
+inject --period 101ms -- true
+inject --period 0 -- true
+inject --period often -- true
 inject -p 4194305 --work syscall:read
 inject --cpu 4095 -- true
 ab
 ab --new true -- --nonsense
 ab --new true -- --record x
+ab --new true --record kept.jsonl -- --quick
 ab --detect 0% --new true
 doctor extra
 doctor -o page.html
 doctor --format html
+doctor --open
 trace --with "a 'b" -- true
 trace --slice 3ms -- true
 trace --system --quantum 100000 -- true
@@ -106,6 +157,7 @@ trace walks --size 4KiB --system --tasks 1 -o new.sct
 trace walks --size 4KiB --system --instructions 13 -o new.sct
 trace walks --size 4KiB --system --append a --append b -o new.sct
 trace export --to din --pieces 3B made.sct
+trace export --to din --process 9 made.sct -o text.txt
 trace export --to lackey --pieces 32B made.sct
 trace head made.sct -n x
 simulate none.sct
@@ -120,11 +172,31 @@ simulate empty.jsonl --design no-such-design
 simulate made.sct --vary L1D
 simulate made.sct --vary L1D.size=3KB
 simulate made.sct --vary L9.size=4KiB
+simulate --design list --output self
+simulate --design list --output folder
 simulate made.sct --interval 0
+simulate made.sct --interval ''
+simulate made.sct --interval x5
+simulate made.sct --interval 10x
+simulate made.sct --interval 10x0
+simulate made.sct --interval 10x100001
+simulate made.sct --interval -1
+simulate made.sct --interval 1e3
 simulate made.sct --range 5..1
+simulate made.sct --range ''
+simulate made.sct --range 5
+simulate made.sct --range 5-70
+simulate made.sct --range a..b
+simulate made.sct --range -1..5
+simulate made.sct --range 1e3..2e3
+simulate made.sct --range 5..5
 simulate made.sct --range 0..99999999999
 simulate made.sct --quantum 0
 simulate made.sct --quantum 500
+simulate made.sct --quantum 4ms
+simulate made.sct --quantum 1000,2000 --design mogul-1a --record new.parquet
+simulate made.sct --at-once 20
+simulate made.sct --design mogul-1a --record kept.jsonl
 simulate made.sct --order as-run
 simulate made.sct --processes all
 simulate made.sct --cpu 0
@@ -140,6 +212,8 @@ simulate live --page-faults 20ms -- true
 workload backgammon
 reproduce everything
 reproduce lmbench --cpu 4095
+reproduce lmbench -o text.txt
+reproduce lmbench --with text.txt -o new.sct
 reproduce blog --judge /dev/zero
 reproduce blog --with /dev/zero
 completions tcsh
@@ -169,6 +243,7 @@ fn prepare(place: &Place) {
     }
     fs::write(place.path("latin1.toml"), b"name = \"caf\xe9\"\n").expect("a file");
     fs::create_dir(place.path("folder")).expect("a folder");
+    symlink("self", place.path("self")).expect("a link");
     place.copy(SIMULATION, "simulation.parquet");
     place
         .run("trace walks --size 4KiB --turns 2 -o made.sct")
@@ -255,7 +330,12 @@ fn each_mistake_has_an_error_a_hint_and_an_exit_code() {
     insta::assert_snapshot!(answers);
     let records = fs::read_dir(place.path("switchcost/runs")).map_or(0, Iterator::count);
     assert_eq!(records, 0, "no record of what was not begun");
-    for name in ["new.sct", "new.parquet"] {
+    for name in ["new.sct", "new.parquet", "new.jsonl", "mark"] {
         assert!(!place.path(name).exists(), "{name}");
     }
+    let kept = fs::read_to_string(repository(MEASUREMENT)).expect("a sample");
+    assert_eq!(
+        (place.read("kept.jsonl"), place.read("text.txt").as_str()),
+        (kept, "hello\n")
+    );
 }

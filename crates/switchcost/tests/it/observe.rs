@@ -13,7 +13,6 @@ use crate::common::{
     processes_with, send, text, wait_until,
 };
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::gettid;
 use serde_json::Value;
 
 /// Script that sleeps a little, now and then.
@@ -129,9 +128,6 @@ fn without_bpf_the_kernels_records_show_a_short_command_exactly_and_no_causes() 
         .run("report o.json --folded x")
         .assert_failed(2, "the observation has no causes, which --folded");
     assert!(!place.path("x").exists());
-    place
-        .run("report o.json o.json --pprof x")
-        .assert_failed(2, "2 records");
     observe(&place, "--folded x -- true").assert_code(2);
     let json = place.run("report o.json --format json").json();
     if !is_from(&json, "perf") {
@@ -326,31 +322,12 @@ fn a_task_that_gains_rights_is_counted_and_that_it_could_not_be_followed_is_repo
 }
 
 #[test]
-fn the_number_of_a_thread_is_refused_with_that_of_its_process() {
-    let place = Place::new();
-    let asked = || {
-        let thread = gettid().as_raw_nonzero();
-        (thread, observe(&place, format!("-p {thread} -d 100ms")))
-    };
-    let (thread, ran) = std::thread::scope(|scope| scope.spawn(asked).join()).expect("no panic");
-    let process = std::process::id();
-    let name = fs::read_to_string(format!("/proc/{process}/comm")).expect("our own");
-    let error = format!(
-        "{thread} is a thread of process {process} ({}), not a process",
-        name.trim()
-    );
-    ran.assert_messages(2, &format!("error: {error}\nhint: use -p {process}\n"));
-}
-
-#[test]
 fn what_a_command_leaves_running_is_reported() {
     let place = Place::new();
     // The process is a daemon: it has its own session, and no process waits for it.
     let script = "setsid sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done' > /dev/null 2>&1 &";
     observe_by_bpf(&place, ["--", "sh", "-c", script])
         .assert_failed(0, "exited, but its children are still running (");
-    observe_by_bpf(&place, ["-d", "20s", "--", "sh", "-c", script])
-        .assert_message("and are observed further");
 }
 
 #[test]
@@ -435,11 +412,8 @@ fn a_command_that_outlasts_the_time_is_asked_to_end() {
 }
 
 #[test]
-fn a_record_is_not_overwritten_and_one_of_a_newer_version_is_refused() {
+fn a_record_that_another_run_has_written_meanwhile_is_not_overwritten() {
     let place = Place::new();
-    observe(&place, "--record o.json -- true").assert_code(0);
-    observe(&place, "--record o.json -- true").assert_failed(2, "already exists");
-    // A record that another run has written in the meantime is not used either.
     let ran = observe(
         &place,
         "--record other.json -- sh -c 'sleep 0.1; echo other > other.json'",
@@ -447,11 +421,6 @@ fn a_record_is_not_overwritten_and_one_of_a_newer_version_is_refused() {
     ran.assert_failed(2, "already exists");
     ran.assert_message("switches in");
     assert_eq!(place.read("other.json"), "other\n");
-    let newer = place.read("o.json").replacen("/2\"", "/99\"", 1);
-    fs::write(place.path("other.json"), newer).expect("it may be written");
-    place
-        .run("report other.json")
-        .assert_failed(5, "observation/99");
 }
 
 #[test]
@@ -607,10 +576,6 @@ fn the_cost_of_a_request_is_reported() {
         let report = ran.report().replace('\n', " ");
         assert!(report.contains(reported), "{words}: {report}");
     }
-    observe(&place, "--rate-cmd 'echo many' -- true").assert_failed(
-        2,
-        "'echo many' does not print a whole number (it printed 'many')",
-    );
 }
 
 #[test]
@@ -694,11 +659,6 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     let report = "The cost of the switches of this machine's processes";
     assert!(normal.contains(report), "{normal}");
     place.run("report o.json").assert_code(0);
-    // Without a terminal there is nothing to draw on, and no calibration.
-    place.run("observe -a --live").assert_failed(
-        2,
-        "--live needs a terminal, but standard output is not one\nhint: use --every 1s",
-    );
 }
 
 #[test]

@@ -166,26 +166,6 @@ fn a_step_that_fails_is_missing_and_the_rest_is_reported() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_named() {
-    let place = Place::new();
-    let file = place.path("file");
-    fs::write(&file, "").expect("written");
-    place
-        .run("reproduce lmbench -o file")
-        .assert_code(1)
-        .assert_message("cannot make the site in")
-        .assert_message("choose another with -o");
-    fs::write(&file, "{}").expect("written");
-    let found = "this is no JSON of reproduce (missing field `papers` at line 1 column 2)";
-    let needed = "name a PAPER.json that reproduce wrote";
-    let expected = format!("error: cannot read another result, file: {found}\nhint: {needed}\n");
-    place
-        .run("reproduce lmbench --with file -o site")
-        .assert_messages(1, &expected);
-    assert!(!place.path("site").exists(), "before anything is run");
-}
-
-#[test]
 fn a_stopped_run_keeps_what_it_has_and_goes_on_later() {
     let place = Place::new();
     let site = place.path("site");

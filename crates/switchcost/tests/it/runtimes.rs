@@ -193,15 +193,4 @@ fn a_runtime_that_fails_is_reported_by_name_and_the_others_go_on() {
     ] {
         assert!(printed.contains(words), "{printed}");
     }
-    for (list, why) in [
-        ("cobol", "no runtime 'cobol'\nhint: use one of go, java"),
-        (
-            "go/pipe",
-            "no hand-off of go 'pipe'\nhint: use one of channel",
-        ),
-    ] {
-        place
-            .run(format!("measure --runtime {list}"))
-            .assert_failed(2, why);
-    }
 }

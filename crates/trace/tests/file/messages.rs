@@ -8,24 +8,6 @@ fn refusal(file: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_no_trace_is_distinguished() {
-    let what = |file: &[u8]| {
-        TraceReader::new(file)
-            .err()
-            .expect("not a trace")
-            .to_string()
-    };
-    assert_eq!(
-        what(b""),
-        "not a trace (it is empty); name a file written by switchcost trace (switchcost trace import reads those of other tools)"
-    );
-    assert_eq!(
-        what(b"I  04001000,3\n"),
-        "not a trace (it does not begin like one); name a file written by switchcost trace (switchcost trace import reads those of other tools)"
-    );
-}
-
-#[test]
 fn losses_say_what_was_lost_and_where() {
     let chunks = seeded(9, 500);
     let file = written(&chunks);

@@ -178,14 +178,4 @@ mod tests {
             );
         }
     }
-
-    #[test]
-    fn what_is_no_flag_of_measure_or_not_for_a_run_is_refused() {
-        let refused = |given| words(given, None).expect_err("wrong");
-        assert!(refused("--mechanisms pipe").contains("'--mechanisms'"));
-        assert_eq!(
-            refused("--record x"),
-            "--record is not allowed after --, because ab itself writes the records and the result; write --record before --"
-        );
-    }
 }
