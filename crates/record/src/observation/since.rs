@@ -3,12 +3,12 @@ use std::collections::BTreeMap;
 use switchcost_units::Nanos;
 
 use super::histogram::cancel;
-use crate::observation::{Cause, CpuTime, Observation, Pair, Tasks, Waits};
+use crate::observation::{Cause, CpuTime, Lost, Observation, Pair, Tasks, Waits};
 
 impl Observation {
     /// Returns the difference between this observation and an earlier state of the same
-    /// observation. Memory sizes, losses, throttled groups, moments and stacks are the present
-    /// ones, not differences.
+    /// observation. Memory sizes, tasks that were not observed, throttled groups, moments and
+    /// stacks are the present ones, not differences.
     pub fn since(&self, earlier: &Observation) -> Observation {
         let mut since = self.clone();
         since.window_ns = less(self.window_ns, earlier.window_ns);
@@ -66,10 +66,26 @@ impl Observation {
             calls.traced = calls.traced.saturating_sub(before.traced);
             calls.lost = calls.lost.saturating_sub(before.lost);
         }
+        since.lost = self.lost.since(&earlier.lost);
         if let Some((own, before)) = since.own_cost.as_mut().zip(earlier.own_cost.as_ref()) {
             own.user_ns = less(own.user_ns, before.user_ns);
         }
         since
+    }
+}
+
+impl Lost {
+    /// Returns what was lost since an earlier state. A task that was not observed then is still
+    /// not observed, so these tasks are not subtracted.
+    fn since(&self, earlier: &Lost) -> Lost {
+        Lost {
+            tasks: self.tasks,
+            causes: self.causes.saturating_sub(earlier.causes),
+            pairs: self.pairs.saturating_sub(earlier.pairs),
+            events: self.events.saturating_sub(earlier.events),
+            records: self.records.saturating_sub(earlier.records),
+            unfollowed: self.unfollowed.saturating_sub(earlier.unfollowed),
+        }
     }
 }
 
@@ -192,6 +208,21 @@ mod tests {
             ..all.clone()
         };
         assert_eq!(all.since(&before).tasks, all.tasks);
+    }
+
+    #[test]
+    fn losses_are_those_since_then_but_tasks_stay_unobserved() {
+        let lost = |tasks, others| Lost {
+            tasks,
+            causes: others,
+            pairs: others,
+            events: others,
+            records: others,
+            unfollowed: others,
+        };
+        let with = |lost| Observation { lost, ..sample() };
+        let since = with(lost(5, 70)).since(&with(lost(3, 50)));
+        assert_eq!(since.lost, lost(5, 20));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::observation::{Findings, ProcessFinding, Range, UnknownBecause};
-use switchcost_record::observation::{Observation, Source};
+use switchcost_record::observation::{Lost, Observation, Source};
 
 use crate::for_programs::json_line;
 use crate::{Document, OutputFormat};
@@ -20,6 +20,8 @@ pub(crate) struct Interval<'a> {
     window_ns: u64,
     /// Source of the counts.
     source: Source,
+    /// Data lost in the reporting period, but tasks that were not observed since the start.
+    lost: &'a Lost,
     /// Sums over all observed tasks.
     all: Sums,
     /// The 20 programs with the most switches.
@@ -84,6 +86,7 @@ pub fn render_interval(observation: &Observation, findings: &Findings, at: &str)
         at,
         window_ns: observation.window_ns.0,
         source: observation.source,
+        lost: &observation.lost,
         all: Sums::new(&findings.all),
         programs: programs
             .into_iter()

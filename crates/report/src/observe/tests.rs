@@ -12,7 +12,7 @@ use switchcost_record::observation::{
 };
 use switchcost_units::{Bytes, Nanos};
 
-use super::{By, render, tables};
+use super::{By, render, render_interval, tables};
 use crate::text::{DETAILED, begins, fits_screen, flat, has, has_all, lacks};
 use crate::{Format, Style};
 use fixture::{cost, small};
@@ -566,6 +566,18 @@ fn what_lost_records_and_looks_leave_out_is_reported_as_that() {
             "There was no room for 70 tasks, or no time to see them",
             "Tasks that existed only between two readings (50 per second) are missing",
         ],
+    );
+}
+
+#[test]
+fn a_line_for_a_period_says_what_was_lost() {
+    let mut small = small();
+    (small.lost.tasks, small.lost.records) = (3, 40);
+    let line = render_interval(&small, &analyse(&small), "2026-11-24T19:22:51Z");
+    let line: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(
+        (&line["lost"]["tasks"], &line["lost"]["records"]),
+        (&3.into(), &40.into())
     );
 }
 
