@@ -25,7 +25,7 @@ pub use event::Event;
 pub use known_answer::{admit, prove};
 pub use share::shares;
 pub use source::{CounterGroup, CounterSource, CounterTarget, Reading, System};
-pub use switches::{SwitchKind, SwitchRecord, SwitchRecords};
+pub use switches::{AddedThread, SwitchKind, SwitchRecord, SwitchRecords};
 pub use work::{CallCounter, Called};
 
 /// Tasks and CPUs to count.

@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::rc::Rc;
 
 use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
-use switchcost_host::perf::{SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
+use switchcost_host::perf::{AddedThread, SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
 use switchcost_record::HostManifest;
 use switchcost_record::observation::{Lost, Observation, Source, bucket_of};
 use switchcost_units::{CpuId, Nanos};
@@ -17,7 +18,7 @@ use crate::kernel_counts::{self, KernelCounts};
 use crate::layout::{BUCKETS, TASKS, Task, task_state};
 use crate::memory::Memory;
 use crate::relatives::relatives;
-use crate::subject::{name_in_kernel, process_of};
+use crate::subject::{kernel_name, process_of};
 use crate::sums::Sums;
 use crate::totals::Totals;
 
@@ -34,6 +35,9 @@ pub(crate) struct ByPerf {
     relatives: BTreeMap<CpuId, (u32, u32)>,
     /// Observed tasks by thread ID.
     tasks: HashMap<u32, Task>,
+    /// For each observed task, by thread ID: the added thread that it is or descends from. Tasks
+    /// that descend from this thread have none.
+    added: HashMap<u32, Rc<AddedThread>>,
     /// Thread IDs of tasks that could not be recorded.
     refused: HashSet<u32>,
     /// Whether any task was observed, also if all have ended since.
@@ -59,6 +63,7 @@ impl ByPerf {
             looked_at: Nanos(0),
             relatives: relatives(&host.cpus_online),
             tasks: HashMap::new(),
+            added: HashMap::new(),
             refused: HashSet::new(),
             has_observed: false,
             own: HashSet::from([rustix::thread::gettid().as_raw_nonzero().get() as u32]),
@@ -94,18 +99,19 @@ impl ByPerf {
                 continue;
             };
             let added = if self.own.contains(&thread) {
-                Ok(())
+                Ok(None)
             } else {
-                self.records.add(thread)
+                self.records.add(thread).map(|added| Some(Rc::new(added)))
             };
             match added {
-                Ok(()) => {
+                Ok(added) => {
                     self.kernels.begin(thread);
                     self.observe(
                         process,
                         thread,
-                        name_of(process, thread),
-                        name_of(process, process),
+                        kernel_name(process, thread),
+                        kernel_name(process, process),
+                        added,
                     );
                 }
                 Err(_) if !kernel_counts::is_alive(thread) => {}
@@ -195,7 +201,8 @@ impl ByPerf {
                     let is_thread = record.process == parent.tgid;
                     let (name, of_process) = (parent.name, parent.process_name);
                     let process_name = if is_thread { of_process } else { name };
-                    self.observe(record.process, record.thread, name, process_name);
+                    let added = self.added.get(&by_thread).cloned();
+                    self.observe(record.process, record.thread, name, process_name, added);
                 } else {
                     self.own.insert(record.thread);
                 }
@@ -234,11 +241,14 @@ impl ByPerf {
                     .map(|task| task.pid);
                 if let Some(mut task) = left.and_then(|thread| self.tasks.remove(&thread)) {
                     self.kernels.renumber(task.pid, record.thread);
+                    let added = self.added.remove(&task.pid);
                     task.pid = record.thread;
                     // The previous task with this ID has ended, and another one has it now.
                     if let Some(first) = self.tasks.insert(record.thread, task) {
+                        self.release(record.thread);
                         self.count_ended(first);
                     }
+                    self.added.extend(added.map(|added| (record.thread, added)));
                 }
                 if let Some(task) = self.tasks.get_mut(&record.thread) {
                     task.name = name;
@@ -288,11 +298,20 @@ impl ByPerf {
         task.on_since = at;
     }
 
-    fn observe(&mut self, process: u32, thread: u32, name: [u8; 16], process_name: [u8; 16]) {
+    fn observe(
+        &mut self,
+        process: u32,
+        thread: u32,
+        name: [u8; 16],
+        process_name: [u8; 16],
+        added: Option<Rc<AddedThread>>,
+    ) {
         if self.tasks.len() >= TASKS {
             self.lost.tasks += 1;
+            self.close_last(added);
             return;
         }
+        self.added.extend(added.map(|added| (thread, added)));
         self.has_observed = true;
         self.tasks.entry(thread).or_insert_with(|| {
             let mut task = Task::new_zeroed();
@@ -322,7 +341,21 @@ impl ByPerf {
         }
         self.lost.unfollowed += self.kernels.correct(thread, &mut task);
         self.kernels.forget(thread);
+        self.release(thread);
         self.count_ended(task);
+    }
+
+    /// Forgets from which added thread an ended task descends.
+    fn release(&mut self, thread: u32) {
+        let added = self.added.remove(&thread);
+        self.close_last(added);
+    }
+
+    /// Closes the counters of an added thread if no observed task descends from it any more.
+    fn close_last(&mut self, added: Option<Rc<AddedThread>>) {
+        if let Some(added) = added.and_then(Rc::into_inner) {
+            self.records.close(added);
+        }
     }
 
     fn count_ended(&mut self, mut task: Task) {
@@ -348,11 +381,6 @@ fn threads(process: u32) -> Vec<u32> {
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect()
-}
-
-fn name_of(process: u32, thread: u32) -> [u8; 16] {
-    let text = fs::read(format!("/proc/{process}/task/{thread}/comm")).unwrap_or_default();
-    name_in_kernel(text.strip_suffix(b"\n").unwrap_or(&text))
 }
 
 fn totals_of(task: &Task) -> Totals {

@@ -179,7 +179,7 @@ pub(crate) fn start_of(root: &Root, process: u32) -> Option<u64> {
 }
 
 /// Index of the start time among the fields of /proc/PID/stat after the name.
-const START: usize = 19;
+pub(crate) const START: usize = 19;
 
 fn is_alive(fields: &[String]) -> bool {
     !fields[0].starts_with(['Z', 'X'])
@@ -187,7 +187,7 @@ fn is_alive(fields: &[String]) -> bool {
 
 /// Returns the fields of a stat file after the name, which may contain anything; `None` if there is
 /// no such file. There is at least one field.
-fn fields_of(root: &Root, folder: &str) -> Option<Vec<String>> {
+pub(crate) fn fields_of(root: &Root, folder: &str) -> Option<Vec<String>> {
     let stat = root.read(&format!("{folder}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
     Some(fields.split(' ').map(str::to_owned).collect())
@@ -226,6 +226,12 @@ pub(crate) fn name_of(root: &Root, process: u32) -> String {
         .unwrap_or_default()
         .trim_end_matches('\n')
         .to_owned()
+}
+
+/// Returns the name of a thread; empty if the thread has ended.
+pub(crate) fn kernel_name(process: u32, thread: u32) -> [u8; 16] {
+    let text = std::fs::read(format!("/proc/{process}/task/{thread}/comm")).unwrap_or_default();
+    name_in_kernel(text.strip_suffix(b"\n").unwrap_or(&text))
 }
 
 /// Returns a name as the kernel stores it: cut, and ended by zeros.

@@ -1,6 +1,7 @@
 //! Reads the kernel's records of task switches (PERF_RECORD_SWITCH). These records need no BPF
 //! program, only access to the tasks.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -85,9 +86,17 @@ pub struct SwitchRecords {
     /// Samplers of this thread's children, by CPU. The counters in `others` write into the same
     /// buffers.
     rings: Vec<(CpuId, Sampler)>,
-    /// Counters that are kept open, each for one task and one CPU.
-    others: Vec<Counter>,
+    /// Counters of other threads, one for each CPU. The kernel ends the records of a thread's
+    /// descendants with the thread's counters, so these stay open until all of them have ended.
+    others: BTreeMap<AddedThread, Vec<Counter>>,
+    last_added: u64,
+    /// Number of records lost according to counters that are closed.
+    lost_by_closed: u64,
 }
+
+/// A thread that was added to the records. Thread IDs are reused, these are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AddedThread(u64);
 
 impl SwitchRecords {
     /// Records the switches of this thread on `cpus`, and of tasks that this thread starts from now
@@ -113,26 +122,30 @@ impl SwitchRecords {
             .map_err(|error| explain_unavailable(&error))?;
         Ok(SwitchRecords {
             rings,
-            others: Vec::new(),
+            others: BTreeMap::new(),
+            last_added: 0,
+            lost_by_closed: 0,
         })
     }
 
-    /// Records the switches of another thread, and of tasks that it starts from now on.
+    /// Records the switches of another thread, and of tasks that it starts from now on, until
+    /// [`SwitchRecords::close`].
     ///
     /// # Errors
     ///
     /// If the kernel refuses, or the limit on open files leaves no room.
-    pub fn add(&mut self, thread: u32) -> Result<(), Unavailable> {
+    pub fn add(&mut self, thread: u32) -> Result<AddedThread, Unavailable> {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
         let limit = getrlimit(Resource::Nofile).current;
         if !has_room(
-            self.rings.len() + self.others.len(),
+            self.rings.len() * (1 + self.others.len()),
             self.rings.len(),
             limit,
         ) {
             let none_left = io::Error::from_raw_os_error(libc::EMFILE);
             return Err(explain_unavailable(&none_left));
         }
+        let mut counters = Vec::new();
         for (cpu, ring) in &self.rings {
             let counter = event(thread, *cpu).read_format(ReadFormat::LOST).build();
             let counter = counter
@@ -142,21 +155,27 @@ impl SwitchRecords {
             if unsafe { libc::ioctl(counter.as_raw_fd(), IOC_SET_OUTPUT, ring.as_raw_fd()) } < 0 {
                 return Err(explain_unavailable(&io::Error::last_os_error()));
             }
-            self.others.push(counter);
+            counters.push(counter);
         }
-        Ok(())
+        self.last_added += 1;
+        let added = AddedThread(self.last_added);
+        self.others.insert(added, counters);
+        Ok(added)
+    }
+
+    /// Ends the records of an added thread and of all tasks that it has started.
+    pub fn close(&mut self, added: AddedThread) {
+        let mut counters = self.others.remove(&added).unwrap_or_default();
+        self.lost_by_closed += counters.iter_mut().filter_map(lost_by).sum::<u64>();
     }
 
     /// Returns the number of records lost so far because a buffer was full, on all CPUs. The kernel
     /// also reports losses in the buffers, but only when the next record finds room.
     pub fn lost(&mut self) -> u64 {
-        let lost = |counter: &mut Counter| counter.read_full().ok()?.lost();
-        let of_rings = self
-            .rings
-            .iter_mut()
-            .filter_map(|(_, ring)| lost(ring))
-            .sum::<u64>();
-        of_rings + self.others.iter_mut().filter_map(lost).sum::<u64>()
+        let rings = self.rings.iter_mut();
+        let of_rings: u64 = rings.filter_map(|(_, ring)| lost_by(ring)).sum();
+        let others = self.others.values_mut().flatten();
+        of_rings + self.lost_by_closed + others.filter_map(lost_by).sum::<u64>()
     }
 
     /// Passes the records since the last call to `take`, CPU by CPU.
@@ -169,6 +188,11 @@ impl SwitchRecords {
             }
         }
     }
+}
+
+/// Returns the number of records that a counter has lost; `None` if the kernel does not count them.
+fn lost_by(counter: &mut Counter) -> Option<u64> {
+    counter.read_full().ok()?.lost()
 }
 
 /// Whether `more` counters can be opened in addition to `open` ones.

@@ -1,7 +1,7 @@
 //! Tests the kernel's records of switches (perf), which are used if the kernel accepts no BPF
 //! programs.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use switchcost_observe::{Backend, Options};
@@ -81,6 +81,48 @@ fn threads_that_run_already_are_recorded() {
         "{} switches, the kernel: {least} to {most}",
         own.switches()
     );
+}
+
+#[test]
+fn counters_are_closed_when_the_last_descendant_of_their_thread_has_ended() {
+    let _turn = turn();
+    let script = "<STDIN>; if (!fork) { select(undef, undef, undef, 0.01) for 1..50 }";
+    let mut child = Command::new("perl")
+        .args(["-e", script])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("perl is there");
+    let Some(mut observer) = observer(by_records()) else {
+        return end(&mut child);
+    };
+    let open = || {
+        let files = std::fs::read_dir("/proc/self/fd").expect("this process has files");
+        let paths = files
+            .flatten()
+            .filter_map(|file| file.path().read_link().ok());
+        paths
+            .filter(|path| path.ends_with("anon_inode:[perf_event]"))
+            .count()
+    };
+    let before = open();
+    observer.add(&[child.id()]).expect("there is room");
+    let with_child = open();
+    drop(child.stdin.take());
+    child.wait().expect("it ends with its input");
+    let begun = Instant::now();
+    while open() > before && begun.elapsed() < Duration::from_secs(20) {
+        observer.tick();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let after = open();
+    let counted = observer.finish().expect("records are read");
+    if !is_counted(&counted, by_records()) {
+        return;
+    }
+    assert!(with_child > before, "{before} and {with_child} counters");
+    assert_eq!(after, before);
+    let voluntary = sum_of(&counted, "perl", |tasks| tasks.voluntary);
+    assert!(voluntary >= 50, "sleeps of the second process: {voluntary}");
 }
 
 #[test]
