@@ -6,17 +6,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use switchcost_facts::Root;
-use switchcost_record::observation::{Lost, Observation, OwnCost, Source, Tasks};
+use switchcost_record::observation::{Lost, Observation, OwnCost, Source};
 use switchcost_units::Nanos;
+use zerocopy::FromZeros;
 
 use crate::container;
 use crate::kernel_counts::is_alive;
-use crate::subject::process_of;
-use crate::sums::{self, Key};
+use crate::layout::{self, task_state};
+use crate::memory::Memory;
+use crate::subject::{START, fields_of, kernel_name, process_of};
+use crate::sums::Sums;
 use crate::totals::Totals;
 
-/// Maximum number of tasks that are read. Each read takes two files.
+/// Maximum number of live tasks that are read. Each read takes two files.
 const TASKS: usize = 4096;
+
+/// Index of the bottom of the stack among the fields of /proc/PID/stat after the name.
+const STACK: usize = 25;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counters {
@@ -26,14 +32,47 @@ struct Counters {
     wait_ns: u64,
 }
 
+impl Counters {
+    /// Whether a task that had these counters may have `later` ones now.
+    fn may_become(&self, later: &Counters) -> bool {
+        self.voluntary <= later.voluntary
+            && self.involuntary <= later.involuntary
+            && self.run_ns <= later.run_ns
+            && self.wait_ns <= later.wait_ns
+    }
+}
+
+/// What tells a task from a later one with the same ID.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Identity {
+    start: u64,
+    /// Bottom of the stack of the task's program, which each exec sets anew; 0 if unknown. A
+    /// thread that executes a program takes over the start time and ID of its process.
+    stack: u64,
+}
+
 struct Task {
-    name: String,
-    process_name: String,
+    name: [u8; 16],
+    process_name: [u8; 16],
+    identity: Identity,
     first: Counters,
     last: Counters,
+    /// Number of the last tick that found the task.
+    found_at: u64,
 }
 
 impl Task {
+    fn new(process: u32, thread: u32, now: Counters, found_at: u64) -> Task {
+        Task {
+            name: kernel_name(process, thread),
+            process_name: kernel_name(process, process),
+            identity: identity(process, thread).unwrap_or_default(),
+            first: now,
+            last: now,
+            found_at,
+        }
+    }
+
     fn since_first(&self) -> Totals {
         let (first, last) = (&self.first, &self.last);
         Totals {
@@ -55,6 +94,12 @@ pub(crate) struct ByProc {
     /// children are not observed.
     older: BTreeSet<u32>,
     tasks: BTreeMap<(u32, u32), Task>,
+    /// Counts of tasks that have ended.
+    ended: Sums,
+    ended_totals: Totals,
+    ticks: u64,
+    /// Number of tasks for which there was room.
+    found: usize,
     /// Number of tasks that the kernel had ever started before the observation, and number of live
     /// tasks; `None` unless all tasks are observed.
     before: Option<(u64, usize)>,
@@ -96,6 +141,11 @@ impl ByProc {
                 .filter(|&process| process != std::process::id())
                 .collect();
         }
+        self.ticks += 1;
+        // Other processes may soon have the IDs of those that are gone.
+        self.older.retain(|&process| is_listed(process));
+        self.processes.retain(|&process| is_listed(process));
+        self.threads.retain(|&thread| is_listed(thread));
         let mut ahead: Vec<u32> = self.processes.iter().copied().collect();
         while let Some(process) = ahead.pop() {
             for task in numbers(&format!("/proc/{process}/task")) {
@@ -115,15 +165,20 @@ impl ByProc {
                 self.look_at(process, thread);
             }
         }
+        // A task is missing for one tick before it is seen under the ID of its process.
+        let is_gone = |task: &Task| task.found_at + 1 < self.ticks;
+        let gone = self.tasks.iter().filter(|(_, task)| is_gone(task));
+        let gone: Vec<(u32, u32)> = gone.map(|(&key, _)| key).collect();
+        gone.into_iter().for_each(|key| self.end(key));
     }
 
-    /// Returns the processes that were found so far. Some may have ended.
+    /// Returns the processes that have observed tasks. Some may have ended.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         self.tasks.keys().map(|&(process, _)| process).collect()
     }
 
     pub(crate) fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
+        let mut totals = self.ended_totals;
         self.tasks
             .values()
             .for_each(|task| totals.add(task.since_first()));
@@ -132,7 +187,7 @@ impl ByProc {
 
     /// Returns the number of tasks that were found by any read.
     fn found_tasks(&self) -> usize {
-        self.tasks.len() + self.no_room.len()
+        self.found + self.no_room.len()
     }
 
     /// Returns the number of tasks that started and ended between two reads.
@@ -144,64 +199,92 @@ impl ByProc {
             .saturating_sub((self.found_tasks() - there) as u64)
     }
 
-    fn look_at(&mut self, process: u32, number: u32) {
-        let folder = format!("/proc/{process}/task/{number}");
-        let Some(now) = counters(&folder) else { return };
-        let key = (process, number);
-        let name = |folder: &str| {
-            let name = fs::read(format!("{folder}/comm")).unwrap_or_default();
-            String::from_utf8_lossy(&name)
-                .trim_end_matches('\n')
-                .to_owned()
+    fn look_at(&mut self, process: u32, thread: u32) {
+        let Some(mut now) = counters(process, thread) else {
+            return;
         };
-        let of_process = || name(&format!("/proc/{process}"));
-        if let Some(task) = self.tasks.get_mut(&key) {
-            // The task may have executed another program since the last read.
-            if task.last != now {
-                (task.name, task.process_name) = (name(&folder), of_process());
-            }
-            task.last = now;
-        } else if self.tasks.len() < TASKS {
-            self.tasks.insert(
-                key,
-                Task {
-                    name: name(&folder),
-                    process_name: of_process(),
-                    first: now,
-                    last: now,
-                },
-            );
-        } else {
+        let key = (process, thread);
+        let Some(task) = self.tasks.get_mut(&key) else {
+            return self.insert(key, now);
+        };
+        task.found_at = self.ticks;
+        if task.last == now {
+            return;
+        }
+        let before = task.identity;
+        let mut identity = identity(process, thread).unwrap_or(before);
+        if identity.start != before.start {
+            self.end(key);
+            return self.insert(key, now);
+        }
+        // A first thread that has ended has no stack, but another thread may still execute.
+        if identity.stack == 0 {
+            identity.stack = before.stack;
+        }
+        let may_be_same = task.last.may_become(&now) && identity == before;
+        if process == thread && !may_be_same {
+            // The counters may be those before the exec.
+            now = counters(process, thread).unwrap_or(now);
+            self.take_over(process, &now);
+        }
+        let (name, process_name) = (kernel_name(process, thread), kernel_name(process, process));
+        let task = self
+            .tasks
+            .entry(key)
+            .or_insert_with(|| Task::new(process, thread, now, self.ticks));
+        // The task may have executed another program since the last read.
+        (task.name, task.process_name) = (name, process_name);
+        (task.identity, task.last, task.found_at) = (identity, now, self.ticks);
+    }
+
+    fn insert(&mut self, key: (u32, u32), now: Counters) {
+        if self.tasks.len() >= TASKS {
             self.no_room.insert(key);
+            return;
+        }
+        self.found += usize::from(!self.no_room.contains(&key));
+        self.tasks
+            .insert(key, Task::new(key.0, key.1, now, self.ticks));
+    }
+
+    /// Finds the thread that has executed another program, and gives it the ID of its process. It
+    /// is the one whose last counters come closest to the present ones.
+    fn take_over(&mut self, process: u32, now: &Counters) {
+        let of_process = self.tasks.range((process, 0)..=(process, u32::MAX));
+        let executed = of_process
+            .filter(|(_, task)| task.last.may_become(now))
+            .max_by_key(|(_, task)| {
+                (
+                    task.last.run_ns,
+                    task.last.voluntary + task.last.involuntary,
+                )
+            })
+            .map(|(&key, _)| key);
+        let first = (process, process);
+        if executed != Some(first) {
+            self.end(first);
+            let task = executed.and_then(|key| self.tasks.remove(&key));
+            self.tasks.extend(task.map(|task| (first, task)));
+        }
+    }
+
+    fn end(&mut self, key: (u32, u32)) {
+        if let Some(task) = self.tasks.remove(&key) {
+            self.ended_totals.add(task.since_first());
+            add_to(&mut self.ended, key, &task, true);
         }
     }
 
     /// Returns the counts so far. `empty` is the record without counts.
     pub(crate) fn snapshot(&mut self, empty: &Observation) -> Observation {
         self.tick();
-        let mut groups: BTreeMap<Key, Tasks> = BTreeMap::new();
-        for (&(process, thread), task) in &self.tasks {
-            let key = Key {
-                process: is_alive(thread).then_some(process),
-                process_name: task.process_name.clone(),
-                name: task.name.clone(),
-                is_kernel: false,
-            };
-            let sum = groups
-                .entry(key.clone())
-                .or_insert_with(|| sums::empty(key));
-            sum.count += 1;
-            let since = task.since_first();
-            sum.voluntary += since.voluntary;
-            sum.involuntary += since.involuntary;
-            sum.run_ns.0 += since.run.0;
-            sum.wait_ns.0 += since.wait.0;
+        let mut sums = self.ended.clone();
+        for (&key, task) in &self.tasks {
+            add_to(&mut sums, key, task, !is_alive(key.1));
         }
-        let mut tasks: Vec<Tasks> = groups.into_values().collect();
-        tasks.sort_by_key(|tasks| std::cmp::Reverse(tasks.voluntary + tasks.involuntary));
         Observation {
             source: Source::Proc,
-            tasks,
+            tasks: sums.into_tasks(),
             lost: Lost {
                 tasks: self.no_room.len() as u64 + self.unseen(),
                 ..Lost::default()
@@ -213,8 +296,24 @@ impl ByProc {
     }
 }
 
+fn add_to(sums: &mut Sums, (process, thread): (u32, u32), task: &Task, has_ended: bool) {
+    let mut counted = layout::Task::new_zeroed();
+    let since = task.since_first();
+    (counted.tgid, counted.pid) = (process, thread);
+    (counted.name, counted.process_name) = (task.name, task.process_name);
+    counted.state = if has_ended {
+        task_state::ENDED
+    } else {
+        task_state::IN_USE
+    };
+    (counted.voluntary, counted.involuntary) = (since.voluntary, since.involuntary);
+    (counted.run_ns, counted.wait_ns) = (since.run.0, since.wait.0);
+    sums.add(&counted, None, Nanos(0), &Memory::default());
+}
+
 /// Reads the kernel's counters of a task; `None` if the task has ended.
-fn counters(folder: &str) -> Option<Counters> {
+fn counters(process: u32, thread: u32) -> Option<Counters> {
+    let folder = format!("/proc/{process}/task/{thread}");
     // The name in this file may contain any bytes.
     let status = Root::system().read(&format!("{folder}/status")).ok()?;
     let field = |name| {
@@ -234,6 +333,20 @@ fn counters(folder: &str) -> Option<Counters> {
         run_ns: times.next().unwrap_or(0),
         wait_ns: times.next().unwrap_or(0),
     })
+}
+
+fn identity(process: u32, thread: u32) -> Option<Identity> {
+    let fields = fields_of(&Root::system(), &format!("/proc/{process}/task/{thread}"))?;
+    let field = |at: usize| fields.get(at)?.parse().ok();
+    Some(Identity {
+        start: field(START)?,
+        stack: field(STACK)?,
+    })
+}
+
+/// Whether there is a process or thread with this ID.
+fn is_listed(number: u32) -> bool {
+    fs::metadata(format!("/proc/{number}")).is_ok()
 }
 
 /// Returns the number of tasks that the kernel has started since boot; `None` in a PID namespace,
@@ -386,21 +499,124 @@ mod tests {
         );
     }
 
+    /// Creates a task that was found at a tick and has these counters since.
+    fn task(found_at: u64, last: Counters) -> Task {
+        Task {
+            name: [0; 16],
+            process_name: [0; 16],
+            identity: Identity::default(),
+            first: Counters::default(),
+            last,
+            found_at,
+        }
+    }
+
+    /// Adds as many tasks as there is room for. Their IDs belong to no thread.
+    fn fill(proc: &mut ByProc, found_at: u64) {
+        let one = Counters {
+            voluntary: 1,
+            ..Counters::default()
+        };
+        let tasks = (0..TASKS as u32).map(|id| ((u32::MAX, u32::MAX - id), task(found_at, one)));
+        proc.tasks.extend(tasks);
+    }
+
     #[test]
     fn tasks_without_room_are_counted_once() {
         let mut proc = ByProc::default();
-        let task = || Task {
-            name: String::new(),
-            process_name: String::new(),
-            first: Counters::default(),
-            last: Counters::default(),
-        };
-        // These numbers belong to no thread.
-        let full = (0..TASKS as u32).map(|number| ((u32::MAX, u32::MAX - number), task()));
-        proc.tasks.extend(full);
+        fill(&mut proc, u64::MAX - 1);
         proc.add_threads(&[std::process::id()]);
         proc.tick();
         assert_eq!(counted(&mut proc).lost.tasks, 1);
+    }
+
+    #[test]
+    fn ended_tasks_leave_room_and_their_counts() {
+        let mut proc = ByProc::default();
+        fill(&mut proc, 0);
+        proc.tick();
+        proc.tick();
+        proc.add_threads(&[std::process::id()]);
+        let counted = counted(&mut proc);
+        assert_eq!((counted.lost.tasks, proc.tasks.len()), (0, 1));
+        let ended = counted.tasks.iter().filter(|tasks| tasks.name.is_empty());
+        let ended: Vec<_> = ended.map(|tasks| (tasks.count, tasks.voluntary)).collect();
+        assert_eq!(ended, [(TASKS as u64, TASKS as u64)]);
+        assert!(proc.totals().voluntary >= TASKS as u64);
+    }
+
+    #[test]
+    fn a_later_task_with_the_same_id_is_another_one() {
+        let (_folder, mut child) = crate::subject::tests::start_with_hostile_name();
+        let key = (child.id(), child.id());
+        let mut proc = ByProc::default();
+        proc.tasks.insert(key, task(0, Counters::default()));
+        proc.add(&[child.id()]);
+        let now = counters(key.0, key.1).expect("it lives");
+        let (totals, count) = (proc.totals(), counted(&mut proc).tasks.len());
+        drop(child.stdin.take());
+        child.wait().expect("our child");
+        assert!(now.voluntary > 0, "it has waited for its input: {now:?}");
+        assert_eq!((totals.voluntary, totals.run, count), (0, Nanos(0), 2));
+    }
+
+    #[test]
+    fn a_thread_that_executes_a_program_is_counted_once() {
+        let script = r#"
+import os, threading, time
+def run():
+    input()
+    for _ in range(400): time.sleep(0.001)
+    print("x", end="", flush=True)
+    input()
+    os.execv("/bin/cat", ["cat"])
+threading.Thread(target=run).start()
+time.sleep(600)"#;
+        let started = std::process::Command::new("python3")
+            .args(["-c", script])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn();
+        let Ok(mut child) = started else {
+            return println!("skipped: there is no python3");
+        };
+        let (mut stdin, mut stdout) = (child.stdin.take(), child.stdout.take());
+        let (stdin, stdout) = (
+            stdin.as_mut().expect("a pipe"),
+            stdout.as_mut().expect("a pipe"),
+        );
+        while numbers(&format!("/proc/{}/task", child.id())).count() < 2 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let mut proc = ByProc::default();
+        proc.add(&[child.id()]);
+        let mut say = |line: &[u8]| std::io::Write::write_all(stdin, line).expect("it reads");
+        let mut wait = || std::io::Read::read_exact(stdout, &mut [0]).expect("it writes");
+        say(b"go\n");
+        wait();
+        proc.tick();
+        say(b"go\n");
+        while fs::read_to_string(format!("/proc/{}/comm", child.id()))
+            .is_ok_and(|name| name != "cat\n")
+        {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // What python had not read would be lost by the exec.
+        say(b"x");
+        wait();
+        let counted = counted(&mut proc);
+        child.kill().and_then(|()| child.wait()).expect("our child");
+        let of = |name: &str| {
+            let mut tasks = counted.tasks.iter().filter(|tasks| tasks.name == name);
+            let tasks = tasks.next().expect("it is there");
+            (tasks.count, tasks.voluntary)
+        };
+        let (first, executed) = (of("python3"), of("cat"));
+        assert_eq!((first.0, executed.0), (1, 1), "{:?}", counted.tasks);
+        assert!(
+            first.1 < 100 && (400..600).contains(&executed.1),
+            "{first:?}, {executed:?}"
+        );
     }
 
     #[test]

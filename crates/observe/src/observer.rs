@@ -27,7 +27,7 @@ pub struct Observer {
 enum Way {
     Bpf(Box<ByBpf>),
     Perf(Box<ByPerf>),
-    Proc(ByProc),
+    Proc(Box<ByProc>),
 }
 
 impl Way {
@@ -51,7 +51,7 @@ impl Way {
         match ByPerf::start(host) {
             Ok(perf) => (Way::Perf(Box::new(perf)), vec![bpf_unavailable_because]),
             Err(why) => (
-                Way::Proc(ByProc::default()),
+                Way::Proc(Box::default()),
                 vec![bpf_unavailable_because, why.to_string()],
             ),
         }
@@ -85,7 +85,7 @@ impl Observer {
     /// observed yet.
     fn count_by_proc(&mut self, why: String) -> &mut ByProc {
         self.unavailable_because.push(why);
-        self.way = Way::Proc(ByProc::default());
+        self.way = Way::Proc(Box::default());
         let Way::Proc(proc) = &mut self.way else {
             unreachable!("it was made here")
         };
