@@ -66,10 +66,16 @@ pub(crate) fn find(
 fn candidates(pattern: &str) -> Vec<PathBuf> {
     if !pattern.contains('/') {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        return search_path(&path, pattern.as_ref()).into_iter().collect();
+        // The program is run in other folders, too.
+        let found = search_path(&path, pattern.as_ref());
+        return found
+            .and_then(|file| std::path::absolute(file).ok())
+            .into_iter()
+            .collect();
     }
-    let mut found = vec![PathBuf::from("/")];
-    for part in Path::new(pattern).components().skip(1) {
+    // The first component of an absolute path replaces this folder.
+    let mut found = vec![std::env::current_dir().unwrap_or_default()];
+    for part in Path::new(pattern).components() {
         let part = part.as_os_str().to_string_lossy();
         found = match part.split_once('*') {
             None => found
@@ -221,6 +227,18 @@ mod tests {
             none.starts_with("no-such-language is not there, and Lang 2.9 or newer is needed; "),
             "{none}"
         );
+    }
+
+    #[test]
+    fn a_relative_path_begins_in_the_working_folder() {
+        let folder = tempfile::tempdir_in(".").expect("a folder");
+        row(folder.path(), "");
+        let name = folder.path().file_name().expect("a name").to_string_lossy();
+        let here = std::env::current_dir().expect("a folder");
+        let program = here.join(&*name).join("lang-2.10");
+        for pattern in [format!("{name}/lang-2.10"), format!("./{name}/lang-*")] {
+            assert_eq!(candidates(&pattern), [&*program], "{pattern}");
+        }
     }
 
     #[test]
