@@ -1,8 +1,8 @@
-//! Control groups (cgroups(7)): limits on CPU time, and how often the limits have throttled tasks
-//! so far.
+//! Control groups (cgroups(7)): limits on memory and on CPU time, and how often the latter have
+//! throttled tasks so far.
 
 use switchcost_record::CpuQuota;
-use switchcost_units::Nanos;
+use switchcost_units::{Bytes, Nanos};
 
 use super::Root;
 
@@ -102,6 +102,40 @@ pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
         .min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
 }
 
+/// Returns the memory that the limits of this process's control group and its visible parent groups
+/// leave; `None` if there is no limit. Cached files that are not in use count as free, as in
+/// MemAvailable.
+pub(crate) fn memory_left(root: &Root) -> Option<Bytes> {
+    let left = |folder: String, [limit, usage, cached]: [&str; 3]| {
+        let number = |file| {
+            root.line(&format!("{folder}/{file}"))
+                .ok()?
+                .parse::<u64>()
+                .ok()
+        };
+        let left = number(limit)?.saturating_sub(number(usage)?);
+        let stat = root
+            .read(&format!("{folder}/memory.stat"))
+            .unwrap_or_default();
+        let cached = stat
+            .lines()
+            .find_map(|line| line.strip_prefix(cached)?.parse().ok());
+        Some(Bytes(left.saturating_add(cached.unwrap_or(0))))
+    };
+    let first = folders(root, OWN, "memory", "cgroup", Some("memory")).into_iter();
+    let second = folders(root, OWN, "", "cgroup2", None).into_iter();
+    let of_first = [
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        "total_inactive_file ",
+    ];
+    let of_second = ["memory.max", "memory.current", "inactive_file "];
+    let first = first.filter_map(|folder| left(folder, of_first));
+    first
+        .chain(second.filter_map(|folder| left(folder, of_second)))
+        .min()
+}
+
 /// Returns the folder of this process's cgroup v2 group; `None` if version 2 is not mounted.
 pub fn own_folder_of_version_2(root: &Root) -> Option<String> {
     folder(root, OWN, "", "cgroup2", None).map(|(own, _)| own)
@@ -190,6 +224,31 @@ mod tests {
 
     fn found(file: &str, cpus: f64) -> Option<(String, f64)> {
         Some((file.to_owned(), cpus))
+    }
+
+    #[test]
+    fn the_narrowest_limit_on_memory_counts() {
+        let stat = "anon 1\ninactive_file 4096\nactive_file 7\n";
+        let fixture = Fixture::workstation()
+            .file("/proc/self/cgroup", "0::/pod/job\n")
+            .file("/sys/fs/cgroup/pod/job/memory.max", "max\n")
+            .file("/sys/fs/cgroup/pod/job/memory.current", "9000\n")
+            .file("/sys/fs/cgroup/pod/memory.max", "1048576\n")
+            .file("/sys/fs/cgroup/pod/memory.current", "1000000\n")
+            .file("/sys/fs/cgroup/pod/memory.stat", stat);
+        assert_eq!(memory_left(&fixture.root()), Some(Bytes(48_576 + 4096)));
+        let mount = "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+        let fixture = Fixture::workstation()
+            .file("/proc/self/mountinfo", mount)
+            .file("/proc/self/cgroup", "4:memory:/job\n")
+            .file("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1000\n")
+            .file("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "3000\n")
+            .file(
+                "/sys/fs/cgroup/memory/job/memory.stat",
+                "total_inactive_file 5\n",
+            );
+        assert_eq!(memory_left(&fixture.root()), Some(Bytes(5)));
+        assert_eq!(memory_left(&Fixture::workstation().root()), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use switchcost_units::Bytes;
 
 use super::Root;
+use super::control_groups::memory_left;
 
 /// Returns the value of the field `name` in `/proc/self/status`; `None` if there is no such field.
 pub fn field(root: &Root, name: &str) -> Option<String> {
@@ -16,9 +17,11 @@ pub fn field_of(text: &str, name: &str) -> Option<String> {
     found.next().map(|(_, value)| value.trim().to_owned())
 }
 
-/// Returns the memory that a new process could use without swapping, by the kernel's estimate.
+/// Returns the memory that a new process could use without swapping, by the kernel's estimate and
+/// within the limits of this process's control groups.
 pub fn available_memory(root: &Root) -> Option<Bytes> {
-    memory(root, "MemAvailable")
+    let available = memory(root, "MemAvailable")?;
+    Some(memory_left(root).map_or(available, |left| left.min(available)))
 }
 
 /// Returns the size in the field `name` of `/proc/meminfo`; `None` if the field is missing or
