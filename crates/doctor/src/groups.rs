@@ -5,8 +5,10 @@ use switchcost_record::{Check, as_argument};
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
-use switchcost_facts::control_groups::{own_group, real_time_share_file};
+use switchcost_facts::control_groups::{are_cpu_limits_visible, own_group, real_time_share_file};
 use switchcost_facts::{Root, kernel};
+
+const HIDDEN: &str = "unknown: the folder of this process' control group is not mounted here";
 
 /// Checks the real-time share of this process' control group.
 pub(super) fn group_limits(subject: &Subject) -> Check {
@@ -20,6 +22,7 @@ pub(super) fn group_limits(subject: &Subject) -> Check {
             share_out(&file),
         ),
         Some((Ok(share), file)) => line.fit(format!("{file} is {share}")),
+        _ if !are_cpu_limits_visible(&subject.root) => line.caveat(HIDDEN, Remedy::none()),
         // Kernels without real-time groups do not have this file.
         Some((Err(_), _)) | None => check_share_of_v2(line, &subject.root),
     }
@@ -89,6 +92,7 @@ pub(super) fn cpu_quota(subject: &Subject) -> Check {
         "none: no task is stopped for the CPU time that it has used",
     );
     match &subject.host.cpu_quota {
+        None if !are_cpu_limits_visible(&subject.root) => line.caveat(HIDDEN, Remedy::none()),
         None => line.fit("none"),
         Some(quota) => {
             let off = if quota.file.ends_with("cpu.max") {
@@ -158,6 +162,16 @@ mod tests {
             none.fix,
             format!("echo 900000 | sudo tee {file} (its parents first)")
         );
+    }
+
+    #[test]
+    fn limits_of_groups_that_are_not_mounted_are_unknown() {
+        let hidden = Subject::scripted(&Fixture::workstation().remove("/sys/fs/cgroup"));
+        for check in [group_limits(&hidden), cpu_quota(&hidden)] {
+            assert_eq!(said(&check), (Severity::Caveat, HIDDEN));
+        }
+        let seen = Subject::scripted(&Fixture::workstation());
+        assert_eq!(said(&cpu_quota(&seen)), (Severity::Fit, "none"));
     }
 
     #[test]

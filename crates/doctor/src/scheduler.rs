@@ -33,7 +33,8 @@ pub(super) fn autogroup(subject: &Subject) -> Check {
             line.caveat("on", Remedy::sysctl("kernel.sched_autogroup_enabled=0"))
         }
         Ok(text) => line.caveat(format!("sched_autogroup_enabled is {text}"), Remedy::none()),
-        Err(_) => line.fit("not in this kernel"),
+        Err(_) if subject.root.has("/proc/sys/kernel/osrelease") => line.fit("not in this kernel"),
+        Err(why) => line.caveat(format!("unknown ({why})"), Remedy::none()),
     }
 }
 
@@ -152,7 +153,7 @@ mod tests {
     use switchcost_record::Severity;
 
     use super::*;
-    use crate::testing::advised;
+    use crate::testing::{advised, said};
     use switchcost_facts::fixture::Fixture;
 
     fn judged(check: fn(&Subject) -> Check, fixture: Fixture) -> Check {
@@ -166,10 +167,11 @@ mod tests {
             judged(autogroup, Fixture::workstation()).severity,
             Severity::Fit
         );
-        assert_eq!(
-            judged(autogroup, Fixture::new()).found,
-            "not in this kernel"
-        );
+        let kernel = Fixture::new().file("/proc/sys/kernel/osrelease", "6.8.0\n");
+        assert_eq!(judged(autogroup, kernel).found, "not in this kernel");
+        let masked = judged(autogroup, Fixture::new());
+        let found = format!("unknown ({file}: No such file or directory (os error 2))");
+        assert_eq!(said(&masked), (Severity::Caveat, found.as_str()));
         let on = judged(autogroup, Fixture::new().file(file, "1\n"));
         assert_eq!(
             advised(&on),

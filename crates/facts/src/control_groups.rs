@@ -65,6 +65,16 @@ pub fn refusing_real_time_share(root: &Root) -> Option<String> {
         .then_some(file)
 }
 
+/// Returns true if limits on the CPU time of this process's control group would be visible: the
+/// kernel has no control groups, or the folder of the group or of a parent group is mounted.
+pub fn are_cpu_limits_visible(root: &Root) -> bool {
+    let first = folder(root, OWN, "cpu", "cgroup", Some("cpu"));
+    let mut folders = first
+        .into_iter()
+        .chain(folder(root, OWN, "", "cgroup2", None));
+    !root.has("/proc/self/cgroup") || folders.any(|(own, point)| root.has(&own) || root.has(&point))
+}
+
 /// Returns the narrowest limit on CPU time among this process's control group and its visible
 /// parent groups; `None` if there is no limit. A container may not see its own group.
 pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {

@@ -147,6 +147,7 @@ const FILES: &[(&str, &str)] = &[
         "MemTotal:       16384000 kB\nMemFree:         1000 kB\nMemAvailable:    8192000 kB\n",
     ),
     ("/proc/self/cgroup", "0::/\n"),
+    ("/sys/fs/cgroup/cgroup.controllers", "cpu memory\n"),
     (
         "/proc/self/limits",
         "Limit                     Soft Limit           Hard Limit           Units     \n\
