@@ -77,7 +77,6 @@ class Design:
     overhead_percent: float | None
     excess_cycles: float | None
     excess_cycles_per_switch: float | None
-    excess_percent: float | None
     flushed_cycles_per_switch: float | None
     reload_bound_cycles: int
     groups: tuple[Group, ...]

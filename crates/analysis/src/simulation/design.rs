@@ -76,7 +76,7 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
             .design
             .cycle_ns
             .map(|cycle_ns| cycle_ns.map(|ns| cost.times(ns))),
-        overhead: cost.estimate.and(of_all(excess)),
+        overhead: of_all(excess),
         overhead_share: overhead(context, sums, &cost, excess, cycles),
         table_4_overhead: table_4_overhead(context, sums, &cost, cut, cycles, switches),
         long_turns: long_turns(context, sums, cut),
@@ -89,7 +89,6 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
         cut,
         excess_cycles: excess,
         excess_cycles_per_switch: a_switch(excess),
-        excess_share: of_all(excess),
         flushed_cycles_per_switch: a_switch(difference(flushed.cycles, private.cycles)),
         reload_bound_cycles: reload_bound_cycles(&result.design),
         agarwal_why: agarwal.as_ref().err().cloned(),

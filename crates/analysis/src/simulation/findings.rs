@@ -748,8 +748,8 @@ pub struct DesignFinding {
     pub average_cost_ns: Option<[Cost; 2]>,
     /// Cut-off of the curves and costs.
     pub cut: Cut,
-    /// Excess cycles as a share of all cycles, which Mogul and Borg 1990 call overhead; `None` if
-    /// unknown.
+    /// Excess cycles as a share of all cycles, which Mogul and Borg 1990 call overhead, without a
+    /// cut-off; `None` without cycles.
     #[serde(rename = "overhead_percent", serialize_with = "rows::percentage")]
     pub overhead: Option<f64>,
     /// Excess cycles as a share of all cycles, with a confidence interval.
@@ -768,9 +768,6 @@ pub struct DesignFinding {
     pub excess_cycles: f64,
     /// Excess cycles per switch, without a cut-off; `None` without switches.
     pub excess_cycles_per_switch: Option<f64>,
-    /// Excess cycles as a share of all cycles, without a cut-off; `None` without cycles.
-    #[serde(rename = "excess_percent", serialize_with = "rows::percentage")]
-    pub excess_share: Option<f64>,
     /// Cold bound: cycles of the flushed hierarchy minus those of the private ones, per switch;
     /// `None` without switches.
     pub flushed_cycles_per_switch: Option<f64>,

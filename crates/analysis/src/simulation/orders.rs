@@ -104,7 +104,7 @@ fn order_findings<'a>(
         involuntary_switches: trace.involuntary_switches,
         average_cost_cycles: design.average_cost_cycles.clone(),
         lost_cycles: design.lost_cycles.clone(),
-        excess_share: design.excess_share,
+        excess_share: design.overhead,
         cycles: design.hierarchies.shared.cycles,
         over_fewest: None,
     })

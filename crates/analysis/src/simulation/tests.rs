@@ -65,7 +65,6 @@ fn the_cost_is_the_integral_up_to_the_cut_off() {
     );
     // There are 100 switches of 100,000 cycles, and 100 x (400,000 x 1.5 + 100,000) cycles in all.
     close(design.overhead, 1.0 / 7.0);
-    assert_eq!(design.overhead, design.excess_share, "no segment is cut");
     assert_eq!(design.excess_cycles_per_switch, Some(100_000.0));
     assert_eq!(design.flushed_cycles_per_switch, Some(200_000.0));
     assert_eq!(
@@ -215,7 +214,8 @@ fn turns_of_all_lengths_cost_what_each_of_them_does() {
     }
     let design = run.design();
     close(design.average_cost_cycles.estimate, 100.0);
-    close(design.overhead, design.excess_share.expect("a share"));
+    let cycles = design.hierarchies.shared.cycles as f64;
+    close(design.overhead, 1_000.0 * 100.0 / cycles);
 }
 
 #[test]
@@ -550,14 +550,7 @@ fn too_few_segments_have_no_interval() {
         none.average_cost_cycles.why.as_deref(),
         Some("there is no segment; trace for longer")
     );
-    assert_eq!(
-        (
-            none.overhead,
-            none.excess_share,
-            none.excess_cycles_per_switch
-        ),
-        (None, None, None)
-    );
+    assert_eq!((none.overhead, none.excess_cycles_per_switch), (None, None));
 }
 
 /// Two kinds of programs have flat curves: short segments with a private CPI of 3, long ones with
@@ -718,10 +711,7 @@ fn without_a_switch_there_is_no_cost() {
     let cost = &design.average_cost_cycles;
     let why = "the trace has no switch; trace two processes that alternate";
     assert_eq!((cost.estimate, cost.why.as_deref()), (None, Some(why)));
-    assert_eq!(
-        (design.overhead, design.excess_cycles_per_switch),
-        (None, None)
-    );
+    assert_eq!(design.excess_cycles_per_switch, None);
 }
 
 #[test]

@@ -297,9 +297,9 @@ fn sum_sentence(design: &DesignFinding, switches: u64) -> String {
         2.. => format!("All {} switches together", count(switches)),
         _ => "All switches together".to_owned(),
     };
-    let is_gain = design.excess_share.is_some_and(|share| share < 0.0);
+    let is_gain = design.overhead.is_some_and(|share| share < 0.0);
     let verb = if is_gain { "save" } else { "cost" };
-    let of_all = share(design.excess_share.map(f64::abs));
+    let of_all = share(design.overhead.map(f64::abs));
     format!(" {all} {verb} {of_all} of the simulated cycles.")
 }
 

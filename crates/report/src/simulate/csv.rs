@@ -17,7 +17,7 @@ enum Of {
 use Of::{Design, Group, Interval};
 
 /// Columns: name, kind of row, and JSON pointer (RFC 6901) to the value.
-const COLUMNS: [(&str, Of, &str); 45] = [
+const COLUMNS: [(&str, Of, &str); 44] = [
     ("survivors", Interval, "/survivors"),
     ("interval", Interval, "/interval"),
     (
@@ -55,7 +55,6 @@ const COLUMNS: [(&str, Of, &str); 45] = [
     ("private_cycles", Design, "/private/cycles"),
     ("flushed_cycles", Design, "/flushed/cycles"),
     ("overhead_percent", Design, "/overhead_percent"),
-    ("excess_percent", Design, "/excess_percent"),
     (
         "excess_cycles_per_switch",
         Design,

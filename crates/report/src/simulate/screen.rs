@@ -137,7 +137,7 @@ fn design_row(name: &str, design: &DesignFinding) -> Vec<Entry> {
         with_bound(net),
         ends(net),
         reported.map(|cycles| as_time(cycles, design.cycle_ns)),
-        reported.map(|_| share(design.excess_share)),
+        reported.map(|_| share(design.overhead)),
         perhaps(cpi(design))
     ]
 }
