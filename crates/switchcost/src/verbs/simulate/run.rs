@@ -106,7 +106,6 @@ pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
         places: arguments.places,
         most_in_full: arguments.in_full,
         threads: arguments.threads.map_or_else(cpus, usize::from),
-        ..Options::default()
     }
 }
 
