@@ -1,7 +1,8 @@
 //! Checks that the outputs of a command line are different files, because otherwise one output
-//! would replace the other.
+//! would replace the other, and that none replaces a record.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,13 @@ use super::destination::{Destination, folder_of};
 use crate::cli::outputs::Named;
 use crate::exit::Failure;
 
-/// Returns an error if two options name the same file, even by different paths. A device, a FIFO,
-/// or an open file of a process may be named several times.
+/// How a text record names its format, within the first [`START`] bytes.
+const RECORD: &[u8] = br#""schema":"switchcost.record."#;
+const START: usize = 64;
+
+/// Returns an error if two options name the same file, even by different paths, or one names a
+/// record. A device, a FIFO, or an open file of a process may be named several times. `--record`
+/// itself replaces no file at all.
 pub(crate) fn check(outputs: &[Named]) -> Result<(), Failure> {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
     for Named { option, path } in outputs {
@@ -20,6 +26,12 @@ pub(crate) fn check(outputs: &[Named]) -> Result<(), Failure> {
         if let Some((first, _)) = seen.iter().find(|(_, other)| other.is(&file)) {
             return Err(Failure::usage(format!(
                 "{} is named by both {first} and {option}, and one would replace the other; name another file with {option}",
+                path.display()
+            )));
+        }
+        if *option != "--record" && file.is_record() {
+            return Err(Failure::usage(format!(
+                "{} is a record, and a record is never overwritten; name another file with {option}",
                 path.display()
             )));
         }
@@ -55,6 +67,12 @@ impl File {
         Some(File { path, node })
     }
 
+    fn is_record(&self) -> bool {
+        let mut start = [0; START];
+        let read = fs::File::open(&self.path).and_then(|mut file| file.read_exact(&mut start));
+        read.is_ok() && start.windows(RECORD.len()).any(|bytes| bytes == RECORD)
+    }
+
     fn is(&self, other: &File) -> bool {
         self.path == other.path || self.node.is_some() && self.node == other.node
     }
@@ -72,6 +90,20 @@ mod tests {
             path: path.to_path_buf(),
         });
         check(&outputs.collect::<Vec<_>>()).is_err()
+    }
+
+    #[test]
+    fn a_record_is_not_replaced() {
+        let folder = tempfile::tempdir().expect("room");
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+        for kind in ["measure", "observation", "injection"] {
+            let record = folder.path().join(kind);
+            fs::copy(corpus.join(format!("{kind}_record/small")), &record).expect("a record");
+            assert!(is_refused(&[&record]), "{kind}");
+        }
+        let report = folder.path().join("report");
+        fs::write(&report, r#"{"schema":"switchcost.measure/1"}"#.repeat(9)).expect("room");
+        assert!(!is_refused(&[&report, folder.path()]));
     }
 
     #[test]
