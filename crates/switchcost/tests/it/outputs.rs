@@ -227,7 +227,7 @@ fn a_record_is_not_replaced_by_its_report() {
     for name in ["run.jsonl", "link"] {
         place
             .run(["report", "run.jsonl", "-o", name])
-            .assert_failed(2, "is one of the records");
+            .assert_failed(2, "is a record, and a record is never overwritten");
     }
     assert!(place.read("run.jsonl") == before);
 }
