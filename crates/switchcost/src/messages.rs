@@ -8,9 +8,11 @@ use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as MistakeKind};
+use clap::{Arg, CommandFactory, Parser};
 use switchcost_host::pause::Pause;
 use switchcost_record::{printable, split_hint, strip_error_numbers};
 
+use crate::cli::Cli;
 use crate::exit::Failure;
 use crate::terminal;
 
@@ -101,15 +103,15 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
             })
             .collect();
         let names = missing.join(" and ");
+        if let ([argument], Some(option)) = (&arguments[..], option_that_needs(&arguments)) {
+            let name = alternatives(argument);
+            return (
+                format!("{option} needs {name}, which is missing"),
+                format!("add {name}, or leave {option} out"),
+            );
+        }
         let verb = if missing.len() == 1 { "is" } else { "are" };
-        let hint = match &arguments[..] {
-            // No command needs an option without a value by itself.
-            [flag] if !flag.contains(['<', '|']) => {
-                format!("add {flag}, or leave out the option that needs it")
-            }
-            _ => usage(),
-        };
-        return (format!("{names} {verb} missing"), hint);
+        return (format!("{names} {verb} missing"), usage());
     }
     let negative = first(ContextKind::InvalidArg).and_then(|argument| negative_value(&argument));
     if let (MistakeKind::UnknownArgument, Some(value)) = (mistake.kind(), negative) {
@@ -168,6 +170,51 @@ fn alternatives(argument: &str) -> String {
         _ => argument.to_owned(),
     };
     text.replace(['<', '>'], "")
+}
+
+/// Returns the option of the command line that needs the missing arguments; `None` if the
+/// subcommand itself needs them. Without that option, these arguments would not be missing.
+fn option_that_needs(missing: &[String]) -> Option<String> {
+    let words: Vec<_> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let all = Cli::command();
+    let verb = words.iter().fold(&all, |command, word| {
+        command.find_subcommand(word).unwrap_or(command)
+    });
+    let end = words.iter().position(|word| word == "--");
+    let end = end.unwrap_or(words.len());
+    (1..end).find_map(|place| {
+        let (name, has_value) = match words[place].split_once('=') {
+            Some((name, _)) => (name, true),
+            None => (words[place].as_str(), false),
+        };
+        let option = verb.get_arguments().find(|option| is_named(option, name))?;
+        let has_next = option.get_action().takes_values() && !has_value;
+        let mut others = words.clone();
+        others.drain(place..(place + 1 + usize::from(has_next)).min(end));
+        let is_at_fault = match Cli::try_parse_from(others) {
+            Ok(_) => true,
+            Err(mistake) => match mistake.get(ContextKind::InvalidArg) {
+                Some(ContextValue::Strings(still)) => {
+                    mistake.kind() == MistakeKind::MissingRequiredArgument
+                        && !still.iter().any(|argument| missing.contains(argument))
+                }
+                _ => false,
+            },
+        };
+        is_at_fault.then(|| name.to_owned())
+    })
+}
+
+/// Returns true if `name` is the long or the short name of an option, with its dashes.
+fn is_named(option: &Arg, name: &str) -> bool {
+    match name.strip_prefix("--") {
+        Some(long) => option.get_long() == Some(long),
+        None => option
+            .get_short()
+            .is_some_and(|short| name == format!("-{short}")),
+    }
 }
 
 /// Returns the word of the command line that begins with `argument`, if the word is a negative
