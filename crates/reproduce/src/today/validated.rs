@@ -126,8 +126,6 @@ pub(super) fn lost_ns(records: &Records, step: &str) -> Result<Interval, String>
 struct Reload {
     kind: &'static str,
     size: u64,
-    /// Simulated cycles of a switch, at the clock of the core.
-    cycles: Result<f64, String>,
     /// Simulated time of the lost lines.
     lost: Result<Interval, String>,
     measured: Result<Interval, String>,
@@ -137,12 +135,10 @@ impl Reload {
     fn new(records: &Records, kind: &'static Kind, finding: &CaseFinding) -> Reload {
         let size = finding.case.working_set.size_bytes.0;
         let measured = finding.indirect_reload_ns.as_ref().map(Interval::from);
-        let step = simulated_step(kind, size);
         Reload {
             kind: kind.name,
             size,
-            cycles: cycles_ns(records, kind, &step),
-            lost: lost_ns(records, &step),
+            lost: lost_ns(records, &simulated_step(kind, size)),
             measured: measured
                 .ok_or_else(|| "its reload could not be measured: see the record".to_owned()),
         }
@@ -168,17 +164,6 @@ impl Reload {
         }
         Ok(Interval::exact(likely) / measured)
     }
-}
-
-fn cycles_ns(records: &Records, kind: &Kind, step: &str) -> Result<f64, String> {
-    let (_, simulated) = records.simulated(step)?;
-    let design = simulated.designs.first();
-    let cycles = design.and_then(|design| design.excess_cycles_per_switch);
-    let core = records.measured(&measured_step(kind))?.1.core.as_ref();
-    let hertz = core
-        .and_then(|core| core.hertz)
-        .ok_or("the clock of this machine's core is not known")?;
-    Ok(cycles.ok_or("the simulation has no cost of a switch")? / hertz * 1e9)
 }
 
 /// Returns the reloads for each kind of access and array size; an error if a step has no record.
@@ -218,7 +203,6 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut table = Table::new(&[
         "access",
         "array",
-        "cycles us",
         "likely us",
         "low us",
         "high us",
@@ -226,31 +210,25 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "from us",
         "to us",
         "likely over measured",
-        "from",
-        "to",
     ]);
     for one in reloads(records).unwrap_or_default() {
         let ratio = one.ratio();
         let us = |ns: f64| ns / 1e3;
-        let mut row = vec![
-            one.kind.into(),
-            Bytes(one.size).to_string().into(),
-            Cell::rounded(&one.cycles, |ns| us(*ns)),
-        ];
-        let times = [one.lost, one.measured].map(|ns| ns.map(|ns| ns.map(us)));
-        for number in times.iter().chain([&ratio]) {
+        let mut row = vec![one.kind.into(), Bytes(one.size).to_string().into()];
+        for time in [one.lost, one.measured].map(|ns| ns.map(|ns| ns.map(us))) {
             let ends: [fn(&Interval) -> f64; 3] = [|n| n.estimate, |n| n.low, |n| n.high];
-            row.extend(ends.map(|end| Cell::rounded(number, end)));
+            row.extend(ends.map(|end| Cell::rounded(&time, end)));
         }
+        row.push(Cell::rounded(&ratio, |ratio| ratio.estimate));
         table.row(row);
     }
     exhibit.table = table;
     exhibit.steps.push(PRICES.to_owned());
     exhibit.steps.extend(KINDS.iter().map(measured_step));
     exhibit.notes.push(
-        "The design `host` has the caches and latencies of this machine. Its cycles add up latencies without overlap; \
-         likely, low and high are lost lines at measured prices. A ratio is missing if the interval of the measured \
-         time includes 0, if nothing is lost in simulation, or if lost lines have no price."
+        "The design `host` has the caches of this machine. Likely, low and high are lost lines at measured prices. A \
+         ratio is missing if the measured interval includes 0, if nothing is lost in simulation, or if lost lines \
+         have no price."
             .into(),
     );
     exhibit
