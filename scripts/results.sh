@@ -11,8 +11,8 @@
 # For each paper, results/ gets PAPER.json with numbers and verdicts, PAPER.made.json (version and
 # commit of the program, date, machine, and size, SHA-256 and seed of each record), its figures, and
 # measured records of up to 300 kB and perf's output, compressed. Simulated records are not kept,
-# because the commands in PAPER.json make them again bit by bit. All records are in target/results/records, where a
-# stopped run continues.
+# because the commands in PAPER.json make them again bit by bit. All records are in
+# target/results/records, where a stopped run continues.
 #
 # Each paper is made, copied into results/ and timed before the next begins. So `make results
 # ARGS=today` redoes one paper in a short quiet time, and a stopped run leaves whole papers.
