@@ -549,6 +549,9 @@ mod tests {
     fn a_later_task_with_the_same_id_is_another_one() {
         let (_folder, mut child) = crate::subject::tests::start_with_hostile_name();
         let key = (child.id(), child.id());
+        while counters(key.0, key.1).is_some_and(|now| now.voluntary == 0) {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         let mut proc = ByProc::default();
         proc.tasks.insert(key, task(0, Counters::default()));
         proc.add(&[child.id()]);
@@ -571,7 +574,7 @@ def run():
     input()
     os.execv("/bin/cat", ["cat"])
 threading.Thread(target=run).start()
-time.sleep(600)"#;
+time.sleep(60)"#;
         let started = std::process::Command::new("python3")
             .args(["-c", script])
             .stdin(std::process::Stdio::piped())
