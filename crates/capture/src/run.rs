@@ -253,8 +253,8 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// Runs the commands and discards the output of the tool unread, to measure the cost of a capture
-/// without decoding. Returns the number of 64-bit words written.
+/// Runs the commands and discards the output of the tool unread. Returns the number of 64-bit words
+/// written, by which tests compare encodings.
 ///
 /// # Errors
 ///
