@@ -67,6 +67,16 @@ static __always_inline bool is_target(__u32 number, __u32 kind)
     return kinds && *kinds & kind;
 }
 
+// Whether the kernel has started this task in an observed process, as a worker of io_uring. Such a
+// start does not pass the tracepoint of forks.
+static __always_inline bool is_worker_of_observed(struct task_struct *task)
+{
+    if (!(task->flags & (PF_IO_WORKER | PF_USER_WORKER)))
+        return false;
+    struct ref *leader = bpf_task_storage_get(&refs, task->group_leader, 0, 0);
+    return leader && leader->slot;
+}
+
 // Makes a process a target. The decision about each thread of the process is then made again.
 static __always_inline void make_target(__u32 process, struct control *c)
 {
@@ -86,7 +96,8 @@ static __always_inline struct ref *ref_of(struct task_struct *task, struct contr
         return ref;
     // Another CPU may examine the task at the same time, but only one CPU takes a slot for it.
     if (__sync_val_compare_and_swap(&ref->generation, before, generation) == before && !ref->slot) {
-        if (is_of_all(task, c) || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
+        if (is_of_all(task, c) || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD)
+            || is_worker_of_observed(task))
             allocate_slot(ref, task, c);
     }
     return ref;

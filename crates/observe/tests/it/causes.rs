@@ -202,3 +202,22 @@ fn a_word_in_the_waiter_s_own_frame_is_no_lock() {
         counted.tasks
     );
 }
+
+#[test]
+fn workers_that_the_kernel_starts_in_a_child_are_observed() {
+    let is_off = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+    if is_off.map_or(true, |off| off.trim() != "0") {
+        return println!("skipped: there is no io_uring");
+    }
+    let Some(counted) = all() else { return };
+    let is_worker = |tasks: &&Tasks| tasks.name.starts_with("iou-sqp-");
+    let workers: Vec<&Tasks> = counted.tasks.iter().filter(is_worker).collect();
+    let [worker] = workers[..] else {
+        panic!("one worker: {workers:?}")
+    };
+    // It has slept, and ended.
+    assert!(
+        worker.process_name() == "ring" && worker.voluntary >= 2,
+        "{worker:?}"
+    );
+}

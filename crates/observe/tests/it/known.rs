@@ -77,7 +77,7 @@ const PINNED: [(&str, &str); 3] = [
 ];
 
 /// Names and Perl scripts of programs on all CPUs.
-const FREE: [(&str, &str); 4] = [
+const FREE: [(&str, &str); 5] = [
     // Four servers answer three clients each over the loopback. A server that answers wakes a
     // client, but usually the next time slice belongs to another task, which has been waiting since
     // before.
@@ -119,6 +119,11 @@ const FREE: [(&str, &str); 4] = [
     (
         "wander",
         "for (1..6) { if (!fork) { for (1..300) { select(undef, undef, undef, 0.001) } exit } } 1 while wait > 0",
+    ),
+    // A ring of io_uring whose worker polls for a millisecond (IORING_SETUP_SQPOLL), and then sleeps.
+    (
+        "ring",
+        "my $ring = pack('L5 x100', 0, 0, 2, 0, 1); syscall(425, 8, $ring); select(undef, undef, undef, 0.05)",
     ),
 ];
 
