@@ -14,7 +14,7 @@ const PROCESSES: usize = 64;
 /// Time between two reads.
 const EACH: Nanos = Nanos::millis(200);
 
-/// Statistics of control groups at the first and at the last read.
+/// Throttling of control groups since the first read.
 pub(crate) struct Quotas {
     began: Nanos,
     looked_at: Nanos,
@@ -28,7 +28,7 @@ pub(crate) struct Quotas {
 }
 
 struct Group {
-    first: CpuThrottling,
+    since_first: CpuThrottling,
     last: CpuThrottling,
     /// Time after the start at which an observed process joined the group; `None` if it may always
     /// have been in it.
@@ -73,8 +73,8 @@ impl Quotas {
                 .strip_prefix("/sys/fs/cgroup/")
                 .unwrap_or(&folder)
                 .to_owned(),
-            times: group.last.times.saturating_sub(group.first.times),
-            throttled_ns: group.last.time.saturating_sub(group.first.time),
+            times: group.since_first.times,
+            throttled_ns: group.since_first.time,
             joined_after_ns: group.joined,
         };
         self.groups
@@ -86,7 +86,19 @@ impl Quotas {
 
     fn read(&mut self, root: &Root) {
         for (folder, group) in &mut self.groups {
-            group.last = cpu_throttling(root, folder).unwrap_or(group.last);
+            let Some(now) = cpu_throttling(root, folder) else {
+                continue;
+            };
+            // A group that was removed and created again under the same name counts from 0.
+            let is_another = now.times < group.last.times || now.time < group.last.time;
+            let before = if is_another {
+                CpuThrottling::default()
+            } else {
+                group.last
+            };
+            group.since_first.times += now.times - before.times;
+            group.since_first.time.0 += now.time.0 - before.time.0;
+            group.last = now;
         }
     }
 
@@ -111,7 +123,7 @@ impl Quotas {
                     continue;
                 };
                 self.groups.entry(folder).or_insert(Group {
-                    first: now,
+                    since_first: CpuThrottling::default(),
                     last: now,
                     joined,
                 });

@@ -377,6 +377,15 @@ fn nor_has_one_of_a_process_that_had_not_switched_yet() {
     }
 }
 
+#[test]
+fn a_group_that_is_created_again_counts_on() {
+    let script = quota_from_the_start();
+    let script = script.at(1000, |script| script.group("tight", "7\n", 0));
+    let mut script = script.at(1500, |script| script.group("tight", "7\n", 3));
+    let (observation, _) = observed_processes(&mut script, &[7], Some(Nanos::seconds(2)));
+    assert_eq!(times(&observation), [(5, None)]);
+}
+
 fn times(observation: &Observation) -> Vec<(u64, Option<Nanos>)> {
     observation
         .throttled
