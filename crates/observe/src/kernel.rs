@@ -399,11 +399,15 @@ fn name_error(what: &str, error: &(dyn std::error::Error + 'static), words: Stri
         lines.next().unwrap_or_default(),
         lines.rev().find(|line| !is_spent(line)),
     );
-    let why = [Some(first), last]
+    let mut why = [Some(first), last]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
         .join(" ... ");
+    // An error of a table does not contain the system's error.
+    if let Some(error) = system.filter(|_| !words.contains("os error")) {
+        why = format!("{why}: {}", io::Error::from_raw_os_error(error));
+    }
     NoBpf::Refused {
         what: what.to_owned(),
         why,
@@ -427,6 +431,15 @@ mod tests {
             refused(rustix::io::Errno::OPNOTSUPP.raw_os_error()),
             "the kernel refuses to share the program's tables (Operation not supported (os error 95)); use Linux 5.13 or newer \
              with BPF tracepoints, and no lockdown"
+        );
+        let table = aya::maps::MapError::CreateError {
+            name: "cpus".to_owned(),
+            io_error: io::Error::from_raw_os_error(rustix::io::Errno::ACCESS.raw_os_error()),
+        };
+        assert_eq!(
+            super::refused("its tables", &table.into()).to_string(),
+            "the kernel refuses its tables (map error: failed to create map `cpus`: Permission denied (os error 13)); use \
+             Linux 5.13 or newer with BPF tracepoints, and no lockdown"
         );
     }
 }
