@@ -7,6 +7,7 @@
 #include "switchcost.h"
 #include "core.h"
 #include "kernel.h"
+#include "script.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_clientstate.h"
@@ -186,7 +187,7 @@ static Int find_program(const HChar *path, Bool is_own, SizeT least, HChar *foun
     }
     /* A name without a slash would be searched for in PATH. */
     length = VG_(strlen)(program);
-    pad = program[0] == '/' ? 0 : 2;
+    pad = VG_(strchr)(program, '/') ? 0 : 2;
     for (; length + pad < least; pad += 2)
         ;
     if (length + pad >= LONGEST_PATH)
@@ -269,9 +270,19 @@ static HChar **find_words(void)
     return NULL;
 }
 
-static Bool is_of_script(HChar **words)
+/* Returns the number of words that a script's interpreter and its argument add. */
+static Word of_script(HChar **words)
 {
-    return (Word)words[-1] != 1 + VG_(sizeXA)(VG_(args_for_client));
+    return (Word)words[-1] - (1 + VG_(sizeXA)(VG_(args_for_client)));
+}
+
+/* Removes the blanks at the end of an interpreter's argument, which Valgrind leaves there. */
+static void trim(HChar *argument)
+{
+    HChar *end = argument + VG_(strlen)(argument);
+
+    while (end > argument && script_is_blank(end[-1]))
+        *--end = '\0';
 }
 
 /* Writes the name directly before the words that follow it, as the kernel does. Programs that show their state
@@ -364,10 +375,12 @@ void execs_start(const HChar *name, const HChar *shut)
         VG_(close)(VG_(strtoll10)(shut, NULL));
     resolve_program();
     if (words) {
-        if (is_of_script(words))
+        if (of_script(words) > 0)
             find_interpreter(words[0]);
         else if (name)
             put_name(words, name);
+        if (of_script(words) > 1)
+            trim(words[1]);
         put_command_line(words);
     }
     VG_(strncpy)(task, execs_name(), sizeof task - 1);

@@ -1,6 +1,8 @@
 //! Tests programs of several languages and their runtimes: each trace is sound in both orders, and
 //! each program's output is the same as without tracing.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::atomic::AtomicBool;
@@ -124,6 +126,30 @@ fn rust() -> String {
         source.parent().expect("a folder"),
     );
     source.with_extension("").display().to_string()
+}
+
+/// Creates a script with this first line, which prints the name and the words that it gets.
+fn script(name: &str, first: &str) {
+    let path = written(name, &format!("{first}\necho \"$0\" \"$-\" \"$@\"\n"));
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("a file of ours");
+}
+
+#[test]
+fn scripts_of_any_first_line_say_the_same_as_alone() {
+    let folder = scratch().join("languages");
+    script("plain", "#!/bin/sh");
+    script("blanks", "#! \t/bin/sh  -e \t");
+    script("blank", "#!/bin/sh ");
+    let plain = folder.join("plain").display().to_string();
+    script("nested", &format!("#!{plain} one two "));
+    script("twice", &format!("#!{}/nested", folder.display()));
+    script("missing", "#!/nonexistent/sh");
+    script("lines-of-windows", "#!/bin/sh\r");
+    let calls = "./plain 1; ./blanks 2; ./blank; ./nested 3; ./twice 4; ./missing || echo $?; ./lines-of-windows || echo $?";
+    says_the_same(
+        "scripts",
+        &format!("cd {}; {calls}; {plain}", folder.display()),
+    );
 }
 
 #[test]
