@@ -172,6 +172,9 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
     limits_after(number, arguments, !sr_isError(result));
     if (!sr_isError(result))
         execs_after_open(number, arguments, sr_Res(result));
+    /* Programs close all descriptors that they could have, open or not. */
+    if (number == __NR_close && sr_isError(result))
+        task->may_wake = False;
     if (task->has_cpu)
         stamps_look(tid);
     settle_birth(task, number, result);

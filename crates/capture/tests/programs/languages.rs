@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Order};
 
-use super::support::{code, in_order, recorded, scratch};
+use super::support::{code, compiled, in_order, recorded, scratch};
 
 /// Returns the file to which every program writes its output.
 fn output() -> PathBuf {
@@ -150,6 +150,29 @@ fn scripts_of_any_first_line_say_the_same_as_alone() {
         "scripts",
         &format!("cd {}; {calls}; {plain}", folder.display()),
     );
+}
+
+/// Program that prints whether it has slept while it closed descriptors that are not open.
+const CLOSES: &str = r#"
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+int main(void)
+{
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    for (int file = 1000; file < 11000; file++)
+        close(file);
+    getrusage(RUSAGE_SELF, &after);
+    puts(after.ru_nvcsw - before.ru_nvcsw < 1000 ? "awake" : "asleep");
+    return 0;
+}
+"#;
+
+#[test]
+fn who_closes_what_is_not_open_does_not_wait_for_the_controller() {
+    let program = compiled("closes", CLOSES);
+    says_the_same("closes", &program.display().to_string());
 }
 
 #[test]
