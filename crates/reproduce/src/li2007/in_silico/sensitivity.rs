@@ -168,9 +168,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "latency",
         "bus cycles",
         "rmw us, 192 KB",
-        "256 KB",
         "512 KB",
-        "1 MB",
         "write over read",
         "rmw over read",
         "stride 128 over 8",
@@ -182,7 +180,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             Cell::number(f64::from(LATENCIES[parameters.latency]), 0),
             Cell::number(f64::from(BUS_CYCLES[parameters.bus]), 0),
         ];
-        row.extend([192, 256, 512, 1024].map(|kib| cell(rmw(records, parameters, kib))));
+        row.extend([192, 512].map(|kib| cell(rmw(records, parameters, kib))));
         row.extend(
             [Access::Write, Access::Rmw]
                 .map(|access| cell(over_reading(records, parameters, access))),

@@ -1,37 +1,24 @@
-//! Simulated costs of a switch by bus, access, stride and array size.
+//! Simulated costs of a switch by access, stride and array size, on the committed design.
 
 use switchcost_units::Bytes;
 use switchcost_workload::Access;
 
-use super::super::steps::{BUS_CYCLES, simulated_step};
+use super::super::steps::simulated_step;
 use crate::{Records, Series, Style};
 
 /// Costs of a switch: array size in KiB, and cost in ns.
 pub(super) type Points = Vec<(u64, f64)>;
 
-/// Index of the committed design's bus in [`BUS_CYCLES`].
-pub(super) const DRAWN: usize = 1;
-
-/// Formats the bandwidth of a bus. [`BUS_CYCLES`] has the cycles of 0.5 ns in which the bus
-/// transfers a line of 128 bytes.
-pub(super) fn bandwidth(bus: usize) -> String {
-    format!("{:.2} GB/s", 128.0 / (f64::from(BUS_CYCLES[bus]) * 0.5))
-}
-
-/// Returns the cost in ns of a switch with one bus: the excess cycles of the shared hierarchy at
-/// the 2 GHz of the paper's machine.
+/// Returns the cost of a switch in ns: the excess cycles of the shared hierarchy at the 2 GHz of
+/// the paper's machine.
 pub(super) fn cost(
     records: &Records,
-    bus: usize,
     access: Access,
     stride: u64,
     kib: u64,
 ) -> Result<f64, String> {
     let (_, findings) = records.simulated(&simulated_step(access, stride, kib))?;
-    let design = findings
-        .designs
-        .get(bus)
-        .ok_or("the record has no design with this bus")?;
+    let design = findings.designs.first().ok_or("the record has no design")?;
     let cycles = design
         .excess_cycles_per_switch
         .ok_or("the record has no switches")?;
@@ -44,14 +31,13 @@ pub(super) fn cost(
 /// Returns the costs of the simulated sizes, or the reason why none was simulated.
 pub(super) fn points(
     records: &Records,
-    bus: usize,
     access: Access,
     stride: u64,
     kibs: &[u64],
 ) -> Result<Points, String> {
     let found: Vec<_> = kibs
         .iter()
-        .map(|kib| (*kib, cost(records, bus, access, stride, *kib)))
+        .map(|kib| (*kib, cost(records, access, stride, *kib)))
         .collect();
     let why = found
         .iter()

@@ -55,7 +55,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let speed = if is_quick {
         " --quick"
     } else {
-        " --precision 0.5% --budget 2min"
+        " --precision 0.5% --budget 30s"
     };
     let line = format!(
         "measure --mechanism pipe,fiber --size {} --no-counters",
