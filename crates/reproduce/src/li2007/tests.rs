@@ -60,7 +60,8 @@ fn published() -> Measured {
         ],
         writes: 2.0,
         strides: [1.0, 7.1],
-        knee: (last / 2, last),
+        // Region 1 ends at about 200 KB, and region 2 begins at 256 KB, of a cache of 512 KB.
+        knee: (last * 200 / 512, last / 2),
     }
 }
 
