@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BINARY := $(TARGET)/release/switchcost
 # The program as it is shipped: optimised as a whole, which takes a while.
 DIST := $(TARGET)/dist/switchcost
-VERBS := measure observe report compare doctor trace simulate workload reproduce completions man schema
+VERBS := measure runtimes observe inject report compare ab doctor trace simulate workload reproduce completions man schema
 # For a program that was built for another processor: the emulator in which it prints its manual,
 # and the objcopy that removes its debugging information.
 EMULATOR ?=
