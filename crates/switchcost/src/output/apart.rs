@@ -1,5 +1,5 @@
 //! Checks that the outputs of a command line are different files, because otherwise one output
-//! would replace the other, and that none replaces a record.
+//! would replace the other, and that none replaces a record or a trace.
 
 use std::fs;
 use std::io::Read;
@@ -13,10 +13,12 @@ use crate::exit::Failure;
 /// How a text record names its format, within the first [`START`] bytes.
 const RECORD: &[u8] = br#""schema":"switchcost.record."#;
 const START: usize = 64;
+/// How other files that no report may replace begin.
+const BEGINNINGS: [(&[u8], &str); 2] = [(b"\x89SCT\r\n\x1a\n", "trace"), (b"PAR1", "Parquet file")];
 
 /// Returns an error if two options name the same file, even by different paths, or one names a
-/// record. A device, a FIFO, or an open file of a process may be named several times. `--record`
-/// itself replaces no file at all.
+/// record or a trace. A device, a FIFO, or an open file of a process may be named several times.
+/// `--record` itself replaces no file at all.
 pub(crate) fn check(outputs: &[Named]) -> Result<(), Failure> {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
     for Named { option, path } in outputs {
@@ -29,9 +31,9 @@ pub(crate) fn check(outputs: &[Named]) -> Result<(), Failure> {
                 path.display()
             )));
         }
-        if *option != "--record" && file.is_record() {
+        if let Some(kind) = file.lasting_kind().filter(|_| *option != "--record") {
             return Err(Failure::usage(format!(
-                "{} is a record, and a record is never overwritten; name another file with {option}",
+                "{} is a {kind}, and a {kind} is never overwritten; name another file with {option}",
                 path.display()
             )));
         }
@@ -67,10 +69,18 @@ impl File {
         Some(File { path, node })
     }
 
-    fn is_record(&self) -> bool {
+    /// Returns what the file is if it is never overwritten, such as a record.
+    fn lasting_kind(&self) -> Option<&'static str> {
         let mut start = [0; START];
-        let read = fs::File::open(&self.path).and_then(|mut file| file.read_exact(&mut start));
-        read.is_ok() && start.windows(RECORD.len()).any(|bytes| bytes == RECORD)
+        let mut file = fs::File::open(&self.path).ok()?;
+        file.read_exact(&mut start).ok()?;
+        if start.windows(RECORD.len()).any(|bytes| bytes == RECORD) {
+            return Some("record");
+        }
+        let mut begun = BEGINNINGS
+            .iter()
+            .filter(|(bytes, _)| start.starts_with(bytes));
+        begun.next().map(|(_, kind)| *kind)
     }
 
     fn is(&self, other: &File) -> bool {
@@ -93,13 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_not_replaced() {
+    fn a_record_or_trace_is_not_replaced() {
         let folder = tempfile::tempdir().expect("room");
         let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-        for kind in ["measure", "observation", "injection"] {
-            let record = folder.path().join(kind);
-            fs::copy(corpus.join(format!("{kind}_record/small")), &record).expect("a record");
-            assert!(is_refused(&[&record]), "{kind}");
+        for kind in
+            "measure_record observation_record injection_record simulation_record trace_file"
+                .split(' ')
+        {
+            let file = folder.path().join(kind);
+            fs::copy(corpus.join(kind).join("small"), &file).expect("a file");
+            assert!(is_refused(&[&file]), "{kind}");
         }
         let report = folder.path().join("report");
         fs::write(&report, r#"{"schema":"switchcost.measure/1"}"#.repeat(9)).expect("room");

@@ -76,6 +76,8 @@ report text.txt
 report folder
 report other.jsonl
 report kept.jsonl -o kept.jsonl
+report kept.jsonl -o made.sct
+report kept.jsonl -o simulation.parquet
 report kept.jsonl --folded stacks
 report kept.jsonl kept.jsonl --pprof new.jsonl
 report simulation.parquet --history .
