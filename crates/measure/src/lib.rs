@@ -38,8 +38,8 @@ pub use controls::{RequestedControls, wanted_controls};
 pub use fresh_process::{ProcessExecutor, REPETITION_ARGUMENT};
 pub use latency::measure_latencies;
 pub use plan::{
-    LatencyPlan, PlacementChoice, PlanError, Preset, RuntimeSelection, Selection, latency_plan,
-    plan, sweep_sizes,
+    LatencyPlan, PlacementChoice, PlanError, Preset, RuntimeSelection, Selection, check_cpu,
+    latency_plan, plan, sweep_sizes,
 };
 pub use protocol::{BatchRounds, Launch, Message, Order};
 pub use repetition::serve;

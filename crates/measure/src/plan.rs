@@ -13,7 +13,7 @@ use switchcost_record::{
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::{Access, WorkingSet};
 
-pub use check::PlanError;
+pub use check::{PlanError, check_cpu};
 pub use sizes::{LatencyPlan, latency_plan, sweep_sizes};
 
 /// A ready-made selection of cases.
@@ -172,6 +172,9 @@ pub fn plan(
 ) -> Result<Plan, PlanError> {
     let is_selected =
         matches!(selection.preset, Preset::Default | Preset::Quick) && selection.names_something();
+    let cpus = selection.placement.cpus();
+    cpus.into_iter()
+        .try_for_each(|cpu| check::check_cpu(cpu, host))?;
     check::check_betweens(&selection.mechanisms, &selection.betweens)?;
     let drafts = match selection.preset {
         _ if is_selected => presets::selected(selection, host),

@@ -222,10 +222,6 @@ pub(super) fn check(cases: &[Case], host: &HostManifest) -> Result<(), PlanError
 fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     case.working_set.check()?;
     check_tasks(case)?;
-    case.placement
-        .cpus
-        .iter()
-        .try_for_each(|cpu| check_cpu(*cpu, host))?;
     if case.mechanism == Mechanism::Preempt && case.placement.cpus.len() > 1 {
         return Err(PlanError::OneCpuOnly {
             mechanism: case.mechanism,
@@ -307,7 +303,8 @@ fn check_tasks(case: &Case) -> Result<(), PlanError> {
     }
 }
 
-fn check_cpu(cpu: CpuId, host: &HostManifest) -> Result<(), PlanError> {
+/// Checks that a CPU is online, and that this process may use it.
+pub fn check_cpu(cpu: CpuId, host: &HostManifest) -> Result<(), PlanError> {
     if !host.cpus_online.contains(&cpu) {
         return Err(PlanError::Offline {
             cpu,

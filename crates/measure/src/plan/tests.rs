@@ -163,6 +163,17 @@ fn a_matrix_has_every_cpu_and_every_pair() {
 }
 
 #[test]
+fn cpus_that_are_not_there_are_refused_before_they_are_paired() {
+    let all = (0..CpuId::LIMIT).map(CpuId).collect();
+    let wanted = with(|s| s.placement = PlacementChoice::Matrix(all));
+    let refused = plan(&wanted, &host(), &|a, b| unreachable!("{a} and {b}"));
+    assert!(
+        matches!(refused, Err(PlanError::Offline { .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn bad_wishes_are_refused_with_advice() {
     let cases: [Refused; 3] = [
         (

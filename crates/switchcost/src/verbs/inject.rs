@@ -19,7 +19,7 @@ use switchcost_host::twin_group::twin_groups;
 use switchcost_inject::{
     Executor, Fault, Instruments, ProcessExecutor, Subject, Undisturbed, undisturbed,
 };
-use switchcost_measure::{PlacementChoice, RequestedControls, wanted_controls};
+use switchcost_measure::{PlacementChoice, RequestedControls, check_cpu, wanted_controls};
 use switchcost_record::injection::{End, Header, INJECTION_FORM, Line, Plan, Timing};
 use switchcost_record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy, SealedLog};
 use switchcost_units::{Bytes, CpuId, Nanos};
@@ -167,15 +167,10 @@ fn cpu(
         .filter(|cpu| Some(*cpu) != arguments.move_to)
         .collect();
     match arguments.cpu {
-        Some(cpu) if host.cpus_allowed.contains(&cpu) => {
+        Some(cpu) => {
+            check_cpu(cpu, host)?;
             claims.named(&PlacementChoice::One(cpu));
             Ok(cpu)
-        }
-        Some(cpu) => {
-            let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
-            Err(Failure::usage(format!(
-                "CPU {cpu} does not exist or is not allowed for this process (allowed: {allowed}); choose one of these with --cpu"
-            )))
         }
         None => claims.first_free(&candidates).ok_or_else(|| {
             Failure::broken("no CPU is allowed to this process in /proc/self/status; mount /proc if it is not there")

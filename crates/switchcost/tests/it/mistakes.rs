@@ -41,6 +41,7 @@ measure --policy idle
 measure --cpu 4095
 measure --cpu x
 measure --cpu 0 --placement pair
+measure --cpu 4095-8191 --placement matrix
 measure --quick --full
 measure --confidence 100%
 measure --confidence 40%
