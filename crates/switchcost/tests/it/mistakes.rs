@@ -41,7 +41,9 @@ measure --policy idle
 measure --cpu 4095
 measure --cpu x
 measure --cpu 0 --placement pair
+measure --cpu 0,0 --placement matrix
 measure --cpu 4095-8191 --placement matrix
+measure --concurrent --size 64KiB --cpu 0
 measure --quick --full
 measure --confidence 100%
 measure --confidence 40%

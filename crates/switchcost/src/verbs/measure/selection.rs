@@ -1,5 +1,7 @@
 //! Converts flags to a selection of cases.
 
+use std::collections::BTreeSet;
+
 use switchcost_facts::{Root, cpus_by_quiet, relation};
 use switchcost_measure::{PlacementChoice, Preset, RequestedControls, RuntimeSelection, Selection};
 use switchcost_record::{HostManifest, Policy, Relation, Rounds, VectorCase};
@@ -18,37 +20,41 @@ pub(super) fn placement(
     claims: &mut Claims,
 ) -> Result<PlacementChoice, Failure> {
     let named = arguments.cpu.as_deref().map(parse_cpu_list).transpose();
-    let named = named.map_err(|error| Failure::usage(error.to_string()))?;
+    let mut named = named.map_err(|error| Failure::usage(error.to_string()))?;
+    // A CPU that is named twice counts once.
+    let mut seen = BTreeSet::new();
+    named
+        .iter_mut()
+        .for_each(|cpus| cpus.retain(|cpu| seen.insert(*cpu)));
     if arguments.no_pin {
         return Ok(PlacementChoice::Unpinned);
     }
+    let placement = match arguments.placement {
+        PlacementFlag::One if arguments.concurrent => PlacementFlag::Pair,
+        named => named,
+    };
     let needs_two = || {
         let count = host.cpus_allowed.len();
         Failure::usage(format!(
-            "{count} CPU is allowed, and --placement {} takes two; allow another (taskset), or leave --placement out",
-            arguments.placement
+            "{count} CPU is allowed, and --placement {placement} takes two; allow another (taskset), or leave --placement out"
         ))
     };
     let mut two = || pair(host, claims).ok_or_else(needs_two);
-    match (arguments.placement, named.as_deref()) {
+    match (placement, named.as_deref()) {
         (PlacementFlag::One, Some([cpu])) => Ok(PlacementChoice::One(*cpu)),
-        (PlacementFlag::One | PlacementFlag::Pair, Some([a, b])) if a != b => {
+        (PlacementFlag::One | PlacementFlag::Pair, Some([a, b])) => {
             Ok(PlacementChoice::Pair(*a, *b))
         }
-        (PlacementFlag::Both, Some([a, b])) if a != b => Ok(PlacementChoice::OneAndPair(*a, *b)),
-        (PlacementFlag::One, None) if arguments.concurrent => {
-            two().map(|(a, b)| PlacementChoice::Pair(a, b))
-        }
+        (PlacementFlag::Both, Some([a, b])) => Ok(PlacementChoice::OneAndPair(*a, *b)),
         (PlacementFlag::Matrix | PlacementFlag::Both, _) if arguments.concurrent => {
             Err(Failure::usage(format!(
-                "--placement {} cannot be combined with --concurrent; use --placement pair",
-                arguments.placement
+                "--placement {placement} cannot be combined with --concurrent; use --placement pair"
             )))
         }
         (PlacementFlag::Matrix, Some(cpus)) if cpus.len() >= 2 => {
             Ok(PlacementChoice::Matrix(cpus.to_vec()))
         }
-        (_, Some(cpus)) => Err(wrong_number(arguments.placement, cpus)),
+        (_, Some(cpus)) => Err(wrong_number(placement, cpus)),
         (PlacementFlag::Matrix, None) if host.cpus_allowed.len() >= 2 => {
             Ok(PlacementChoice::Matrix(host.cpus_allowed.clone()))
         }
