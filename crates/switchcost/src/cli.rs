@@ -452,6 +452,19 @@ mod tests {
     }
 
     #[test]
+    fn prices_refuse_each_option_without_effect() {
+        let command = Cli::command();
+        let measure = command.find_subcommand("measure").expect("a verb");
+        let prices = |option: &Arg| option.get_id() == "prices";
+        let prices = measure.get_arguments().find(|it| prices(it)).expect("it");
+        let others = measure.get_arguments().map(|it| it.get_id().as_str());
+        let refused = measure.get_arg_conflicts_with(prices);
+        let is_taken = |id: &&str| !refused.iter().any(|it| it.get_id() == *id);
+        let taken: Vec<&str> = others.filter(is_taken).collect();
+        assert_eq!(taken, ["prices", "cpu", "budget", "seed"]);
+    }
+
+    #[test]
     fn the_manual_of_each_command_is_installed() {
         let makefile = include_str!("../../../Makefile");
         let line = makefile

@@ -27,6 +27,35 @@ pub(crate) enum PlacementFlag {
     Matrix,
 }
 
+/// Names of further arguments that have no effect with `--prices`, which takes a CPU, a budget and a
+/// seed.
+const NOT_FOR_PRICES: [&str; 24] = [
+    "full",
+    "quick",
+    "lmbench",
+    "policy",
+    "no_pin",
+    "no_rt",
+    "no_counters",
+    "counters",
+    "noise",
+    "precision",
+    "history",
+    "round_trips",
+    "flush",
+    "pause",
+    "confidence",
+    "max_repetitions",
+    "synthetic_switch",
+    "synthetic_reload",
+    "record",
+    "redact",
+    "details",
+    "format",
+    "output",
+    "open",
+];
+
 /// Names of the arguments that select cases, and cannot be combined with `--full`, `--lmbench` or
 /// `--prices`.
 pub(crate) const SELECTORS: [&str; 16] = [
@@ -221,7 +250,7 @@ pub(crate) struct MeasureArguments {
     /// Measure only the cost of a lost cache line, and write it to FILE for simulate --prices
     ///
     /// The cost is measured by size, footprint and kind of access.
-    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = SELECTORS, conflicts_with_all = ["full", "quick", "lmbench"],
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = SELECTORS, conflicts_with_all = NOT_FOR_PRICES,
           help_heading = "What to measure")]
     pub(crate) prices: Option<PathBuf>,
 
@@ -291,7 +320,6 @@ pub(crate) struct MeasureArguments {
         hide_short_help = true,
         long,
         value_name = "DIR",
-        conflicts_with = "prices",
         help_heading = "Precision and time"
     )]
     pub(crate) history: Option<PathBuf>,

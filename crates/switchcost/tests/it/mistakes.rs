@@ -44,6 +44,8 @@ measure --cpu 0 --placement pair
 measure --cpu 0,0 --placement matrix
 measure --cpu 4095-8191 --placement matrix
 measure --concurrent --size 64KiB --cpu 0
+measure --prices new.json --cpu 4095
+measure --prices new.json -o text.txt
 measure --quick --full
 measure --confidence 100%
 measure --confidence 40%

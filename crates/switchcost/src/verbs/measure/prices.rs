@@ -3,16 +3,19 @@
 use std::path::Path;
 
 use switchcost_analysis::prices::across_arrays;
-use switchcost_facts::{Root, cpus_by_quiet};
+use switchcost_facts::Root;
 use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
 use switchcost_host::machine::manifest;
+use switchcost_measure::check_cpu;
 use switchcost_measure::prices::{Point, price_points};
 use switchcost_record::HostManifest;
 use switchcost_record::prices::{Kind, PRICES_SCHEMA, Price, Prices};
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
 
+use super::selection::placement;
+use crate::claims::Claims;
 use crate::cli::measure::MeasureArguments;
 use crate::exit::{Exit, Failure};
 use crate::home;
@@ -41,7 +44,8 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     let began = monotonic();
     let host = manifest(&Root::system());
     let budget = arguments.budget.unwrap_or(BUDGET);
-    let cpu = cpu(arguments, &host)?;
+    let mut claims = Claims::default();
+    let cpu = cpu(arguments, &host, &mut claims)?;
     let seed = arguments.seed.unwrap_or_else(crate::verbs::seed_of_now);
     let started_at = runs::stamp(OffsetDateTime::now_utc());
     let Some(lines) = lines(&host, cpu, began + budget, seed, &interrupt)? else {
@@ -63,21 +67,22 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     Ok(Exit::Success)
 }
 
-/// Returns the CPU named by the user, or the quietest CPU.
-fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failure> {
-    let named = arguments
-        .cpu
-        .as_deref()
-        .map(switchcost_units::parse_cpu_list)
-        .transpose();
-    let named = named
-        .map_err(|error| Failure::usage(error.to_string()))?
-        .unwrap_or_default();
-    named
-        .first()
-        .copied()
-        .or_else(|| cpus_by_quiet(host).first().copied())
-        .ok_or_else(Failure::missing_cpu)
+/// Returns the CPU named by the user, or the quietest CPU that no other measurement uses.
+fn cpu(
+    arguments: &MeasureArguments,
+    host: &HostManifest,
+    claims: &mut Claims,
+) -> Result<CpuId, Failure> {
+    let placement = placement(arguments, host, claims)?;
+    let [cpu] = placement.cpus()[..] else {
+        return Err(Failure::usage(
+            "--prices takes one CPU, but --cpu names two; leave one out",
+        ));
+    };
+    check_cpu(cpu, host)?;
+    claims.named(&placement);
+    claims.report();
+    Ok(cpu)
 }
 
 /// Measures the cost of reloading lines; `None` if the run was stopped.
