@@ -114,7 +114,7 @@ pub(crate) struct ReproduceArguments {
     pub(crate) dry_run: bool,
 
     /// Print the claims, with the rules that decide them, and run nothing
-    #[arg(long, conflicts_with = "dry_run", help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["dry_run", "output", "figures"], help_heading = "Output")]
     pub(crate) claims: bool,
 
     /// CPU to run on [default: the one with the fewest interrupts]

@@ -93,7 +93,12 @@ pub(crate) struct DesignArguments {
     /// Print how each level of each design would be simulated, and simulate nothing
     ///
     /// Also prints what rules out a faster method.
-    #[arg(hide_short_help = true, long, help_heading = "What to simulate")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        conflicts_with = "record",
+        help_heading = "What to simulate"
+    )]
     pub(crate) explain: bool,
 
     /// Number of code and data locations to list, by excess cycles

@@ -220,6 +220,7 @@ workload backgammon
 reproduce everything
 reproduce lmbench --cpu 4095
 reproduce lmbench -o text.txt
+reproduce lmbench --claims -o folder
 reproduce lmbench --with text.txt -o new.sct
 reproduce blog --judge /dev/zero
 reproduce blog --with /dev/zero
