@@ -1,16 +1,19 @@
 //! Section 6 of Mogul and Borg: the cost of a switch in the caches, compared with the kernel's
-//! work.
+//! work and with an exchange of packets.
 
 use super::quantities::microseconds;
 use super::{SETS, published};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Times of a switch on the DECstation 5000 in section 6, in microseconds: in Ultrix (Ousterhout),
-/// and the shortest possible (Anderson et al.).
-const KERNEL_US: [(&str, f64); 2] = [
-    ("Ultrix, measured", 70.0),
-    ("the least possible, estimated", 7.4),
+/// Times with which section 6 compares the cost in the caches, in microseconds: a switch on the
+/// DECstation 5000 in Ultrix (Ousterhout), and the shortest possible (Anderson et al.); an exchange
+/// of two packets.
+const COMPARED_US: [(&str, f64); 4] = [
+    ("kernel: Ultrix, measured", 70.0),
+    ("kernel: the least possible, estimated", 7.4),
+    ("two packets: Ethernet", 130.0),
+    ("two packets: FDDI", 13.0),
 ];
 /// Cycle time of the DECstation in microseconds (section 4.1).
 const CYCLE_US: f64 = 0.04;
@@ -32,10 +35,10 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             Cell::new(&here, 1, |term| term.high),
         ]);
     }
-    for (what, us) in KERNEL_US {
+    for (what, us) in COMPARED_US {
         let empty = || Cell::Text(String::new());
         table.row(vec![
-            format!("kernel: {what}").into(),
+            what.into(),
             Cell::number(us, 1),
             empty(),
             empty(),

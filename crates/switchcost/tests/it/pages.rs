@@ -1,11 +1,14 @@
 //! Tests the documentation pages: each is in the table of contents, and each link leads to an
-//! existing target.
+//! existing target. The table of the documents' items names only what exists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::repository;
+use strum::IntoEnumIterator;
+use switchcost_reproduce::{Kind, Paper, table};
+
+use crate::common::{Place, repository};
 
 fn root() -> PathBuf {
     repository("").canonicalize().expect("the repository")
@@ -166,4 +169,46 @@ fn a_link_that_leads_nowhere_is_found() {
         anchors("# A `b`, c\n## A b c")
             .is_superset(&["a-b-c".to_owned(), "a-b-c-1".to_owned()].into())
     );
+}
+
+/// Checks that each item of the documents names claims, pages and options that exist, and that the
+/// items name each of the documents' claims.
+#[test]
+fn each_item_of_the_documents_names_existing_evidence() {
+    let of_paper = |paper: Paper| {
+        let entries = table(paper).into_iter();
+        entries.map(move |entry| (format!("{paper}/{}", entry.id), entry.kind))
+    };
+    let mut unnamed: BTreeMap<String, Kind> = Paper::iter().flat_map(of_paper).collect();
+    let claims: BTreeSet<String> = unnamed.keys().cloned().collect();
+    let place = Place::new();
+    let accepts = |command: &str| {
+        let (words, options): (Vec<&str>, Vec<&str>) =
+            command.split(' ').partition(|word| !word.starts_with("--"));
+        let help = place.run(format!("{} --help", words.join(" "))).stdout;
+        options.iter().all(|option| help.contains(*option))
+    };
+    let path = root().join("crates/reproduce/claims/documents.tsv");
+    let items = fs::read_to_string(&path).expect("the table of items");
+    for line in items.lines().skip(1) {
+        let columns: Vec<&str> = line.split('\t').collect();
+        assert_eq!(columns.len(), 5, "{line}");
+        assert!(
+            ["full", "partial", "absent"].contains(&columns[3]),
+            "{line}"
+        );
+        for evidence in columns[4].split("; ") {
+            unnamed.remove(evidence);
+            let exists = match evidence.strip_prefix("switchcost ") {
+                Some(command) => accepts(command),
+                None => {
+                    claims.contains(evidence)
+                        || leads_somewhere(&root().join("README.md"), evidence)
+                }
+            };
+            assert!(exists, "{evidence}: {line}");
+        }
+    }
+    unnamed.retain(|_, kind| *kind != Kind::Own);
+    assert!(unnamed.is_empty(), "{unnamed:?}");
 }
