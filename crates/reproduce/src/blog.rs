@@ -67,7 +67,9 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     );
     observed.watched_by = watcher.split(' ').map(str::to_owned).collect();
     let mut steps = vec![Step::new(STEP, &line), observed];
-    steps.extend((site.effort == Effort::Usual).then(|| kinds::step(site)));
+    if site.effort == Effort::Usual {
+        steps.extend(kinds::steps(site));
+    }
     steps
 }
 

@@ -1,32 +1,43 @@
-//! Compares the cost of voluntary and involuntary switches, by a task that waits for a futex and a
-//! task that yields.
+//! Compares the cost of voluntary and involuntary switches of one mechanism: a thread that waits
+//! for a futex, and a thread that is preempted by the thread that it wakes.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
 
-use crate::claims::{Found, ratio};
+use crate::claims::{Found, Term};
 use crate::exhibit::Cell;
-use crate::text::microseconds;
+use crate::interval::Interval;
+use crate::text::{microseconds, percent};
 use crate::{Exhibit, Records, Site, Step, Table};
 
-const STEP: &str = "blog-kinds";
+/// Policy under which a woken thread does not preempt its waker, so that switches are voluntary.
+const VOLUNTARY: &str = "batch";
+/// Policy under which a woken thread preempts its waker.
+const MIXED: &str = "other";
 
-/// Least share of one kind, voluntary or involuntary, among a mechanism's switches. With a lower
-/// share, the two kinds cannot be compared.
-const MOSTLY: f64 = 0.9;
+/// Largest share of involuntary switches under [`VOLUNTARY`].
+const FEW: f64 = 0.1;
+/// Least share of involuntary switches under [`MIXED`].
+const MANY: f64 = 0.25;
 
-pub(super) fn step(site: &Site<'_>) -> Step {
-    let line = format!(
-        "measure --mechanism futex,yield --between thread --no-counters --precision 0.5% --budget 20s --cpu {}",
-        site.quiet_cpu
-    );
-    Step::new(STEP, &line)
+fn name(policy: &str) -> String {
+    format!("blog-kinds-{policy}")
 }
 
-/// Returns the direct cost of a mechanism's switch, and the share of involuntary switches.
-fn cost(records: &Records, mechanism: Mechanism) -> Result<(Estimate, f64), String> {
-    let (_, findings) = records.measured(STEP)?;
-    let is_it = |finding: &&CaseFinding| finding.case.mechanism == mechanism;
+pub(super) fn steps(site: &Site<'_>) -> [Step; 2] {
+    [VOLUNTARY, MIXED].map(|policy| {
+        let line = format!(
+            "measure --mechanism futex --between thread --policy {policy} --no-counters --precision 0.5% --budget 20s --cpu {}",
+            site.quiet_cpu
+        );
+        Step::new(name(policy), &line)
+    })
+}
+
+/// Returns the direct cost of a switch under a policy, and the share of involuntary switches.
+fn cost(records: &Records, policy: &str) -> Result<(Estimate, f64), String> {
+    let (_, findings) = records.measured(&name(policy))?;
+    let is_it = |finding: &&CaseFinding| finding.case.mechanism == Mechanism::Futex;
     let finding = findings
         .results
         .iter()
@@ -49,41 +60,55 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "both kinds",
         "Direct cost of a voluntary and of an involuntary switch",
     );
-    exhibit.steps.push(STEP.to_owned());
-    let mut table = Table::new(&["kind", "direct cost, us", "involuntary, %"]);
-    for (kind, mechanism) in [
-        ("waits for a futex", Mechanism::Futex),
-        ("yields", Mechanism::Yield),
-    ] {
-        let found = cost(records, mechanism);
+    let mut table = Table::new(&["policy", "direct cost, us", "involuntary, %"]);
+    for policy in [VOLUNTARY, MIXED] {
+        exhibit.steps.push(name(policy));
+        let found = cost(records, policy);
         table.row(vec![
-            kind.into(),
+            policy.into(),
             Cell::new(&found, 3, |(cost, _)| cost.estimate / 1e3),
             Cell::new(&found, 1, |(_, share)| share * 100.0),
         ]);
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "A waiting task leaves the run queue and must be woken. A yielding task, which the kernel counts as \
-         involuntary, stays in the run queue."
+        "Two threads over a futex. Under SCHED_OTHER a woken thread preempts its waker, under SCHED_BATCH it does not."
             .into(),
     );
     exhibit
 }
 
+/// Returns the ratio of the cost of a voluntary to that of an involuntary switch. With the share
+/// *s* of involuntary switches under [`MIXED`], and the mean cost *q* there relative to the
+/// voluntary cost, *q* = (1 - *s*) + *s* / ratio.
 pub(super) fn voluntary_over_involuntary(records: &Records) -> Result<Found, String> {
-    let (waits, share_of_waits) = cost(records, Mechanism::Futex)?;
-    let (yields, share_of_yields) = cost(records, Mechanism::Yield)?;
-    if share_of_waits > 1.0 - MOSTLY || share_of_yields < MOSTLY {
-        return Err("the switches of either mechanism are of both kinds".to_owned());
+    let (waits, of_waits) = cost(records, VOLUNTARY)?;
+    let (mixed, share) = cost(records, MIXED)?;
+    if of_waits > FEW || share < MANY {
+        let shares = [of_waits, share].map(percent);
+        return Err(format!(
+            "{} of the switches under SCHED_BATCH were involuntary, {} under SCHED_OTHER",
+            shares[0], shares[1]
+        ));
     }
+    let relative = Interval::from(&mixed) / Interval::from(&waits);
+    if relative.low + share <= 1.0 {
+        return Err("the cost of the involuntary switches is not clear of 0".to_owned());
+    }
+    let ratio = |relative: f64| share / (relative + share - 1.0);
+    let ratio = Interval::new(
+        ratio(relative.estimate),
+        ratio(relative.high),
+        ratio(relative.low),
+    );
     let note = format!(
-        "{} waiting, {} yielding",
+        "{} under SCHED_BATCH, {} under SCHED_OTHER with {} involuntary",
         microseconds(waits.estimate),
-        microseconds(yields.estimate)
+        microseconds(mixed.estimate),
+        percent(share)
     );
     Ok(Found::new(
-        vec![ratio("voluntary over involuntary", &waits, &yields)],
+        vec![Term::new("voluntary over involuntary", ratio)],
         note,
     ))
 }
