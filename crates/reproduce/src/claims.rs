@@ -74,9 +74,6 @@ pub struct Entry {
     /// Fitted or free parameters, with their targets and ranges, for calibrated claims.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub free: Vec<String>,
-    /// Why no number of today's experiment can decide the claim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open: Option<String>,
     /// Whether the claim is judged over all open parameters, one setting at a time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub over_free: bool,
@@ -101,10 +98,9 @@ impl Entry {
     }
 
     /// Returns the condition under which the claim is reproduced, with the ends of its range;
-    /// `None` if the claim has no rule or is left open.
+    /// `None` if the claim has no rule.
     pub fn condition(&self) -> Option<String> {
-        let condition = self.condition.as_ref()?;
-        self.open.is_none().then(|| self.rule.complete(condition))
+        Some(self.rule.complete(self.condition.as_ref()?))
     }
 
     /// Judges the claim by each of several results, and returns one verdict per result. Each
@@ -133,16 +129,15 @@ impl Entry {
         agreed(cases.iter().map(|terms| self.judge(terms)))
     }
 
-    /// Returns the verdict of the claim's rule on `terms`; inconclusive if the claim is only shown
-    /// or left open, or if a tested number has no interval. A simulated number, whose inputs
-    /// vary from result to result, has none.
+    /// Returns the verdict of the claim's rule on `terms`; inconclusive if the claim is only
+    /// shown, or if a tested number has no interval. A simulated number, whose inputs vary from
+    /// result to result, has none.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         match self.kind {
             Kind::Shown => Verdict::Inconclusive,
             Kind::Tested if !self.varies && terms.iter().any(Term::is_exact) => {
                 Verdict::Inconclusive
             }
-            _ if self.open.is_some() => Verdict::Inconclusive,
             _ if self.is_noisy() => self.rule.judge_noisy(terms),
             _ => self.rule.judge(terms),
         }

@@ -68,8 +68,7 @@ impl InEveryFormat for &[Paper] {
 /// Explanation of a rule, and of the kinds of claims.
 const LEGEND: &str = "A claim is reproduced if its rule holds over the whole confidence interval of each number. A tested claim \
                       can be refuted by this experiment. A calibrated claim depends on a parameter that the study leaves open, or that was fitted \
-                      to the study. A claim that is never decided cannot be judged by this experiment. A claim that is only shown \
-                      has numbers, but no verdict. Claims of our own are not the study's.";
+                      to the study. A claim that is only shown has numbers, but no verdict. Claims of our own are not the study's.";
 
 /// Maximum number of lines on the screen, without the lines that refer to `--details`.
 const MOST_LINES: usize = 41;
@@ -157,13 +156,10 @@ fn add_in_short(page: &mut Page, papers: &[Paper]) {
 
 /// Returns sentences on the number of claims of a paper, by the way they are judged.
 fn summary(paper: Paper, claims: &[Entry]) -> String {
-    let is_open = |claim: &&Entry| claim.open.is_some() && claim.kind != Kind::Shown;
-    let decided = claims.iter().filter(|claim| !is_open(claim));
-    let count = |kind: Kind| decided.clone().filter(|claim| claim.kind == kind).count();
+    let count = |kind: Kind| claims.iter().filter(|claim| claim.kind == kind).count();
     let kinds = [
         (count(Kind::Tested), "tested"),
         (count(Kind::Calibrated), "calibrated"),
-        (claims.iter().filter(is_open).count(), "never decided"),
         (count(Kind::Shown), "shown without a verdict"),
         (count(Kind::Own), "our own"),
     ];
@@ -204,10 +200,7 @@ fn pair(entry: &Entry) -> Option<(String, String)> {
 
 /// Formats the rule of a claim as a sentence; `None` if the claim has no rule.
 fn rule(entry: &Entry) -> Option<String> {
-    match &entry.open {
-        Some(why) => Some(format!("Never decided: {why}.")),
-        None => Some(format!("Reproduced if {}.", entry.condition()?)),
-    }
+    Some(format!("Reproduced if {}.", entry.condition()?))
 }
 
 fn add(page: &mut Page, paper: Paper) {

@@ -25,7 +25,6 @@ fn some_claim() -> Claim {
         bounds: "ours".to_owned(),
         published: Vec::new(),
         free: Vec::new(),
-        open: None,
         over_free: false,
         varies: false,
         reasons: Vec::new(),

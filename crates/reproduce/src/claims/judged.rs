@@ -124,7 +124,7 @@ impl Claim {
             let verdict = self.entry.judge(std::slice::from_ref(*term));
             verdict == Verdict::Inconclusive && !term.is_exact()
         };
-        let is_judged = self.entry.kind != Kind::Shown && self.entry.open.is_none();
+        let is_judged = self.entry.kind != Kind::Shown;
         let mut terms = self.terms.iter().filter(is_open);
         terms
             .next()
@@ -176,11 +176,7 @@ pub(crate) fn judge_numbers(
     of_reason: &dyn Fn(&ReasonEntry) -> Result<Found, String>,
 ) -> Claim {
     let (found, verdict, missing) = judged(&|terms| entry.judge(terms), found);
-    let missing = entry
-        .open
-        .clone()
-        .or(missing)
-        .filter(|_| entry.kind != Kind::Shown || found.terms.is_empty());
+    let missing = missing.filter(|_| entry.kind != Kind::Shown || found.terms.is_empty());
     let untested = std::mem::take(&mut entry.reasons);
     let tested = untested
         .into_iter()
