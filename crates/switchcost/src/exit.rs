@@ -125,7 +125,7 @@ impl Failure {
 
     pub(crate) fn taken(path: &Path) -> Failure {
         Failure::usage(format!(
-            "{} already exists, and a trace is never overwritten; choose another name with -o",
+            "{} already exists, and a trace is never overwritten; choose another name",
             path.display()
         ))
     }

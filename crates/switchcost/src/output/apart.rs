@@ -22,6 +22,11 @@ const BEGINNINGS: [(&[u8], &str); 2] = [(b"\x89SCT\r\n\x1a\n", "trace"), (b"PAR1
 pub(crate) fn check(outputs: &[Named]) -> Result<(), Failure> {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
     for Named { option, path } in outputs {
+        if *option == "--record" && path == Path::new("-") {
+            return Err(Failure::usage(
+                "a record cannot be written to standard output; name a file with --record",
+            ));
+        }
         let Some(file) = File::resolve(path) else {
             continue;
         };

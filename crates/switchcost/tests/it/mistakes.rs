@@ -157,6 +157,8 @@ trace info kept.jsonl
 trace check none.sct
 trace export --to foo made.sct
 trace import --from lackey text.txt -o new.sct
+trace walks --size 0 -o new.sct
+trace walks --size 4KiB -o -
 trace walks --size 4KiB --stride 12B -o new.sct
 trace walks --size 4KiB --alone -o new.sct
 trace walks --size 4KiB --system --mechanism preempt -o new.sct
@@ -167,6 +169,7 @@ trace export --to din --pieces 3B made.sct
 trace export --to din --process 9 made.sct -o text.txt
 trace export --to lackey --pieces 32B made.sct
 trace head made.sct -n x
+simulate made.sct --record -
 simulate none.sct
 simulate
 simulate empty.jsonl

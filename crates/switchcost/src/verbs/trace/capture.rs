@@ -82,6 +82,11 @@ impl NewTrace {
 /// Creates the file of a trace, without a buffer. Records are long, and data that the writer
 /// reports as written should have reached the kernel.
 pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::usage(
+            "a trace cannot be written to standard output; name a file",
+        ));
+    }
     readers
         .create_new(path, File::options().read(true).write(true))
         .map_err(|source| match source.kind() {

@@ -30,6 +30,11 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
     if arguments.system {
         return walk_in_guest(set, arguments);
     }
+    if set.is_empty() {
+        return Err(Failure::usage(
+            "arrays of size 0 give no references; choose a larger --size, or record hand-offs with --system",
+        ));
+    }
     let tasks = arguments.tasks;
     let walks = Walks {
         sets: vec![set; tasks as usize],
