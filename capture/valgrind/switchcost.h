@@ -289,6 +289,9 @@ void environment_start(void);
 
 /* forks.c */
 void forks_after(UWord number, Bool is_done);
+void forks_before(ThreadId tid, UWord number, UWord flags);
+void forks_pass_on(void);
+void forks_take_over(void);
 
 /* syscalls.c */
 void syscalls_register(void);

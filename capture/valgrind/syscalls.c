@@ -145,10 +145,14 @@ static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
         task->has_left = True;
         turns_leave(tid, SC_IN_SYSCALL);
     }
-    if (makes_task(number))
+    if (makes_task(number)) {
         ring_set_making(task->slot, True);
-    if (number == __NR_exit_group)
+        forks_before(tid, number, arguments[0]);
+    }
+    if (number == __NR_exit_group) {
+        forks_pass_on();
         tasks_end_process();
+    }
     if (number == __NR_rt_sigaction && will_handle_faults(arguments))
         instrument_exactly();
     limits_before(number, arguments);
@@ -186,6 +190,8 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
         turns_pass(tid, SC_WHY_BORN);
         return;
     }
+    if (makes_task(number))
+        forks_take_over();
     if (!task->has_cpu || (task->may_wake && !task->has_left))
         turns_pass(tid, SC_WHY_SYSCALL);
     turns_end_syscall(tid);

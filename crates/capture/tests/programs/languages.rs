@@ -152,6 +152,33 @@ fn scripts_of_any_first_line_say_the_same_as_alone() {
     );
 }
 
+/// Program that starts programs that exist and others, and prints what it is told.
+const SPAWNS: &str = r#"
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+extern char **environ;
+int main(void)
+{
+    const char *paths[] = { "/bin/true", "/nonexistent/true", "/etc/passwd", "/bin/false" };
+    for (int i = 0; i < 60; i++) {
+        char *words[] = { "x", NULL };
+        pid_t child;
+        int status = -1, error = posix_spawn(&child, paths[i < 8 ? i % 4 : 1], NULL, NULL, words, environ);
+        if (error == 0)
+            waitpid(child, &status, 0);
+        printf("%d %d\n", error, status);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn who_spawns_what_does_not_exist_is_told_so() {
+    let program = compiled("spawns", SPAWNS);
+    says_the_same("spawns", &program.display().to_string());
+}
+
 /// Program that prints whether it has slept while it closed descriptors that are not open.
 const CLOSES: &str = r#"
 #include <stdio.h>
