@@ -12,9 +12,12 @@
 /* In libcoregrind, not in the tool headers: the auxiliary vector, right after the environment on the client's first
    stack. */
 extern UWord *VG_(client_auxv);
+/* In libcoregrind, not in the tool headers: the folder from which the core loads its files. */
+extern const HChar *VG_(libdir);
 
 #define FOLDER "VALGRIND_LIB="
 #define PRELOADED "LD_PRELOAD="
+#define FILE_OF_CORE "/vgpreload_core-amd64-linux.so"
 
 static Bool begins_with(const HChar *text, const HChar *start)
 {
@@ -33,12 +36,13 @@ static void remove_variable(HChar **place)
     VG_(client_auxv)--;
 }
 
-/* Restores the program's own value of LD_PRELOAD: Valgrind puts its files first, and the program's after a colon. */
+/* Restores the program's own value of LD_PRELOAD: Valgrind puts its file first, whose path may have colons, and the
+   program's files after a colon. */
 static void restore_preloaded(HChar **place)
 {
-    HChar *given = VG_(strchr)(*place, ':');
+    HChar *given = *place + sizeof PRELOADED - 1 + VG_(strlen)(VG_(libdir)) + sizeof FILE_OF_CORE - 1;
 
-    if (!given) {
+    if (VG_(strlen)(*place) <= (SizeT)(given - *place)) {
         remove_variable(place);
         return;
     }

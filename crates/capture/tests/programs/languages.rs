@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::atomic::AtomicBool;
 
-use switchcost_capture::{Command, Order};
+use switchcost_capture::{Command, Options, Order, Tool};
 
-use super::support::{code, compiled, in_order, recorded, scratch};
+use super::support::{code, compiled, in_order, recorded, scratch, tool};
 
 /// Returns the file to which every program writes its output.
 fn output() -> PathBuf {
@@ -200,6 +200,30 @@ int main(void)
 fn who_closes_what_is_not_open_does_not_wait_for_the_controller() {
     let program = compiled("closes", CLOSES);
     says_the_same("closes", &program.display().to_string());
+}
+
+#[test]
+fn the_folder_of_the_tool_may_have_blanks_and_colons_in_its_name() {
+    let folder = scratch().join("a folder: of ours");
+    let copied = Process::new("cp")
+        .arg("-rT")
+        .arg(&tool().folder)
+        .arg(&folder)
+        .status();
+    assert!(copied.expect("cp runs").success());
+    let output = scratch().join("environment");
+    let command = Command::new(["sh", "-c", &format!("env > {} 2>&1", output.display())]);
+    let options = Options {
+        tool: Tool::new(folder),
+        ..in_order(Order::default())
+    };
+    let (summary, _) = recorded(&[command], options, &AtomicBool::new(false));
+    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
+    let said = std::fs::read_to_string(output).expect("written");
+    assert!(
+        said.contains("PATH=") && !said.contains("vgpreload"),
+        "{said}"
+    );
 }
 
 #[test]
