@@ -40,6 +40,8 @@ pub(crate) struct ByPerf {
     added: HashMap<u32, Rc<AddedThread>>,
     /// Thread IDs of tasks that could not be recorded.
     refused: HashSet<u32>,
+    /// Thread IDs of tasks whose end was reported while a thread with this ID was alive.
+    perhaps_ended: HashSet<u32>,
     /// Whether any task was observed, also if all have ended since.
     has_observed: bool,
     /// Thread IDs of this thread and its descendants. Records of these threads arrive, too, but the
@@ -65,6 +67,7 @@ impl ByPerf {
             tasks: HashMap::new(),
             added: HashMap::new(),
             refused: HashSet::new(),
+            perhaps_ended: HashSet::new(),
             has_observed: false,
             own: HashSet::from([rustix::thread::gettid().as_raw_nonzero().get() as u32]),
             sums: Sums::default(),
@@ -197,6 +200,9 @@ impl ByPerf {
         let at = record.at.0;
         match record.kind {
             SwitchKind::Started { by_thread, .. } => {
+                if self.perhaps_ended.remove(&record.thread) {
+                    self.count_previous(record.thread);
+                }
                 if let Some(parent) = self.tasks.get(&by_thread) {
                     let is_thread = record.process == parent.tgid;
                     let (name, of_process) = (parent.name, parent.process_name);
@@ -333,16 +339,26 @@ impl ByPerf {
         self.kernels.left(thread, since, at, Totals::default());
         task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
         // The kernel sends the same record for a live task that is no longer recorded because it
-        // has gained rights.
+        // has gained rights. But a live thread may also be a later task with the same ID.
         if kernel_counts::is_alive(thread) {
             task.off_since = 0;
             self.tasks.insert(thread, task);
+            self.perhaps_ended.insert(thread);
             return;
         }
         self.lost.unfollowed += self.kernels.correct(thread, &mut task);
         self.kernels.forget(thread);
         self.release(thread);
         self.count_ended(task);
+    }
+
+    /// Counts a task that has ended, whose ID another task has now.
+    fn count_previous(&mut self, thread: u32) {
+        if let Some(task) = self.tasks.remove(&thread) {
+            self.kernels.forget(thread);
+            self.release(thread);
+            self.count_ended(task);
+        }
     }
 
     /// Forgets from which added thread an ended task descends.

@@ -183,6 +183,39 @@ ctypes.CDLL(None).syscall(60 if ctypes.sizeof(ctypes.c_void_p) == 8 and __import
     }
 }
 
+#[test]
+fn tasks_that_have_the_same_id_one_after_another_are_counted_each() {
+    let script = r#"
+import os, time
+first = None
+if not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK): raise SystemExit(print(0))
+for number in range(20):
+    if first:
+        with open("/proc/sys/kernel/ns_last_pid", "w") as last: last.write(str(first - 1))
+    child = os.fork()
+    if not child:
+        with open("/proc/self/comm", "w") as name: name.write("again")
+        for _ in range(5): time.sleep(0.002)
+        os._exit(0)
+    same = same + (child == first) if first else 0
+    first = first or child
+    os.waitpid(child, 0)
+print(same)"#;
+    let mut python = Command::new("python3");
+    let reported = program_traced(python.args(["-c", script]), by_records());
+    let Some((same, counted, _)) = reported else {
+        return;
+    };
+    if same.trim().parse::<u32>().is_ok_and(|same| same < 10) {
+        return println!("skipped: others took the IDs");
+    }
+    // Each child sleeps five times, and ends.
+    let count = sum_of(&counted, "again", |tasks| tasks.count);
+    assert_eq!(count, 20, "{same} times the same ID");
+    let switches = sum_of(&counted, "again", |tasks| tasks.voluntary);
+    assert!(switches >= 20 * 6, "{switches}");
+}
+
 fn of_python(script: &str, options: Options) -> Option<Observation> {
     let (_, counted, _) = program_traced(Command::new("python3").args(["-c", script]), options)?;
     Some(counted)
