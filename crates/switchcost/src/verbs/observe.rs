@@ -53,6 +53,12 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         .map(|path| Output::claim(Some(path)))
         .transpose()?;
     switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
+    // Every source of counts finds tasks there. Without it a command would seem not to switch.
+    if !Path::new("/proc/self").exists() {
+        return Err(Failure::broken(
+            "cannot look at processes: /proc is not mounted; mount it with mount -t proc proc /proc",
+        ));
+    }
     let target = target(arguments)?;
     let host = manifest_at_once(&Root::system());
     let interrupt = Interrupt::watch_to_the_end()?;
@@ -107,11 +113,11 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     // much memory.
     drop(observation);
     let exit = show(arguments, kept.path(), output, stacks)?;
-    traced.map(|()| failed.unwrap_or(exit))
+    traced.and(failed).map(|failed| failed.unwrap_or(exit))
 }
 
-/// Observes, and returns the observation with the exit code of a failed command; `None` if no
-/// command failed.
+/// Observes, and returns the observation with the exit code of a failed command (`None` if no
+/// command failed), or with the error of a line of `--every`.
 fn observe(
     arguments: &ObserveArguments,
     target: Target,
@@ -119,7 +125,7 @@ fn observe(
     interrupt: &Interrupt,
     kept: &mut Kept,
     events: Option<&mut Events<'_>>,
-) -> Result<(Observation, Option<Exit>), Failure> {
+) -> Result<(Observation, Result<Option<Exit>, Failure>), Failure> {
     let options = Options {
         wants_wakers: arguments.wakers,
         wants_events: events.is_some(),
@@ -152,9 +158,9 @@ fn observe(
         requests: requests(arguments),
     };
     let mut observation = switchcost_observe::observe(observer, task, &Root::system(), &mut views)?;
-    views.end(&observation)?;
+    let written = views.end(&observation);
     observation.known = known::find(&observation, views.seen);
-    Ok((observation, views.failed))
+    Ok((observation, written.map(|()| views.failed)))
 }
 
 fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {

@@ -196,6 +196,23 @@ fn in_a_container_no_process_is_taken_for_another_one() {
 }
 
 #[test]
+fn without_proc_no_count_is_reported() {
+    let place = Place::new();
+    let without = r#"umount -l /proc && exec "$@""#;
+    let starter = ["unshare", "--mount", "sh", "-c", without, "sh"];
+    let ran = finished(&mut place.command_behind(starter, "observe --no-calibration -- true"));
+    let said = &ran.stderr;
+    if said.starts_with("unshare:") || said.contains("umount:") {
+        println!("skipped: {said}");
+        return;
+    }
+    ran.assert_failed(
+        1,
+        "error: cannot look at processes: /proc is not mounted\nhint: mount it with mount -t proc proc /proc",
+    );
+}
+
+#[test]
 fn a_command_needs_no_dashes_and_keeps_its_standard_output() {
     let place = Place::new();
     for words in ["echo -n x", "-- echo -n x"] {
@@ -263,6 +280,13 @@ fn a_line_each_interval_ends_with_the_signal_and_with_its_reader() {
     let mut child = begin();
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("our child").code(), Some(0));
+    let full = std::fs::File::create("/dev/full").expect("Linux has it");
+    let mut command = place
+        .command("observe -a --no-bpf --no-calibration --every 100ms -d 60s --record full.json");
+    let status = command.stdout(full).stderr(Stdio::null()).status();
+    assert_eq!(status.expect("it starts").code(), Some(1));
+    let record = place.run("report full.json --format json").json();
+    assert!(number(&record["seconds"]) > 0.0, "{record}");
 }
 
 #[test]

@@ -20,8 +20,10 @@ pub(super) struct Lines {
     due_at: Option<Instant>,
     before: Option<Observation>,
     matching: Matching,
-    /// Whether the reader has closed the output.
+    /// Whether no more lines can be written: the reader has closed the output, or a write failed.
     is_left: bool,
+    /// Why a write failed; `None` if none did.
+    failure: Option<Failure>,
 }
 
 impl Lines {
@@ -32,6 +34,7 @@ impl Lines {
             before: None,
             matching,
             is_left: false,
+            failure: None,
         }
     }
 
@@ -53,21 +56,24 @@ impl Lines {
         let missed = (now - due_at).as_nanos() / self.every.as_nanos();
         self.due_at = Some(due_at + self.every * (missed as u32 + 1));
         let observation = so_far().map_err(ObserveError::from)?;
-        self.write(&observation)?;
+        self.write(&observation);
         self.before = Some(observation);
         Ok(())
     }
 
     /// Writes a line for the last reporting period, which may be shorter than the others.
+    ///
+    /// # Errors
+    ///
+    /// If this line or an earlier one could not be written.
     pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
-        if self.is_left {
-            Ok(())
-        } else {
-            self.write(observation)
+        if !self.is_left {
+            self.write(observation);
         }
+        self.failure.take().map_or(Ok(()), Err)
     }
 
-    fn write(&mut self, observation: &Observation) -> Result<(), Failure> {
+    fn write(&mut self, observation: &Observation) {
         let interval = match &self.before {
             Some(before) => observation.since(before),
             None => observation.clone(),
@@ -76,14 +82,13 @@ impl Lines {
         let at = stamp(now.truncate_to_millisecond());
         let line = render_interval(&interval, &self.matching.analyse(&interval), &at);
         let mut stdout = io::stdout().lock();
-        match stdout
+        if let Err(error) = stdout
             .write_all(line.as_bytes())
             .and_then(|()| stdout.flush())
         {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.is_left = true,
-            Err(error) => return Err(Failure::print(error)),
-            Ok(()) => {}
+            // The observation ends, and its record is written.
+            self.is_left = true;
+            self.failure = (error.kind() != ErrorKind::BrokenPipe).then(|| Failure::print(error));
         }
-        Ok(())
     }
 }
