@@ -48,7 +48,7 @@ pub enum ServiceFault {
     /// The process uses so little CPU time that it can hardly be preempted.
     #[error(
         "process {process} ({}) used the CPU for {share:.1} % of {LOOK}, but needs {least:.0} % or more, because only running \
-         code can be preempted; put it under load, or name the process that does the work", printable(.name), least = LEAST_SHARE * 100.0
+         code can be preempted; put it under load, continue it if it is stopped, or name the process that does the work", printable(.name), least = LEAST_SHARE * 100.0
     )]
     AtRest {
         /// ID of the process.

@@ -222,7 +222,7 @@ mod tests {
             said(found(3_000_000, 10)).as_deref(),
             Some(
                 "process 7 (ser\\u{1b}ver) used the CPU for 0.3 % of 1.00 s, but needs 2 % or more, because only running \
-                 code can be preempted; put it under load, or name the process that does the work"
+                 code can be preempted; put it under load, continue it if it is stopped, or name the process that does the work"
             )
         );
         assert_eq!(

@@ -320,6 +320,10 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
         refused(&number, work, why);
     }
     refused("4194305", "syscall:write", "no process with PID 4194305");
+    let elsewhere = ["-p", &number, "--work", "syscall:write", "--cpu", "4000"];
+    if let Some(ran) = served(&place, elsewhere) {
+        assert_refused(&ran, "--cpu 4000 is not allowed for both the service and");
+    }
     let mut sleeper = Command::new("sleep").arg("60").spawn().expect("it starts");
     refused(
         &sleeper.id().to_string(),

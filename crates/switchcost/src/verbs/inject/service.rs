@@ -126,9 +126,9 @@ fn cpu(
         None if both.contains(&found.cpu) => found.cpu,
         None if !both.is_empty() => both[0],
         wanted => {
-            let wanted = wanted.map_or("no CPU".to_owned(), |cpu| format!("--cpu {cpu}"));
+            let wanted = wanted.map_or("no CPU is".to_owned(), |cpu| format!("--cpu {cpu} is not"));
             return Err(Failure::usage(format!(
-                "{wanted} is allowed for both the service and this process (allowed: {}); taskset -pc PID shows those of a process",
+                "{wanted} allowed for both the service and this process (allowed: {}); taskset -pc PID shows those of a process",
                 switchcost_units::format_cpu_list(&both)
             )));
         }
