@@ -18,7 +18,22 @@ pub(crate) struct Row {
     pub(crate) process: Option<u32>,
 }
 
-/// Returns the name of a task, or `(no name)` if the name is empty.
+/// Returns the name of a task, or `(no name)` if the name has no characters that can be shown.
 pub(crate) fn named(name: &str) -> &str {
-    if name.is_empty() { "(no name)" } else { name }
+    if name.chars().all(char::is_control) {
+        "(no name)"
+    } else {
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_shows_nothing_is_none() {
+        let names = ["", "\x7f\x01", "a\n"].map(named);
+        assert_eq!(names, ["(no name)", "(no name)", "a\n"]);
+    }
 }
