@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::{
-    CALL_COST, Cause, CountedTurns, Entry, Observation, OwnCost, Source, Tasks, Why,
+    CALL_COST, Cause, CountedTurns, Entry, Observation, OwnCost, Source, Subject, Tasks, Why,
 };
 
 use crate::lists::{find_or_add, saturating_sum};
@@ -63,7 +63,7 @@ pub use waits::{KeptWaitingFinding, WaitBehind, WaitForCpus};
 pub struct Findings {
     /// Length of the observed window in seconds.
     pub seconds: f64,
-    /// Findings for all observed tasks together, without kernel threads.
+    /// Findings for all observed tasks together, without kernel threads unless they were named.
     pub all: ProcessFinding,
     /// Number of switches per request; `None` if the number of requests is unknown.
     pub switches_a_request: Option<f64>,
@@ -228,9 +228,11 @@ fn calls_share(observation: &Observation, all: &ProcessFinding) -> Option<f64> {
 }
 
 /// Returns the tasks whose cost is reported: all observed tasks except kernel threads, which work
-/// for all programs.
+/// for all programs, unless the user named them by their IDs.
 fn observed(observation: &Observation) -> impl Iterator<Item = &Tasks> {
-    observation.tasks.iter().filter(|tasks| !tasks.is_kernel)
+    let are_named = matches!(observation.subject, Subject::Processes(_));
+    let tasks = observation.tasks.iter();
+    tasks.filter(move |tasks| are_named || !tasks.is_kernel)
 }
 
 fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<CauseFinding> {

@@ -2,8 +2,8 @@
 
 use switchcost_record::observation::{
     Behind, Calibration, CallSite, CallSlice, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint,
-    KnownReload, Load, Observation, Pair, Reload, Source, Tasks, ThreadCalls, TracedCalls, Waits,
-    Why,
+    KnownReload, Load, Observation, Pair, Reload, Source, Subject, Tasks, ThreadCalls, TracedCalls,
+    Waits, Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -629,4 +629,19 @@ fn a_process_has_one_name_whatever_its_threads_are_called() {
         analyse(&alone).threads.is_empty(),
         "it says no more than the names"
     );
+}
+
+#[test]
+fn kernel_threads_count_only_where_they_are_named() {
+    let threads = Tasks {
+        is_kernel: true,
+        ..blocked(100)
+    };
+    for (subject, switches) in [(Subject::Processes(vec![7]), 100), (Subject::Everything, 0)] {
+        let observed = Observation {
+            subject,
+            ..observation(threads.clone())
+        };
+        assert_eq!(analyse(&observed).all.switches, switches);
+    }
 }
