@@ -29,6 +29,9 @@ pub(super) fn placement(
     if arguments.no_pin {
         return Ok(PlacementChoice::Unpinned);
     }
+    if host.cpus_allowed.is_empty() {
+        return Err(Failure::cpu_refusal());
+    }
     let placement = match arguments.placement {
         PlacementFlag::One if arguments.concurrent => PlacementFlag::Pair,
         named => named,
