@@ -120,10 +120,25 @@ pub fn write_design(design: &Design) -> Result<String, DesignError> {
 
 /// Parses a design from TOML text, without checking whether the design can exist in hardware.
 fn parse(text: &str) -> Result<Design, (Location, String)> {
-    toml::from_str(text).map_err(|error: toml::de::Error| {
-        let message = printable(&error.message().trim_end().replace('\n', ", "));
-        (location(text, error.span()), message)
-    })
+    // TOML keeps line ends of Windows in texts of several lines.
+    let text = &text.replace("\r\n", "\n");
+    toml::from_str(text)
+        .map_err(|error: toml::de::Error| (location(text, error.span()), describe(&error)))
+}
+
+/// Returns the message of the TOML reader on one line, with words instead of Rust's types.
+pub(crate) fn describe(error: &toml::de::Error) -> String {
+    let message = error.message().trim().replace('\n', ", ");
+    let (found, expected) = message.rsplit_once(", expected ").unwrap_or((&message, ""));
+    let expected = match expected {
+        "" => return printable(&message),
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" => "a whole number, at least 0",
+        "f64" => "a number",
+        _ if expected.starts_with("struct ") => "a table",
+        _ => expected,
+    };
+    printable(&format!("{found}, expected {expected}"))
 }
 
 fn location(text: &str, span: Option<Range<usize>>) -> Location {

@@ -219,12 +219,12 @@ impl<'de> Deserialize<'de> for Ways {
             fn visit_u64<E: serde::de::Error>(self, count: u64) -> Result<Ways, E> {
                 u32::try_from(count)
                     .map(Ways::Count)
-                    .map_err(|_| E::custom("found more ways than 4294967295"))
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Unsigned(count), &self))
             }
             fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<Ways, E> {
                 u32::try_from(count)
                     .map(Ways::Count)
-                    .map_err(|_| E::custom(format!("found {count} ways")))
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Ways, E> {
                 if text == "full" {

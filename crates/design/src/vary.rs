@@ -6,6 +6,7 @@
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use crate::file::describe;
 use crate::{Design, PageAllocation, PageOrder, Partition, UnrealisableDesign};
 
 /// Largest number of designs that [`vary`] returns, which limits memory.
@@ -391,7 +392,7 @@ fn build<'a>(base: &Design, settings: impl Iterator<Item = &'a Setting>) -> Resu
         set_field(&mut table, path, value.clone())
             .ok_or_else(|| format!("{} is no table", path.keys.join(".")))?;
     }
-    Design::deserialize(table).map_err(|error| error.message().trim().replace('\n', ", "))
+    Design::deserialize(table).map_err(|error| describe(&error))
 }
 
 /// Sets a field in the design's TOML table, or removes the field if `value` is `None`; returns

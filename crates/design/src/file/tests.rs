@@ -37,6 +37,14 @@ fn reads_a_small_design_with_its_defaults() {
 }
 
 #[test]
+fn lines_may_end_as_on_windows() {
+    let text = SMALL.replace("[[level]]", "source = \"\"\"\na\nb\"\"\"\n[[level]]");
+    let design = read_design(&text, "a.toml").expect("sound");
+    let windows = read_design(&text.replace('\n', "\r\n"), "a.toml").expect("sound");
+    assert_eq!((design.source.as_str(), windows), ("a\nb", design.clone()));
+}
+
+#[test]
 fn takes_walk_cycles_for_the_miss_cycles_of_a_tlb() {
     let tlb = "[[tlb]]\nname = 'DTLB'\nholds = 'data'\nentries = 64\nways = 'full'\npage = '4KiB'\nwalk_cycles = 30\n";
     let design = read_design(&format!("{SMALL}{tlb}"), "a.toml").expect("sound");
@@ -52,7 +60,8 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "ways = 2",
         "ways = -2",
-        "a.toml:8:8 (ways = -2): found -2 ways; docs/formats/design.md lists the fields",
+        "a.toml:8:8 (ways = -2): invalid value: integer `-2`, expected a number of ways, or \"full\"; \
+         docs/formats/design.md lists the fields",
     ),
     (
         "\"4KiB\"",

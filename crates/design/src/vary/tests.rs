@@ -252,7 +252,15 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "L1D.miss_cycles=-1",
-        "L1D.miss_cycles=-1: invalid value: integer `-1`, expected u32",
+        "L1D.miss_cycles=-1: invalid value: integer `-1`, expected a whole number from 0 to 4294967295",
+    ),
+    (
+        "L1D.ways=-1",
+        "L1D.ways=-1: invalid value: integer `-1`, expected a number of ways, or \"full\"",
+    ),
+    (
+        "L1D.seed=1.5",
+        "L1D.seed=1.5: invalid type: string \"1.5\", expected a whole number, at least 0",
     ),
     (
         "L1D.victim=4",
