@@ -69,12 +69,11 @@ fn put(wide: Wide, groups: &[[u64; LANES]], open: &mut Open) {
     let (widths, residuals) = (&mut **widths, &mut **residuals);
     let (first, mut place) = (*explicit / LANES, *residual_bytes);
     for (number, &differences) in (first..).zip(groups) {
-        let group = residuals_of(differences);
         let width = &mut widths[number & (WIDTHS - 1)];
         let start = place & (RESIDUALS - 1);
-        let (codes, bytes) = match pack(wide, group) {
+        let (codes, bytes) = match pack(wide, differences) {
             Some(packed) => packed.put(&mut residuals[start..]),
-            None => put_each(group, &mut residuals[start..]),
+            None => put_each(residuals_of(differences), &mut residuals[start..]),
         };
         *width = codes;
         place += bytes;
@@ -141,15 +140,15 @@ impl Packed {
     }
 }
 
-/// Packs a group of residuals in one step. Returns `None` if the machine lacks the instructions, or
-/// if a residual is far.
+/// Packs the residuals of a group of distances in one step. Returns `None` if the machine lacks the
+/// instructions, or if a residual is far.
 #[inline(always)]
-fn pack(wide: Wide, group: [u64; LANES]) -> Option<Packed> {
+fn pack(wide: Wide, differences: [u64; LANES]) -> Option<Packed> {
     #[cfg(target_arch = "x86_64")]
     if let Some(v3) = wide.v3 {
-        return pack_at_once::pack(v3, group);
+        return pack_at_once::pack(v3, differences);
     }
-    let _ = (wide, group);
+    let _ = (wide, differences);
     None
 }
 
@@ -157,7 +156,7 @@ fn pack(wide: Wide, group: [u64; LANES]) -> Option<Packed> {
 mod pack_at_once {
     use std::arch::x86_64::{__m128i, __m256i};
 
-    use super::super::addresses::{LANES, NEAR_BITS, bytes_of};
+    use super::super::addresses::{LANES, NEAR_BITS, SHIFT, bytes_of};
     use super::super::wide::V3;
     use super::Packed;
 
@@ -216,9 +215,20 @@ mod pack_at_once {
         groups
     };
 
+    /// Returns the same as [`residuals_of`](super::residuals_of).
     #[inline(always)]
-    pub(super) fn pack(v3: V3, group: [u64; LANES]) -> Option<Packed> {
-        let all: __m256i = pulp::cast(group);
+    fn residuals_of(v3: V3, differences: __m256i) -> __m256i {
+        let signs = v3
+            .avx2
+            ._mm256_cmpgt_epi64(v3.avx._mm256_setzero_si256(), differences);
+        let twice = v3.avx2._mm256_slli_epi64::<1>(differences);
+        v3.avx2
+            ._mm256_srli_epi64::<{ SHIFT as i32 }>(v3.avx2._mm256_xor_si256(twice, signs))
+    }
+
+    #[inline(always)]
+    pub(super) fn pack(v3: V3, differences: [u64; LANES]) -> Option<Packed> {
+        let all = residuals_of(v3, pulp::cast(differences));
         if v3
             .avx
             ._mm256_testz_si256(all, v3.avx._mm256_set1_epi64x(-1 << NEAR_BITS))

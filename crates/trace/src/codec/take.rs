@@ -178,7 +178,8 @@ fn take_predicted<R: ReadWords>(
         // Excess residuals are overwritten by those of the next shape. The masked position needs no
         // bounds check.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
-        differences[place..place + LANES].copy_from_slice(&row.encode(R::four(addresses)));
+        differences[place..place + LANES]
+            .copy_from_slice(&row.encode(waiting.wide, R::four(addresses)));
         shape.row.set(row);
         at += explicit as usize;
         passed += 1 + explicit as usize;
@@ -278,7 +279,8 @@ fn take_any<R: ReadWords>(
         // The row is copied and written back. A change in place would become partial stores, and
         // take many times as long.
         let mut known = *row;
-        waiting.differences[waiting.length..][..LANES].copy_from_slice(&known.encode(addresses));
+        waiting.differences[waiting.length..][..LANES]
+            .copy_from_slice(&known.encode(waiting.wide, addresses));
         *row = known;
         waiting.length += some.len();
     }
