@@ -14,7 +14,7 @@ use crate::claims::{Found, Quantities, Term, ratio};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, mean_interval};
 use crate::text::{number, percent};
-use crate::{Effort, Exhibit, Records, Site, Step, Table};
+use crate::{Effort, Exhibit, Outcome, Records, Site, Step};
 
 const STEP: &str = "blog-condvar";
 const OBSERVED: &str = "blog-observed";
@@ -49,11 +49,7 @@ const HANDOFFS: f64 = 2.0;
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     // The budget is longer than the intervals require, because the time in user mode is counted in
     // steps of 10 ms.
-    let budget = if site.effort == Effort::Quick {
-        "4s"
-    } else {
-        "30s"
-    };
+    let budget = site.effort.choose("30s", "4s");
     let line = format!(
         "measure --mechanism mutex-condvar-held,mutex-condvar-unlocked --between thread --no-rt --no-counters --precision 0.1% \
          --budget {budget} --cpu {}",
@@ -87,7 +83,7 @@ fn case<'a>(
     records: &'a Records,
     step: &str,
     mechanism: Mechanism,
-) -> Result<(&'a MeasureRecord, usize, &'a CaseFinding), String> {
+) -> Outcome<(&'a MeasureRecord, usize, &'a CaseFinding)> {
     let (record, findings) = records.measured(step)?;
     let is_wanted = |(_, finding): &(usize, &CaseFinding)| finding.case.mechanism == mechanism;
     let (number, finding) = findings
@@ -100,7 +96,7 @@ fn case<'a>(
 }
 
 /// Returns the time of an iteration, which is a round trip through both threads, in ns.
-fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
+fn iteration(records: &Records, step: &str) -> Outcome<Estimate> {
     let (_, _, finding) = case(records, step, PROGRAM)?;
     finding
         .round_trip_ns
@@ -110,7 +106,7 @@ fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
 
 /// Returns the number of switches per iteration with an interval from the spread of the
 /// repetitions, and the share of involuntary switches.
-fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), String> {
+fn switches(records: &Records, mechanism: Mechanism) -> Outcome<(Interval, f64)> {
     let (record, number, finding) = case(records, STEP, mechanism)?;
     let counts: Vec<f64> = switches_of_repetitions(record, number)
         .iter()
@@ -125,14 +121,14 @@ fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), 
 }
 
 /// Returns the elapsed time per switch in ns, computed as in the blog post.
-fn elapsed(records: &Records) -> Result<Term, String> {
+fn elapsed(records: &Records) -> Outcome<Term> {
     let round = iteration(records, STEP)?;
     let (all, _) = switches(records, PROGRAM)?;
     Ok(ratio("elapsed time over switches, ns", &round, all))
 }
 
 /// Returns the ratio of the time in user mode to the time in the kernel.
-fn user_over_system(records: &Records) -> Result<Term, String> {
+fn user_over_system(records: &Records) -> Outcome<Term> {
     let (record, number, _) = case(records, STEP, PROGRAM)?;
     user_mode::over_kernel(record, number)
 }
@@ -141,9 +137,9 @@ fn counts(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "the program",
         "Condition variable ping-pong: time and counted switches",
+        ["what", "published", "here"],
     );
-    exhibit.steps.push(STEP.to_owned());
-    let mut table = Table::new(&["what", "published", "here"]);
+    exhibit.add_step(STEP);
     let time = iteration(records, STEP).map(|round| round.estimate);
     let under_lock = switches(records, PROGRAM);
     let lost = under_lock.clone().err().unwrap_or_default();
@@ -201,31 +197,24 @@ fn counts(records: &Records) -> Exhibit {
         ),
     ];
     for (what, published, here, decimals, why) in rows {
-        table.row(vec![
+        exhibit.row(vec![
             what.into(),
             Cell::number(published, decimals),
             Cell::or_missing(here, decimals, why),
         ]);
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "As in the post, two threads share a condition variable and a lock, which is held except while waiting. The \
+    exhibit.add_note("As in the post, two threads share a condition variable and a lock, which is held except while waiting. The \
          post divides elapsed time by counted switches; this includes system calls and the loop. The record also has \
-         the direct cost, which excludes both."
-            .into(),
-    );
-    exhibit.notes.push(
-        "The post's 10 % of user time is 3 of 33 clock ticks (135 ms at 250 Hz). Any share from 0.5 % to 20 % could \
-         give this count."
-            .into(),
-    );
+         the direct cost, which excludes both.");
+    exhibit.add_note("The post's 10 % of user time is 3 of 33 clock ticks (135 ms at 250 Hz). Any share from 0.5 % to 20 % could \
+         give this count.");
     exhibit
 }
 
 /// Returns an exhibit that compares the environment printed in the blog post with this machine.
 fn environment(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("ENV", "The machines");
-    exhibit.steps.push(STEP.to_owned());
+    let mut exhibit = Exhibit::new("ENV", "The machines", ["what", "published", "here"]);
+    exhibit.add_step(STEP);
     let host = records
         .measured(STEP)
         .map(|(record, _)| &record.header.host);
@@ -260,25 +249,23 @@ fn environment(records: &Records) -> Exhibit {
             host.and_then(|host| host.is_turbo_on).map(turbo),
         ),
     ];
-    let mut table = Table::new(&["what", "published", "here"]);
     for (what, published, here) in rows {
         let why = if why.is_empty() { "not reported" } else { &why };
         let missing = Cell::Missing {
             why: why.to_owned(),
         };
-        table.row(vec![
+        exhibit.row(vec![
             what.into(),
             published.into(),
             here.map_or(missing, Cell::from),
         ]);
     }
-    exhibit.table = table;
     exhibit
 }
 
 /// Returns the number of switches that perf counted. perf counts 0 if the kernel lets it count only
 /// in user mode.
-fn switches_by_perf(records: &Records) -> Result<f64, String> {
+fn switches_by_perf(records: &Records) -> Outcome<f64> {
     let count = perf::Counts::read(records.text(OBSERVED)?).count(COUNTED[0].0);
     count
         .ok()
@@ -287,17 +274,20 @@ fn switches_by_perf(records: &Records) -> Result<f64, String> {
 }
 
 /// Returns the time of an iteration under `perf stat` in ns; an error if perf counted no switches.
-fn watched(records: &Records) -> Result<Estimate, String> {
+fn watched(records: &Records) -> Outcome<Estimate> {
     switches_by_perf(records)?;
     iteration(records, OBSERVED)
 }
 
 fn observer(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("the observer", "The program under perf stat");
+    let mut exhibit = Exhibit::new(
+        "the observer",
+        "The program under perf stat",
+        ["what", "published", "here"],
+    );
     exhibit.steps.extend([STEP.to_owned(), OBSERVED.to_owned()]);
     let alone = iteration(records, STEP);
     let watched = watched(records);
-    let mut table = Table::new(&["what", "published", "here"]);
     let rows = [
         (
             "alone, us an iteration",
@@ -312,38 +302,35 @@ fn observer(records: &Records) -> Exhibit {
     ];
     for (what, published, here) in rows {
         let here = Cell::new(here, 3, |round| round.estimate / 1e3);
-        table.row(vec![what.into(), Cell::number(published, 3), here]);
+        exhibit.row(vec![what.into(), Cell::number(published, 3), here]);
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "perf stat watches the same measurements, and counts the switches and the CPU time of all their tasks.".into(),
-    );
+    exhibit.add_note("perf stat watches the same measurements, and counts the switches and the CPU time of all their tasks.");
     exhibit
 }
 
-fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Found, String> {
+fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Outcome {
     let (all, share) = switches(records, mechanism)?;
     let term = Term::new("switches per iteration", all);
-    Ok(Found::new(
-        vec![term],
+    Ok(Found::number(
+        term,
         format!("{} of them involuntary", percent(share)),
     ))
 }
 
 /// Returns the number of involuntary switches per iteration, with its interval.
-fn involuntary_an_iteration(records: &Records) -> Result<Found, String> {
+fn involuntary_an_iteration(records: &Records) -> Outcome {
     let (all, share) = switches(records, PROGRAM)?;
     let term = Term::new(
         "involuntary switches per iteration",
         all.map(|switches| switches * share),
     );
-    Ok(Found::new(
-        vec![term],
+    Ok(Found::number(
+        term,
         format!("{} voluntary ones", number(all.estimate * (1.0 - share))),
     ))
 }
 
-fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
+fn fewer_when_unlocked(records: &Records) -> Outcome {
     let (held, _) = switches(records, PROGRAM)?;
     let (unlocked, share) = switches(records, Mechanism::MutexCondvarUnlocked)?;
     let note = format!(
@@ -352,12 +339,12 @@ fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
         number(unlocked.estimate),
         percent(share)
     );
-    Ok(Found::new(
-        vec![ratio(
+    Ok(Found::number(
+        ratio(
             "switches, notified under the lock / after unlocking",
             held,
             unlocked,
-        )],
+        ),
         note,
     ))
 }
@@ -365,7 +352,7 @@ fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
 /// Returns the ratio of the time in user mode to the time in the kernel. The note has the time of
 /// the same library calls without a waiting task, as a share of a hand-off; without a waiting task,
 /// the calls stay in user mode.
-fn mostly_kernel(records: &Records) -> Result<Found, String> {
+fn mostly_kernel(records: &Records) -> Outcome {
     let (_, _, finding) = case(records, STEP, PROGRAM)?;
     let alone = finding.baseline_ns.as_ref().map(|alone| alone.estimate);
     let each = finding
@@ -379,18 +366,18 @@ fn mostly_kernel(records: &Records) -> Result<Found, String> {
         ),
         None => "without the probes between the batches".to_owned(),
     };
-    Ok(Found::new(vec![user_over_system(records)?], note))
+    Ok(Found::number(user_over_system(records)?, note))
 }
 
 fn convert_to_microseconds(term: Term) -> Found {
     let us = term.interval().map(|ns| ns / 1e3);
     let term = Term::new("elapsed time over switches, us", us);
-    Found::new(vec![term], "")
+    Found::number(term, "")
 }
 
 /// Returns the ratio of two counts of switches of the same processes: by perf, and by the kernel
 /// over the whole lives of the processes.
-fn perf_over_kernel(records: &Records) -> Result<Found, String> {
+fn perf_over_kernel(records: &Records) -> Outcome {
     let seen = switches_by_perf(records)?;
     let (record, _) = records.measured(OBSERVED)?;
     let counted = record
@@ -405,7 +392,7 @@ fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     let half = 1.645 * (1.0 / seen + 1.0 / counted as f64).sqrt();
     let ratio = Interval::symmetric(1.0, half).map(|end| end * (seen / counted as f64));
     let term = Term::new("perf's switches over getrusage's", ratio);
-    Ok(Found::new(vec![term], note))
+    Ok(Found::number(term, note))
 }
 
 /// Returns an exhibit with each event that perf counted, in total and per switch.
@@ -413,9 +400,9 @@ fn counted_by_perf(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "perf's counts",
         "Counts by perf stat, in total and per switch",
+        ["event", "published", "a switch", "here", "a switch, here"],
     );
-    exhibit.steps.push(OBSERVED.to_owned());
-    let mut table = Table::new(&["event", "published", "a switch", "here", "a switch, here"]);
+    exhibit.add_step(OBSERVED);
     let counts = records.text(OBSERVED).map(perf::Counts::read);
     let of = |event: &str| {
         counts
@@ -433,7 +420,7 @@ fn counted_by_perf(records: &Records) -> Exhibit {
             event
         };
         let decimals = if event == "task-clock" { 2 } else { 0 };
-        table.row(vec![
+        exhibit.row(vec![
             unit.into(),
             Cell::number(published, decimals),
             Cell::number(published / COUNTED[0].1, 4),
@@ -441,12 +428,8 @@ fn counted_by_perf(records: &Records) -> Exhibit {
             Cell::new(&each, 4, |each| *each),
         ]);
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "perf watches a measurement here, not the post's program. It also counts the baseline, the probes and the \
-         start of each repetition, so its counts per switch are higher than the post's."
-            .into(),
-    );
+    exhibit.add_note("perf watches a measurement here, not the post's program. It also counts the baseline, the probes and the \
+         start of each repetition, so its counts per switch are higher than the post's.");
     exhibit
 }
 
@@ -463,8 +446,8 @@ pub(crate) fn quantities() -> Quantities {
         ("perf-agrees", perf_over_kernel),
         ("observer-slows", |r| {
             let (alone, watched) = (iteration(r, STEP)?, watched(r)?);
-            Ok(Found::new(
-                vec![ratio("under perf stat over alone", &watched, &alone)],
+            Ok(Found::number(
+                ratio("under perf stat over alone", &watched, &alone),
                 "",
             ))
         }),

@@ -121,4 +121,16 @@ impl Chart {
             marks: Vec::new(),
         }
     }
+
+    /// Returns a chart of the series that have points; `None` if none has.
+    pub(crate) fn draw(
+        x_title: &str,
+        x_axis: Axis,
+        y_title: &str,
+        y_axis: Axis,
+        mut series: Vec<Series>,
+    ) -> Option<Chart> {
+        series.retain(|series| !series.x.is_empty());
+        (!series.is_empty()).then(|| Chart::new(x_title, x_axis, y_title, y_axis, series))
+    }
 }

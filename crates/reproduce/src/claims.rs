@@ -213,8 +213,11 @@ pub fn table(paper: Paper) -> Vec<Entry> {
     table.claim
 }
 
+/// A number or another value, or the reason why it is missing.
+pub(crate) type Outcome<T = Found> = Result<T, String>;
+
 /// Function that computes a quantity from the records, or returns the reason why it cannot.
-pub(crate) type Quantity = fn(&Records) -> Result<Found, String>;
+pub(crate) type Quantity = fn(&Records) -> Outcome;
 
 /// Functions that compute quantities, by the IDs of claims and reasons.
 pub(crate) type Quantities = Vec<(&'static str, Quantity)>;
@@ -226,7 +229,7 @@ pub(crate) fn judge(
     exhibit: &str,
     quantities: &Quantities,
     records: &Records,
-    variants: &Result<Variants, String>,
+    variants: &Outcome<Variants>,
 ) -> Vec<Claim> {
     let entries = table(paper)
         .into_iter()

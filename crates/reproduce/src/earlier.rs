@@ -148,6 +148,7 @@ fn judge_beside(claim: &mut Claim) {
 mod tests {
     use super::*;
     use crate::claims::{Kind, Rule, Term, Verdict, table};
+    use crate::exhibit::NO_COLUMNS;
     use crate::interval::Interval;
 
     fn term(low: f64, high: f64) -> Term {
@@ -180,7 +181,7 @@ mod tests {
         entry.varies |= varies;
         let terms = vec![term(low, high)];
         let verdict = entry.judge(&terms);
-        let mut exhibit = Exhibit::new("section 3.1", "");
+        let mut exhibit = Exhibit::new("section 3.1", "", NO_COLUMNS);
         exhibit.claims = vec![Claim {
             entry,
             terms,

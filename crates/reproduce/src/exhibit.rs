@@ -1,7 +1,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_units::Bytes;
 
-use crate::{Chart, Claim};
+use crate::{Chart, Claim, Outcome};
 
 /// A cell of a table.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -36,6 +37,12 @@ impl From<String> for Cell {
     }
 }
 
+impl From<Bytes> for Cell {
+    fn from(size: Bytes) -> Cell {
+        Cell::Text(size.to_string())
+    }
+}
+
 impl Cell {
     pub(crate) fn number(value: f64, decimals: usize) -> Cell {
         Cell::Number { value, decimals }
@@ -43,7 +50,7 @@ impl Cell {
 
     /// Creates a cell with three significant digits for a number of a result, or for the reason why
     /// the result is missing.
-    pub(crate) fn rounded<T>(found: &Result<T, String>, number: impl FnOnce(&T) -> f64) -> Cell {
+    pub(crate) fn rounded<T>(found: &Outcome<T>, number: impl FnOnce(&T) -> f64) -> Cell {
         let number = found.as_ref().map(number).map_err(Clone::clone);
         let decimals = number.as_ref().map_or(0, |number| decimals(*number));
         Cell::new(&number, decimals, |number| *number)
@@ -51,7 +58,7 @@ impl Cell {
 
     /// Creates a cell for a number of a result, or for the reason why the result is missing.
     pub(crate) fn new<T>(
-        found: &Result<T, String>,
+        found: &Outcome<T>,
         decimals: usize,
         number: impl FnOnce(&T) -> f64,
     ) -> Cell {
@@ -89,21 +96,19 @@ pub struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(columns: &[&str]) -> Table {
+    pub(crate) fn new<C: ToString>(columns: impl IntoIterator<Item = C>) -> Table {
         Table {
-            columns: columns.iter().map(|&name| name.to_owned()).collect(),
+            columns: columns.into_iter().map(|name| name.to_string()).collect(),
             rows: Vec::new(),
         }
     }
-
-    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
-        debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells);
-    }
 }
 
+/// The columns of an exhibit without a table.
+pub(crate) const NO_COLUMNS: [&str; 0] = [];
+
 /// A published figure or table, with its reproduction.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Exhibit {
     /// Name in the paper: `Figure 1`, `Table 4`, `section 3.3`.
     pub name: String,
@@ -122,15 +127,29 @@ pub struct Exhibit {
 }
 
 impl Exhibit {
-    pub(crate) fn new(name: &str, title: &str) -> Exhibit {
+    pub(crate) fn new<C: ToString>(
+        name: &str,
+        title: &str,
+        columns: impl IntoIterator<Item = C>,
+    ) -> Exhibit {
         Exhibit {
             name: name.to_owned(),
             title: title.to_owned(),
-            claims: Vec::new(),
-            table: Table::default(),
-            chart: None,
-            notes: Vec::new(),
-            steps: Vec::new(),
+            table: Table::new(columns),
+            ..Exhibit::default()
         }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+        debug_assert_eq!(cells.len(), self.table.columns.len());
+        self.table.rows.push(cells);
+    }
+
+    pub(crate) fn add_note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    pub(crate) fn add_step(&mut self, name: impl Into<String>) {
+        self.steps.push(name.into());
     }
 }

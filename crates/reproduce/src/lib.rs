@@ -34,6 +34,7 @@ mod today;
 mod verdicts;
 
 pub use chart::{Axis, Chart, Series, Style};
+pub(crate) use claims::Outcome;
 pub use claims::{
     Claim, Entry, Kind, Other, Reason, ReasonEntry, Rule, Setting, Term, Verdict, table,
 };

@@ -4,7 +4,7 @@ use switchcost_analysis::CaseFinding;
 use switchcost_units::Bytes;
 
 use crate::exhibit::Cell;
-use crate::{Effort, Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 const STEP: &str = "lmbench-matrix";
 
@@ -20,11 +20,9 @@ const COLUMNS: [(u32, u64); 7] = [
 ];
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let effort = if site.effort == Effort::Quick {
-        " --max-repetitions 6"
-    } else {
-        " --precision 0.5% --budget 2min"
-    };
+    let effort = site
+        .effort
+        .choose(" --precision 0.5% --budget 2min", " --max-repetitions 6");
     vec![Step::new(
         STEP,
         &format!(
@@ -36,10 +34,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
 
 /// Returns the cost of a hand-off by lmbench's definition, which includes the reload of the array,
 /// in ns.
-fn cost(
-    records: &Records,
-    (tasks, kib): (u32, u64),
-) -> Result<switchcost_analysis::Estimate, String> {
+fn cost(records: &Records, (tasks, kib): (u32, u64)) -> Outcome<switchcost_analysis::Estimate> {
     let (_, findings) = records.measured(STEP)?;
     let is_wanted = |finding: &&CaseFinding| {
         finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib)
@@ -58,25 +53,17 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let mut exhibit = Exhibit::new(
         "Context switching",
         "lmbench's matrix, microseconds, smaller is better",
+        COLUMNS.map(|(tasks, kib)| format!("{tasks}p/{kib}K")),
     );
-    exhibit.steps.push(STEP.to_owned());
-    let names: Vec<String> = COLUMNS
-        .iter()
-        .map(|(tasks, kib)| format!("{tasks}p/{kib}K"))
-        .collect();
-    let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    exhibit.add_step(STEP);
     let row = |get: fn(&switchcost_analysis::Estimate) -> f64| -> Vec<Cell> {
         let cell =
             |column: &(u32, u64)| Cell::new(&cost(records, *column), 3, |cost| get(cost) / 1e3);
         COLUMNS.iter().map(cell).collect()
     };
-    table.row(row(|estimate| estimate.estimate));
-    exhibit.table = table;
-    exhibit.notes.push(
-        "lmbench prints this matrix for every machine; no published row corresponds to it. Section 6.6 of the paper \
-         only says which columns must grow."
-            .into(),
-    );
+    exhibit.row(row(|estimate| estimate.estimate));
+    exhibit.add_note("lmbench prints this matrix for every machine; no published row corresponds to it. Section 6.6 of the paper \
+         only says which columns must grow.");
     vec![exhibit]
 }
 

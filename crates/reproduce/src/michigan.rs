@@ -11,7 +11,7 @@ use switchcost_record::{CacheKind, HostManifest};
 use switchcost_units::Bytes;
 
 use crate::claims::Quantities;
-use crate::{Effort, Exhibit, Records, Site, Step};
+use crate::{Effort, Exhibit, Outcome, Records, Site, Step};
 
 const KERNEL: &str = "michigan-kernel";
 const USER: &str = "michigan-user";
@@ -19,7 +19,7 @@ const USER: &str = "michigan-user";
 /// Array sizes of Figures 2 and 3 of the poster, in KiB; 0 stands for the direct cost.
 const SIZES_KIB: [u64; 10] = [0, 8, 16, 32, 48, 64, 96, 128, 192, 256];
 /// Returns the size of the smallest cache of the machine that holds data.
-fn first_level(host: &HostManifest) -> Result<Bytes, String> {
+fn first_level(host: &HostManifest) -> Outcome<Bytes> {
     let caches = host
         .caches
         .iter()
@@ -36,18 +36,15 @@ fn is_about(size: Bytes, level: Bytes) -> bool {
 }
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let is_quick = site.effort == Effort::Quick;
-    let every = if is_quick { 3 } else { 1 };
+    let every = site.effort.choose(1, 3);
     let sizes: Vec<String> = SIZES_KIB
         .iter()
         .step_by(every)
         .map(|kib| format!("{kib}KiB"))
         .collect();
-    let speed = if is_quick {
-        " --quick"
-    } else {
-        " --precision 0.5% --budget 2min"
-    };
+    let speed = site
+        .effort
+        .choose(" --precision 0.5% --budget 2min", " --quick");
     let rest = format!("--size {} --cpu {}{speed}", sizes.join(","), site.quiet_cpu);
     let mut steps = vec![
         Step::new(
@@ -57,7 +54,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
         Step::new(USER, &format!("measure --mechanism ucontext {rest}")),
         hiding::step(site),
     ];
-    if !is_quick {
+    if site.effort == Effort::Usual {
         steps.extend(pages::steps(site));
     }
     if site.has_guest {

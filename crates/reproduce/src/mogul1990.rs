@@ -18,7 +18,8 @@ mod with_kernel;
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::Simulation;
 
-use crate::{Effort, Exhibit, Records, Site, Step};
+use crate::records::require;
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 /// A benchmark set of Table 2: the paper's name, the name in switchcost, and the letters of its
 /// trials on the designs 1a, 2a, 1b and 2b.
@@ -150,16 +151,9 @@ fn seed(site: &Site<'_>, trial: u64) -> u64 {
 /// Returns the command line that traces and simulates a trial.
 fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     let place = trial as usize - 1;
-    let switches = match site.effort {
-        Effort::Usual => SWITCHES[place],
-        Effort::Quick => QUICK_SWITCHES,
-    };
+    let switches = site.effort.choose(SWITCHES[place], QUICK_SWITCHES);
     let (name, seed, turns) = (set.name, seed(site, trial), set.turns.flags());
-    let skipped = if site.effort == Effort::Usual {
-        SKIPPED[place]
-    } else {
-        0
-    };
+    let skipped = site.effort.choose(SKIPPED[place], 0);
     let skip = if skipped > 0 {
         format!(" --skip {skipped}")
     } else {
@@ -176,10 +170,9 @@ pub(crate) fn timesharing_line(site: &Site<'_>) -> String {
 /// Returns the steps that reproduce the paper. Each trial of a set of programs is one step, which
 /// simulates the same references on all four designs.
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let (trials, switches) = match site.effort {
-        Effort::Usual => (TRIALS, SWITCHES[0]),
-        Effort::Quick => (1, QUICK_SWITCHES),
-    };
+    let (trials, switches) = site
+        .effort
+        .choose((TRIALS, SWITCHES[0]), (1, QUICK_SWITCHES));
     let one =
         |set: &Set, trial: u64| Step::new(step_name(set, trial), &trial_line(site, set, trial));
     let of_set = |set| (1..=trials).map(move |trial| one(set, trial));
@@ -232,7 +225,7 @@ impl<'a> Trial<'a> {
 }
 
 /// Returns the trials of a set of programs that have results, or the reason why none has.
-fn trials<'a>(records: &'a Records, set: &Set) -> Result<Vec<Trial<'a>>, String> {
+fn trials<'a>(records: &'a Records, set: &Set) -> Outcome<Vec<Trial<'a>>> {
     trials_named(records, TRIALS, |trial| step_name(set, trial))
 }
 
@@ -242,7 +235,7 @@ fn trials_named(
     records: &Records,
     most: u64,
     name: impl Fn(u64) -> String,
-) -> Result<Vec<Trial<'_>>, String> {
+) -> Outcome<Vec<Trial<'_>>> {
     let one = |number: u64| {
         let step = name(number);
         let (head, findings) = records.simulated(&step)?;
@@ -270,7 +263,7 @@ fn first<'a>(
     records: &'a Records,
     set: usize,
     design: &str,
-) -> Result<(Trial<'a>, &'a DesignFinding), String> {
+) -> Outcome<(Trial<'a>, &'a DesignFinding)> {
     let trial = trials(records, &SETS[set])?
         .into_iter()
         .next()
@@ -286,16 +279,16 @@ fn design_of_trials<'a>(
     records: &'a Records,
     set: usize,
     design: &str,
-) -> Result<Vec<&'a DesignFinding>, String> {
+) -> Outcome<Vec<&'a DesignFinding>> {
     let found: Vec<_> = trials(records, &SETS[set])?
         .iter()
         .filter_map(|trial| trial.design(design))
         .collect();
-    if found.is_empty() {
-        Err(format!("the records have no design mogul-{design}"))
-    } else {
-        Ok(found)
-    }
+    require(
+        found,
+        1,
+        format!("the records have no design mogul-{design}"),
+    )
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -304,7 +297,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Returns the mean overhead ratio on a design over the trials of a set of programs.
-fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> {
+fn overhead(records: &Records, set: usize, design: &str) -> Outcome<f64> {
     let found = design_of_trials(records, set, design)?;
     mean(
         found

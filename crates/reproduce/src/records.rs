@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use switchcost_analysis::simulation::DesignFinding;
 use switchcost_analysis::{Findings, simulation};
 use switchcost_design::result::Simulation;
 use switchcost_record::{HostManifest, MeasureRecord};
@@ -59,6 +60,17 @@ impl Records {
             .ok_or_else(|| self.reason(step))
     }
 
+    /// Returns a design of a simulation by its place, or `why` if the record has none there.
+    pub(crate) fn design(
+        &self,
+        step: &str,
+        place: usize,
+        why: &str,
+    ) -> Result<&DesignFinding, String> {
+        let (_, findings) = self.simulated(step)?;
+        findings.designs.get(place).ok_or_else(|| why.to_owned())
+    }
+
     pub(crate) fn text(&self, step: &str) -> Result<&str, String> {
         self.texts
             .get(step)
@@ -72,4 +84,38 @@ impl Records {
             .cloned()
             .unwrap_or_else(|| format!("the step {step} was not run"))
     }
+}
+
+/// Returns the values if there are at least `fewest`, and otherwise `why`.
+pub(crate) fn require<T>(
+    values: Vec<T>,
+    fewest: usize,
+    why: impl Into<String>,
+) -> Result<Vec<T>, String> {
+    if values.len() < fewest {
+        Err(why.into())
+    } else {
+        Ok(values)
+    }
+}
+
+/// Returns the values by array size in KiB, without sizes whose value is missing. If there are less
+/// than `fewest` values, returns the reason why the first is missing.
+pub(crate) fn collect_known<T>(
+    sizes_kib: &[u64],
+    fewest: usize,
+    value: impl Fn(u64) -> Result<T, String>,
+) -> Result<Vec<(u64, T)>, String> {
+    let (mut known, mut missing) = (Vec::new(), Vec::new());
+    for kib in sizes_kib {
+        match value(*kib) {
+            Ok(value) => known.push((*kib, value)),
+            Err(why) => missing.push(why),
+        }
+    }
+    require(
+        known,
+        fewest,
+        missing.into_iter().next().unwrap_or_default(),
+    )
 }

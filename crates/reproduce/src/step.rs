@@ -11,6 +11,16 @@ pub enum Effort {
     Quick,
 }
 
+impl Effort {
+    /// Returns the value for the effort.
+    pub(crate) fn choose<T>(self, usual: T, quick: T) -> T {
+        match self {
+            Effort::Usual => usual,
+            Effort::Quick => quick,
+        }
+    }
+}
+
 /// The machine on which steps are run, and options of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {

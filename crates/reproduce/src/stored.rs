@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::claims::{Claim, Entry, Found, ReasonEntry, Setting, Term, judge_numbers, table};
 use crate::exhibit::decimals;
-use crate::{Cell, Chart, Exhibit, Paper, Records, Table};
+use crate::{Cell, Chart, Exhibit, Outcome, Paper, Records, Table};
 
 /// Reason why a file cannot be used as a result of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ pub(crate) struct StoredClaim {
 impl StoredClaim {
     /// Returns the stored numbers of the claim; an error if they are of another quantity, or
     /// missing.
-    fn found_as(&self, quantity: &str) -> Result<Found, String> {
+    fn found_as(&self, quantity: &str) -> Outcome {
         if self.quantity != quantity {
             return Err(NOT_COMPUTED.to_owned());
         }

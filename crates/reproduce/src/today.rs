@@ -18,7 +18,8 @@ use switchcost_analysis::CaseFinding;
 use switchcost_record::{Between, CacheKind, HostManifest, Mechanism};
 
 use crate::claims::Quantities;
-use crate::{Effort, Exhibit, Records, Site, Step};
+use crate::records::require;
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 const KERNEL: &str = "today-kernel";
 const SHARED_CACHE: &str = "today-shared-cache";
@@ -67,12 +68,9 @@ fn sizes_bytes(host: &HostManifest) -> [u64; 3] {
 }
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let is_quick = site.effort == Effort::Quick;
-    let speed = if is_quick {
-        " --quick"
-    } else {
-        " --precision 0.5% --budget 2min"
-    };
+    let speed = site
+        .effort
+        .choose(" --precision 0.5% --budget 2min", " --quick");
     let cpu = site.quiet_cpu;
     let sizes = sizes_bytes(site.host)
         .map(|size| size.to_string())
@@ -145,15 +143,11 @@ fn results<'a>(
     records: &'a Records,
     step: &str,
     mechanism: Mechanism,
-) -> Result<Vec<&'a CaseFinding>, String> {
+) -> Outcome<Vec<&'a CaseFinding>> {
     let (_, findings) = records.measured(step)?;
     let is_wanted = |finding: &&CaseFinding| {
         finding.case.mechanism == mechanism && finding.case.between != Between::Thread
     };
     let found: Vec<_> = findings.results.iter().filter(is_wanted).collect();
-    if found.is_empty() {
-        Err("the record lacks the mechanism".to_owned())
-    } else {
-        Ok(found)
-    }
+    require(found, 1, "the record lacks the mechanism")
 }

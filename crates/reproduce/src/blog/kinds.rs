@@ -8,7 +8,7 @@ use crate::claims::{Found, Term};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
 use crate::text::{microseconds, percent};
-use crate::{Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 /// Policy under which a woken thread does not preempt its waker, so that switches are voluntary.
 const VOLUNTARY: &str = "batch";
@@ -35,7 +35,7 @@ pub(super) fn steps(site: &Site<'_>) -> [Step; 2] {
 }
 
 /// Returns the direct cost of a switch under a policy, and the share of involuntary switches.
-fn cost(records: &Records, policy: &str) -> Result<(Estimate, f64), String> {
+fn cost(records: &Records, policy: &str) -> Outcome<(Estimate, f64)> {
     let (_, findings) = records.measured(&name(policy))?;
     let is_it = |finding: &&CaseFinding| finding.case.mechanism == Mechanism::Futex;
     let finding = findings
@@ -59,29 +59,25 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "both kinds",
         "Direct cost of a voluntary and of an involuntary switch",
+        ["policy", "direct cost, us", "involuntary, %"],
     );
-    let mut table = Table::new(&["policy", "direct cost, us", "involuntary, %"]);
     for policy in [VOLUNTARY, MIXED] {
-        exhibit.steps.push(name(policy));
+        exhibit.add_step(name(policy));
         let found = cost(records, policy);
-        table.row(vec![
+        exhibit.row(vec![
             policy.into(),
             Cell::new(&found, 3, |(cost, _)| cost.estimate / 1e3),
             Cell::new(&found, 1, |(_, share)| share * 100.0),
         ]);
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "Two threads over a futex. Under SCHED_OTHER a woken thread preempts its waker, under SCHED_BATCH it does not."
-            .into(),
-    );
+    exhibit.add_note("Two threads over a futex. Under SCHED_OTHER a woken thread preempts its waker, under SCHED_BATCH it does not.");
     exhibit
 }
 
 /// Returns the ratio of the cost of a voluntary to that of an involuntary switch. With the share
 /// *s* of involuntary switches under [`MIXED`], and the mean cost *q* there relative to the
 /// voluntary cost, *q* = (1 - *s*) + *s* / ratio.
-pub(super) fn voluntary_over_involuntary(records: &Records) -> Result<Found, String> {
+pub(super) fn voluntary_over_involuntary(records: &Records) -> Outcome {
     let (waits, of_waits) = cost(records, VOLUNTARY)?;
     let (mixed, share) = cost(records, MIXED)?;
     if of_waits > FEW || share < MANY {
@@ -107,8 +103,8 @@ pub(super) fn voluntary_over_involuntary(records: &Records) -> Result<Found, Str
         microseconds(mixed.estimate),
         percent(share)
     );
-    Ok(Found::new(
-        vec![Term::new("voluntary over involuntary", ratio)],
+    Ok(Found::number(
+        Term::new("voluntary over involuntary", ratio),
         note,
     ))
 }

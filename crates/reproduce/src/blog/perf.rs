@@ -1,5 +1,6 @@
 //! Parser for the output of `perf stat -x ,`: one event per line.
 
+use crate::Outcome;
 use std::collections::BTreeMap;
 
 /// Counts by the names of the events, in perf's units. Events that perf could not count are left
@@ -28,7 +29,7 @@ impl Counts {
         Counts(words.lines().filter_map(count).collect())
     }
 
-    pub(super) fn count(&self, event: &str) -> Result<f64, String> {
+    pub(super) fn count(&self, event: &str) -> Outcome<f64> {
         self.0
             .get(event)
             .copied()

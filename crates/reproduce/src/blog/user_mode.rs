@@ -7,6 +7,7 @@
 
 use switchcost_record::MeasureRecord;
 
+use crate::Outcome;
 use crate::claims::Term;
 use crate::interval::Interval;
 
@@ -19,7 +20,7 @@ const T90: f64 = 1.645;
 const FEWEST_TICKS: f64 = 20.0;
 
 /// Returns the ratio of the time in user mode to the time in the kernel, for one case of a record.
-pub(super) fn over_kernel(record: &MeasureRecord, case: usize) -> Result<Term, String> {
+pub(super) fn over_kernel(record: &MeasureRecord, case: usize) -> Outcome<Term> {
     let lacks = || "the record does not separate user mode from the kernel".to_owned();
     let (mut user, mut system, mut probes) = (0.0, 0.0, 0.0);
     for window in record

@@ -5,7 +5,7 @@ use super::{
     Entry, Found, Kind, Quantities, ReasonEntry, Rule, Setting, Term, Variants, Verdict, agreed,
     cases,
 };
-use crate::Records;
+use crate::{Outcome, Records};
 
 /// A statement of a paper, and whether it is reproduced here.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -156,7 +156,7 @@ pub(super) fn claim(
     entry: Entry,
     quantities: &Quantities,
     records: &Records,
-    variants: &Result<Variants, String>,
+    variants: &Outcome<Variants>,
 ) -> Claim {
     let found = if entry.over_free {
         over_variants(&entry.id, quantities, records, variants)
@@ -172,8 +172,8 @@ pub(super) fn claim(
 /// too; if it is inconclusive, each reason that has numbers.
 pub(crate) fn judge_numbers(
     mut entry: Entry,
-    found: Result<Found, String>,
-    of_reason: &dyn Fn(&ReasonEntry) -> Result<Found, String>,
+    found: Outcome,
+    of_reason: &dyn Fn(&ReasonEntry) -> Outcome,
 ) -> Claim {
     let (found, verdict, missing) = judged(&|terms| entry.judge(terms), found);
     let missing = missing.filter(|_| entry.kind != Kind::Shown || found.terms.is_empty());
@@ -202,10 +202,7 @@ pub(crate) fn judge_numbers(
     }
 }
 
-fn test_reason(
-    reason: ReasonEntry,
-    of_reason: &dyn Fn(&ReasonEntry) -> Result<Found, String>,
-) -> Reason {
+fn test_reason(reason: ReasonEntry, of_reason: &dyn Fn(&ReasonEntry) -> Outcome) -> Reason {
     let numbers = of_reason(&reason);
     let (found, verdict, missing) = judged(&|terms| reason.rule.judge_noisy(terms), numbers);
     let words = if found.terms.is_empty() {
@@ -228,8 +225,8 @@ fn over_variants(
     id: &str,
     quantities: &Quantities,
     records: &Records,
-    variants: &Result<Variants, String>,
-) -> Result<Found, String> {
+    variants: &Outcome<Variants>,
+) -> Outcome {
     let (_, quantity) = quantities
         .iter()
         .find(|(name, _)| *name == id)
@@ -237,7 +234,7 @@ fn over_variants(
     super::variants::over_variants(*quantity, records, variants)
 }
 
-fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Found, String> {
+fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Outcome {
     let found = quantities.iter().find(|(name, _)| *name == id);
     found.map_or_else(
         || Err("nothing computes it".to_owned()),
@@ -247,10 +244,7 @@ fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Foun
 
 /// Applies a rule to numbers, at each setting of open parameters. Returns the numbers, the verdict,
 /// and what is missing for a verdict. Numbers that are not finite count as missing.
-fn judged(
-    judge: &dyn Fn(&[Term]) -> Verdict,
-    found: Result<Found, String>,
-) -> (Found, Verdict, Option<String>) {
+fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Outcome) -> (Found, Verdict, Option<String>) {
     let is_finite = |term: &Term| {
         [term.value, term.low, term.high]
             .iter()

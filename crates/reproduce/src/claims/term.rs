@@ -188,6 +188,10 @@ impl Found {
         }
     }
 
+    pub(crate) fn number(term: Term, note: impl Into<String>) -> Found {
+        Found::new(vec![term], note)
+    }
+
     /// Creates the numbers of a claim that is judged at several settings, the usual one first. All
     /// settings have the same numbers.
     pub(crate) fn over(settings: Vec<Setting>, note: impl Into<String>) -> Found {

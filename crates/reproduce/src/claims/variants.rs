@@ -2,7 +2,7 @@
 //! trials are shifted by the effect of each setting on one trace.
 
 use super::{Found, Quantity, Setting, Term};
-use crate::Records;
+use crate::{Outcome, Records};
 
 /// Records of each setting of the open parameters by name, the usual setting first.
 pub(crate) type Variants = Vec<(&'static str, Records)>;
@@ -11,8 +11,8 @@ pub(crate) type Variants = Vec<(&'static str, Records)>;
 pub(super) fn over_variants(
     quantity: Quantity,
     records: &Records,
-    variants: &Result<Variants, String>,
-) -> Result<Found, String> {
+    variants: &Outcome<Variants>,
+) -> Outcome {
     let usual = quantity(records)?;
     if usual.terms.iter().any(Term::is_exact) {
         return Err("one trial has no spread: run another".to_owned());
@@ -39,7 +39,7 @@ pub(super) fn over_variants(
     let settings = variants
         .iter()
         .map(setting)
-        .collect::<Result<Vec<Setting>, String>>()?;
+        .collect::<Outcome<Vec<Setting>>>()?;
     let free = format!("over {} settings of open parameters", settings.len());
     let notes = [usual.note.clone(), free];
     let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
@@ -72,10 +72,10 @@ mod tests {
     }
 
     /// Returns a number; an error if `records` lacks the measurement `a`.
-    fn sum_of_trials(records: &Records) -> Result<Found, String> {
+    fn sum_of_trials(records: &Records) -> Outcome {
         records.measured("a")?;
-        Ok(Found::new(
-            vec![Term::new("ratio", Interval::new(2.0, 1.5, 2.5))],
+        Ok(Found::number(
+            Term::new("ratio", Interval::new(2.0, 1.5, 2.5)),
             "",
         ))
     }

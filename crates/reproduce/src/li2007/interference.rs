@@ -17,7 +17,7 @@ use crate::exhibit::Cell;
 use crate::interval::{mean_interval, run_interval};
 use crate::published::{LiRow, li_tables};
 use crate::text::{number, percent};
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Outcome, Records};
 
 const SIZES: usize = 3;
 
@@ -74,7 +74,7 @@ fn share_of_others(record: &MeasureRecord) -> f64 {
 
 /// Returns the ratio of two shares of all time that other tasks had: the share in setting `after`,
 /// over the share in setting `before`.
-fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Result<Found, String> {
+fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Outcome {
     let of = |place: usize, number: usize| {
         records
             .measured(&SETTINGS[place].run(number))
@@ -93,14 +93,14 @@ fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Resu
         percent(mean(&pairs, 1)),
         pairs.len()
     );
-    Ok(Found::new(
-        vec![Term::new("share over share", ratio.map(f64::exp))],
+    Ok(Found::number(
+        Term::new("share over share", ratio.map(f64::exp)),
         note,
     ))
 }
 
 /// Returns the array sizes and times of run `number` of a setting.
-fn one(records: &Records, setting: Setting, number: usize) -> Result<[(u64, f64); SIZES], String> {
+fn one(records: &Records, setting: Setting, number: usize) -> Outcome<[(u64, f64); SIZES]> {
     let (record, _) = records.measured(&setting.run(number))?;
     let found = run(record);
     let sizes = found.len();
@@ -111,9 +111,9 @@ fn one(records: &Records, setting: Setting, number: usize) -> Result<[(u64, f64)
 
 /// Returns the blocks, each with one run of each wanted setting, and the array sizes in bytes. A
 /// machine with one CPU has no blocks with isolation.
-fn blocks(records: &Records, wanted: &[usize]) -> Result<(Vec<Block>, [u64; SIZES]), String> {
+fn blocks(records: &Records, wanted: &[usize]) -> Outcome<(Vec<Block>, [u64; SIZES])> {
     let mut sizes = [0; SIZES];
-    let mut block = |number: usize| -> Result<Block, String> {
+    let mut block = |number: usize| -> Outcome<Block> {
         let mut block = [[f64::NAN; SIZES]; SETTINGS.len()];
         for place in wanted {
             let run = one(records, SETTINGS[*place], number)?;
@@ -168,18 +168,18 @@ fn finite(value: f64) -> Option<f64> {
 
 const TOO_FEW: &str = "too few runs for an interval, or runs that do not vary";
 
-fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
+fn shifted(blocks: &[Block], before: usize, after: usize) -> Outcome {
     let shift =
         run_interval(blocks, |blocks| finite(shift(blocks, before, after))).ok_or(TOO_FEW)?;
-    Ok(Found::new(
-        vec![Term::new("medians shift by", shift)],
+    Ok(Found::number(
+        Term::new("medians shift by", shift),
         format!("{} runs each", blocks.len()),
     ))
 }
 
 /// Returns the ratio of the relative variation of the runs in setting `after` to the relative
 /// variation in setting `before`.
-fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
+fn widened(blocks: &[Block], before: usize, after: usize) -> Outcome {
     let found = run_interval(blocks, |blocks| {
         finite(spread(blocks, after) - spread(blocks, before))
     });
@@ -195,12 +195,12 @@ fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     } else {
         "spread, not isolated over isolated"
     };
-    Ok(Found::new(vec![Term::new(name, found.map(f64::exp))], note))
+    Ok(Found::number(Term::new(name, found.map(f64::exp)), note))
 }
 
 /// Returns the ratio of two increases of the variation by noise: the increase without isolation
 /// over the increase with isolation. Its logarithm is a difference of differences.
-fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
+fn isolation_helps(blocks: &[Block]) -> Outcome {
     let of = |blocks: &[Block], before, after| spread(blocks, after) - spread(blocks, before);
     let difference = |blocks: &[Block]| {
         of(blocks, SHARED_QUIET, SHARED_NOISY) - of(blocks, ISOLATED_QUIET, ISOLATED_NOISY)
@@ -216,11 +216,8 @@ fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
         words(shared),
         words(isolated)
     );
-    Ok(Found::new(
-        vec![Term::new(
-            "widening, not isolated over isolated",
-            found.map(f64::exp),
-        )],
+    Ok(Found::number(
+        Term::new("widening, not isolated over isolated", found.map(f64::exp)),
         note,
     ))
 }
@@ -246,16 +243,16 @@ pub(super) fn tables(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Tables 1 and 2",
         "90 % intervals, isolated or not, quiet or with noise",
+        [
+            "setting",
+            "size published",
+            "size here",
+            "quiet, published (+-%)",
+            "quiet, here us (+-%)",
+            "noise, published (+-%)",
+            "noise, here us (+-%)",
+        ],
     );
-    let mut table = Table::new(&[
-        "setting",
-        "size published",
-        "size here",
-        "quiet, published (+-%)",
-        "quiet, here us (+-%)",
-        "noise, published (+-%)",
-        "noise, here us (+-%)",
-    ]);
     for (name, places) in [
         ("isolated", [ISOLATED_QUIET, ISOLATED_NOISY]),
         ("not isolated", [SHARED_QUIET, SHARED_NOISY]),
@@ -274,14 +271,13 @@ pub(super) fn tables(records: &Records) -> Exhibit {
                 format!("{} KB", published[0][size].array_kb).into(),
                 here.into(),
             ];
-            table.row(first.into_iter().chain(quiet).chain(noise).collect());
+            exhibit.row(first.into_iter().chain(quiet).chain(noise).collect());
         }
     }
     exhibit.steps = SETTINGS
         .iter()
         .flat_map(|setting| (0..RUNS).map(|number| setting.run(number)))
         .collect();
-    exhibit.table = table;
     exhibit.notes = vec![
         format!(
             "The paper's tables have no unit. We assume microseconds per half round trip, including the walks, because this \
@@ -303,7 +299,7 @@ fn published_interval(row: &LiRow) -> Cell {
 }
 
 fn found_interval(
-    found: &Result<(Vec<Block>, [u64; SIZES]), String>,
+    found: &Outcome<(Vec<Block>, [u64; SIZES])>,
     setting: usize,
     size: usize,
 ) -> Cell {
@@ -350,11 +346,11 @@ pub(super) fn quantities() -> Quantities {
     ]
 }
 
-type Compare = fn(&[Block], usize, usize) -> Result<Found, String>;
+type Compare = fn(&[Block], usize, usize) -> Outcome;
 
 /// Compares the settings `before` and `after` by the function `of`. Only runs of these two settings
 /// are required.
-fn compared(records: &Records, before: usize, after: usize, of: Compare) -> Result<Found, String> {
+fn compared(records: &Records, before: usize, after: usize, of: Compare) -> Outcome {
     of(&blocks(records, &[before, after])?.0, before, after)
 }
 

@@ -9,8 +9,9 @@ use super::steps::{ACCESSES, GRID};
 use crate::claims::{Found, Quantities, Term, ratio};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, largest, smallest};
+use crate::records::require;
 use crate::text::microseconds;
-use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
+use crate::{Axis, Chart, Exhibit, Outcome, Records, Series, Style};
 
 /// Strides of the measured grid, in bytes.
 const STRIDES: [u64; 5] = [8, 64, 128, 512, 4096];
@@ -107,7 +108,7 @@ fn cells(cost: Interval) -> [Cell; 3] {
     ]
 }
 
-fn direct_finding(records: &Records) -> Result<&CaseFinding, String> {
+fn direct_finding(records: &Records) -> Outcome<&CaseFinding> {
     let (_, findings) = records.measured(GRID)?;
     let is_direct =
         |finding: &&CaseFinding| is_theirs(finding) && finding.case.working_set.is_empty();
@@ -118,7 +119,7 @@ fn direct_finding(records: &Records) -> Result<&CaseFinding, String> {
         .ok_or_else(|| "the record has no direct cost of the pipe".to_owned())
 }
 
-fn direct_cost(records: &Records) -> Result<Estimate, String> {
+fn direct_cost(records: &Records) -> Outcome<Estimate> {
     let finding = direct_finding(records)?;
     finding
         .direct_ns
@@ -126,7 +127,7 @@ fn direct_cost(records: &Records) -> Result<Estimate, String> {
         .ok_or_else(|| "the direct cost could not be measured: see the record".to_owned())
 }
 
-fn direct_cycles(records: &Records) -> Result<Estimate, String> {
+fn direct_cycles(records: &Records) -> Outcome<Estimate> {
     let finding = direct_finding(records)?;
     finding
         .direct_cycles
@@ -139,7 +140,7 @@ fn direct_cycles(records: &Records) -> Result<Estimate, String> {
 fn row(
     what: &str,
     published: Cell,
-    (found, unit): (Result<Estimate, String>, f64),
+    (found, unit): (Outcome<Estimate>, f64),
     decimals: usize,
 ) -> Vec<Cell> {
     let missing = found.as_ref().err().cloned().unwrap_or_default();
@@ -160,19 +161,21 @@ fn row(
 }
 
 pub(super) fn direct(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("section 3.1", "The direct cost of a switch");
-    exhibit.steps.push(GRID.to_owned());
-    let mut table = Table::new(&["what", "published", "here", "low", "high"]);
+    let mut exhibit = Exhibit::new(
+        "section 3.1",
+        "The direct cost of a switch",
+        ["what", "published", "here", "low", "high"],
+    );
+    exhibit.add_step(GRID);
     let published = Cell::number(DIRECT_NS / 1e3, 1);
-    table.row(row("c1, us", published, (direct_cost(records), 1e3), 3));
+    exhibit.row(row("c1, us", published, (direct_cost(records), 1e3), 3));
     let published = Cell::number(DIRECT_NS * GHZ, 0);
-    table.row(row(
+    exhibit.row(row(
         "c1, core cycles (published: at 2.0 GHz)",
         published,
         (direct_cycles(records), 1.0),
         0,
     ));
-    exhibit.table = table;
     exhibit
 }
 
@@ -180,24 +183,22 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 1",
         "Cost of a switch by size of the data and access",
+        ["size", "access", "total us", "low", "high"],
     );
-    exhibit.steps.push(GRID.to_owned());
-    let mut table = Table::new(&["size", "access", "total us", "low", "high"]);
+    exhibit.add_step(GRID);
     let found = records.measured(GRID).map(|(_, findings)| {
         let mut lines = Vec::new();
         for access in ACCESSES {
             let points = points(findings, access, 8);
             for (size, cost) in &points {
-                let mut row: Vec<Cell> =
-                    vec![Bytes(*size).to_string().into(), access.to_string().into()];
+                let mut row: Vec<Cell> = vec![Bytes(*size).into(), access.to_string().into()];
                 row.extend(cells(*cost));
-                table.row(row);
+                exhibit.row(row);
             }
             lines.extend(curve(&access.to_string(), &points));
         }
         lines
     });
-    exhibit.table = table;
     if let Ok(lines) = found {
         let published = Series::new(
             "all accesses, published",
@@ -219,18 +220,18 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
             lines,
         ));
     }
-    exhibit.notes.push(
-        "Dashed: the ends of the paper's first two regions, from its text. Open triangles: upper limits, because the \
-         interval covers 0. The paper's machine had 512 KB of cache in its last level."
-            .into(),
-    );
+    exhibit.add_note("Dashed: the ends of the paper's first two regions, from its text. Open triangles: upper limits, because the \
+         interval covers 0. The paper's machine had 512 KB of cache in its last level.");
     exhibit
 }
 
 pub(super) fn figure_2(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Figure 2", "Cost of a switch by stride");
-    exhibit.steps.push(GRID.to_owned());
-    let mut table = Table::new(&["size", "stride B", "total us", "low", "high"]);
+    let mut exhibit = Exhibit::new(
+        "Figure 2",
+        "Cost of a switch by stride",
+        ["size", "stride B", "total us", "low", "high"],
+    );
+    exhibit.add_step(GRID);
     let found = records.measured(GRID).map(|(_, findings)| {
         // Only sizes that were measured with several strides are included.
         let by_stride = STRIDES.map(|stride| points(findings, Access::Rmw, stride));
@@ -243,18 +244,14 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
                     continue;
                 };
                 line.push((*stride, *cost));
-                let mut row: Vec<Cell> = vec![
-                    Bytes(size).to_string().into(),
-                    Cell::number(*stride as f64, 0),
-                ];
+                let mut row: Vec<Cell> = vec![Bytes(size).into(), Cell::number(*stride as f64, 0)];
                 row.extend(cells(*cost));
-                table.row(row);
+                exhibit.row(row);
             }
             lines.extend(curve(&Bytes(size).to_string(), &line));
         }
         lines
     });
-    exhibit.table = table;
     if let Ok(lines) = found {
         // Section 3.2 of Li et al. gives means over the arrays that do not fit in the cache.
         let means = Series::new(
@@ -271,27 +268,24 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
             lines,
         ));
     }
-    exhibit.notes.push(
-        "Published for arrays that do not fit: 44.1 to 183.8 us at a stride of 8 B, and 133.8 to 1496.1 us at 128 B."
-            .into(),
-    );
+    exhibit.add_note("Published for arrays that do not fit: 44.1 to 183.8 us at a stride of 8 B, and 133.8 to 1496.1 us at 128 B.");
     exhibit
 }
 
 /// Returns the costs of read-modify-writes at a stride of 8 B that lie above 0, by array size; an
 /// error with fewer than four sizes.
-fn rmw(records: &Records) -> Result<Points, String> {
+fn rmw(records: &Records) -> Outcome<Points> {
     let (_, findings) = records.measured(GRID)?;
     let points = clear(points_of_one_run(findings, Access::Rmw, 8));
-    if points.len() < 4 {
-        Err("fewer than four sizes have a cost that is clear of 0".to_owned())
-    } else {
-        Ok(points)
-    }
+    require(
+        points,
+        4,
+        "fewer than four sizes have a cost that is clear of 0",
+    )
 }
 
 /// Returns the capacities of the machine's data caches in bytes, in ascending order.
-fn capacities(records: &Records) -> Result<Vec<u64>, String> {
+fn capacities(records: &Records) -> Outcome<Vec<u64>> {
     let (record, _) = records.measured(GRID)?;
     let caches = record
         .header
@@ -302,11 +296,7 @@ fn capacities(records: &Records) -> Result<Vec<u64>, String> {
     let mut sizes: Vec<u64> = caches.map(|cache| cache.size_bytes.0).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    if sizes.is_empty() {
-        Err("the machine does not report its caches".to_owned())
-    } else {
-        Ok(sizes)
-    }
+    require(sizes, 1, "the machine does not report its caches")
 }
 
 fn dearest(points: &[Point]) -> Option<&Point> {
@@ -317,7 +307,7 @@ fn dearest(points: &[Point]) -> Option<&Point> {
 
 /// Returns an error if the largest cost is uncertain, because another cost, whose interval covers
 /// 0, may be larger.
-fn check_largest(all: &[Point], most: &Point) -> Result<(), String> {
+fn check_largest(all: &[Point], most: &Point) -> Outcome<()> {
     let hidden = all
         .iter()
         .find(|(_, cost)| cost.low <= 0.0 && cost.high > most.1.estimate);
@@ -341,54 +331,57 @@ fn costs(points: &[Point]) -> Vec<Interval> {
 
 /// Returns the largest of some costs. Which cost is the largest was not known in advance, so its
 /// interval is widened.
-fn most_of(points: &[Point]) -> Result<Interval, String> {
+fn most_of(points: &[Point]) -> Outcome<Interval> {
     largest(&costs(points)).ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
 /// Returns the smallest of some costs, with a widened interval.
-fn least_of(points: &[Point]) -> Result<Interval, String> {
+fn least_of(points: &[Point]) -> Outcome<Interval> {
     smallest(&costs(points)).ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
 /// Returns the points of region 1 (two arrays fit in the first-level cache), and the size of that
 /// cache in bytes.
-fn region_1(records: &Records) -> Result<(Points, u64), String> {
+fn region_1(records: &Records) -> Outcome<(Points, u64)> {
     let first = capacities(records)?[0];
     let fit: Points = rmw(records)?
         .into_iter()
         .filter(|(size, ..)| 2 * size <= first)
         .collect();
-    if fit.len() < 2 {
-        Err(format!(
-            "fewer than two sizes up to half of {} have a cost that is clear of 0",
-            Bytes(first)
-        ))
-    } else {
-        Ok((fit, first))
-    }
+    Ok((
+        require(
+            fit,
+            2,
+            format!(
+                "fewer than two sizes up to half of {} have a cost that is clear of 0",
+                Bytes(first)
+            ),
+        )?,
+        first,
+    ))
 }
 
 /// Returns the ratio of the largest to the smallest cost in region 1, where both arrays fit in the
 /// first-level cache.
-fn flat(records: &Records) -> Result<Found, String> {
+fn flat(records: &Records) -> Outcome {
     let (fit, first) = region_1(records)?;
     let note = format!(
         "up to {}, first level {}",
         Bytes(fit[fit.len() - 1].0),
         Bytes(first)
     );
-    Ok(Found::new(
-        vec![ratio(
+    Ok(Found::number(
+        ratio(
             "largest over smallest cost",
             most_of(&fit)?,
             least_of(&fit)?,
-        )],
+        ),
         note,
     ))
 }
 
 /// Returns the first knee of the curve of sequential read-modify-writes.
-fn knee_of(records: &Records) -> Result<&Knee, String> {
+fn knee_of(records: &Records) -> Outcome<&Knee> {
     let (_, findings) = records.measured(GRID)?;
     let is_theirs = |curve: &&Curve| {
         curve
@@ -413,7 +406,7 @@ fn knee_of(records: &Records) -> Result<&Knee, String> {
 
 /// Returns the ratio of the knee's array size to the capacity of the smallest cache that is at
 /// least as large, or of the largest cache.
-fn knee(records: &Records) -> Result<Found, String> {
+fn knee(records: &Records) -> Outcome {
     let knee = knee_of(records)?;
     let (after, before) = (knee.after_bytes as f64, knee.before_bytes as f64);
     let (all, middle) = (capacities(records)?, (after * before).sqrt());
@@ -432,7 +425,7 @@ fn knee(records: &Records) -> Result<Found, String> {
         Bytes(knee.after_bytes),
         Bytes(knee.before_bytes)
     );
-    Ok(Found::new(vec![term], note))
+    Ok(Found::number(term, note))
 }
 
 /// Stride in bytes that skips lines, so that the lines prefetched by a sequential prefetcher are
@@ -441,7 +434,7 @@ const SKIPPING_BYTES: u64 = 512;
 
 /// Returns the ratio of the cost at a stride that skips lines to the cost of a sequential
 /// traversal, at sizes from half of the second-level cache to the knee.
-fn prefetched(records: &Records) -> Result<Found, String> {
+fn prefetched(records: &Records) -> Outcome {
     let end = knee_of(records)?.after_bytes;
     let second = *capacities(records)?
         .get(1)
@@ -459,18 +452,20 @@ fn prefetched(records: &Records) -> Result<Found, String> {
         .into_iter()
         .filter(|size| second / 2 <= *size && *size <= end);
     let terms: Vec<Term> = before.filter_map(ratio).collect();
-    if terms.is_empty() {
-        return Err(
-            "no size from half of the second level to the knee has a cost clear of 0 at both strides".to_owned()
-        );
-    }
-    Ok(Found::new(terms, ""))
+    Ok(Found::new(
+        require(
+            terms,
+            1,
+            "no size from half of the second level to the knee has a cost clear of 0 at both strides",
+        )?,
+        "",
+    ))
 }
 
 /// Returns the ratio of the largest cost to the cost of the smallest array, at a stride that is not
 /// prefetched, for the claim on region 2. With a sequential traversal, the cost of a reload is
 /// small compared with the noise.
-fn rise(records: &Records) -> Result<Found, String> {
+fn rise(records: &Records) -> Outcome {
     let all = points_of_one_run(records.measured(GRID)?.1, Access::Rmw, STRIDES[2]);
     let points = clear(all.clone());
     let most = dearest(&points).ok_or("no size has a cost that is clear of 0")?;
@@ -482,19 +477,19 @@ fn rise(records: &Records) -> Result<Found, String> {
         microseconds(most.1.estimate),
         Bytes(most.0)
     );
-    Ok(Found::new(
-        vec![ratio(
+    Ok(Found::number(
+        ratio(
             "largest cost over that of the smallest size",
             most_of(&points)?,
             points[0].1,
-        )],
+        ),
         note,
     ))
 }
 
 /// Returns the ratio of the cost at each array size to the cost at the next smaller size, from half
 /// of the last-level cache to its full size, for the claim on region 2.
-fn grows(records: &Records) -> Result<Found, String> {
+fn grows(records: &Records) -> Outcome {
     let last = capacities(records)?.pop().unwrap_or_default();
     let mut points = rmw(records)?;
     points.retain(|(size, ..)| last / 2 <= *size && *size <= last);
@@ -521,7 +516,7 @@ fn steps_up(points: &[Point]) -> Vec<Term> {
 }
 
 /// Returns the ratio of the largest indirect cost (total minus direct cost) to the direct cost.
-fn indirect_range(records: &Records) -> Result<Found, String> {
+fn indirect_range(records: &Records) -> Outcome {
     let direct = direct_cost(records)?.estimate_within_run();
     let all = points_of_strides(records)?;
     let most = most_of(&clear(all.clone()))?;
@@ -533,19 +528,15 @@ fn indirect_range(records: &Records) -> Result<Found, String> {
         microseconds(indirect.estimate),
         microseconds(direct.estimate)
     );
-    Ok(Found::new(
-        vec![ratio(
-            "largest indirect over the direct cost",
-            indirect,
-            direct,
-        )],
+    Ok(Found::number(
+        ratio("largest indirect over the direct cost", indirect, direct),
         note,
     ))
 }
 
 /// Returns the ratios of the cost of writes and of read-modify-writes to the cost of reads, at the
 /// size of the last-level cache.
-fn split(records: &Records) -> Result<Found, String> {
+fn split(records: &Records) -> Outcome {
     let (_, findings) = records.measured(GRID)?;
     let [read, write, rmw] = ACCESSES.map(|access| clear(points_of_one_run(findings, access, 8)));
     let size = capacities(records)?.pop().unwrap_or_default();
@@ -564,40 +555,40 @@ fn split(records: &Records) -> Result<Found, String> {
 
 /// Returns the costs at array sizes of at least the last-level cache's size, which are region 3 of
 /// Li et al.
-fn beyond(records: &Records) -> Result<Points, String> {
+fn beyond(records: &Records) -> Outcome<Points> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let beyond: Points = rmw(records)?
         .into_iter()
         .filter(|(size, ..)| *size >= last)
         .collect();
-    if beyond.len() < 2 {
-        Err(format!(
+    require(
+        beyond,
+        2,
+        format!(
             "too few costs at sizes from {} on are clear of 0",
             Bytes(last)
-        ))
-    } else {
-        Ok(beyond)
-    }
+        ),
+    )
 }
 
 /// Returns the ratio of the cost at each array size to the cost at the next smaller size, for
 /// region 3 (from the size of the last-level cache on).
-fn uneven(records: &Records) -> Result<Found, String> {
+fn uneven(records: &Records) -> Outcome {
     Ok(Found::new(steps_up(&beyond(records)?), ""))
 }
 
 /// Returns the ratio of the smallest cost in region 3 to the largest in region 1.
-fn region_3_ratio(records: &Records) -> Result<Found, String> {
+fn region_3_ratio(records: &Records) -> Outcome {
     let (least, most) = (
         least_of(&beyond(records)?)?,
         most_of(&region_1(records)?.0)?,
     );
-    Ok(Found::new(
-        vec![ratio(
+    Ok(Found::number(
+        ratio(
             "cheapest size of region 3 over the most expensive of region 1",
             least,
             most,
-        )],
+        ),
         "",
     ))
 }
@@ -625,7 +616,7 @@ fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
 }
 
 /// Returns the costs of each stride, and the sizes whose costs lie above 0 at all strides.
-fn points_by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64>), String> {
+fn points_by_stride(records: &Records, strides: &[u64]) -> Outcome<(Vec<Points>, Vec<u64>)> {
     let (_, findings) = records.measured(GRID)?;
     let of_stride = |stride: &u64| clear(points_of_one_run(findings, Access::Rmw, *stride));
     let all: Vec<Points> = strides.iter().map(of_stride).collect();
@@ -634,18 +625,21 @@ fn points_by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, 
     let sizes: Vec<u64> = sizes
         .filter(|size| all.iter().all(|points| is_in(points, *size)))
         .collect();
-    if sizes.len() < 2 {
-        Err("fewer than two sizes have a cost clear of 0 at all strides".to_owned())
-    } else {
-        Ok((all, sizes))
-    }
+    Ok((
+        all,
+        require(
+            sizes,
+            2,
+            "fewer than two sizes have a cost clear of 0 at all strides",
+        )?,
+    ))
 }
 
 /// Returns the mean cost at each stride over the larger half of the sizes that were measured at all
 /// strides, and a description of these sizes. Costs whose intervals cover 0 are included: the cost
 /// of a sequential reload is small, so leaving these sizes out would leave out the largest
 /// differences between strides.
-fn larger_half(records: &Records, strides: &[u64]) -> Result<(Vec<Interval>, String), String> {
+fn larger_half(records: &Records, strides: &[u64]) -> Outcome<(Vec<Interval>, String)> {
     let (_, findings) = records.measured(GRID)?;
     let of_stride = |stride: &u64| points_of_one_run(findings, Access::Rmw, *stride);
     let all: Vec<Points> = strides.iter().map(of_stride).collect();
@@ -674,7 +668,7 @@ const PUBLISHED_STRIDES: [u64; 3] = [8, 64, 128];
 
 /// Returns the difference between the cost at each stride and at the next smaller one, as a mean
 /// over the larger half of the sizes.
-fn larger_strides(records: &Records) -> Result<Found, String> {
+fn larger_strides(records: &Records) -> Outcome {
     let (means, sizes) = larger_half(records, &PUBLISHED_STRIDES)?;
     let step = |place: usize| {
         let [near, far] = [PUBLISHED_STRIDES[place], PUBLISHED_STRIDES[place + 1]];
@@ -687,7 +681,7 @@ fn larger_strides(records: &Records) -> Result<Found, String> {
 
 /// Returns the difference between the cost at a stride of 128 B and twice the cost at 8 B, as a
 /// mean over the larger half of the sizes.
-fn strided(records: &Records) -> Result<Found, String> {
+fn strided(records: &Records) -> Outcome {
     let (means, sizes) = larger_half(records, &[8, 128])?;
     let [near, far] = [means[0], means[1]];
     let note = format!(
@@ -696,12 +690,12 @@ fn strided(records: &Records) -> Result<Found, String> {
         microseconds(far.estimate)
     );
     let term = difference("128 B minus twice 8 B, us".to_owned(), far, 2.0, near);
-    Ok(Found::new(vec![term], note))
+    Ok(Found::number(term, note))
 }
 
 /// Returns the ratio of the cost at a stride of 128 B to the cost at 8 B, for the smallest array
 /// size.
-fn small_by_stride(records: &Records) -> Result<Found, String> {
+fn small_by_stride(records: &Records) -> Outcome {
     let (all, sizes) = points_by_stride(records, &[8, 128])?;
     let [near, far] = [0, 1].map(|place| mean_of(&all[place], &sizes[..1]));
     let note = format!(
@@ -709,11 +703,11 @@ fn small_by_stride(records: &Records) -> Result<Found, String> {
         microseconds(near.estimate),
         microseconds(far.estimate)
     );
-    Ok(Found::new(vec![ratio("128 B over 8 B", far, near)], note))
+    Ok(Found::number(ratio("128 B over 8 B", far, near), note))
 }
 
 /// Returns the costs measured at all strides and sizes.
-fn points_of_strides(records: &Records) -> Result<Points, String> {
+fn points_of_strides(records: &Records) -> Outcome<Points> {
     let (_, findings) = records.measured(GRID)?;
     Ok(STRIDES
         .map(|stride| points_of_one_run(findings, Access::Rmw, stride))
@@ -721,7 +715,7 @@ fn points_of_strides(records: &Records) -> Result<Points, String> {
 }
 
 /// Returns the ratio of the largest to the smallest of all measured costs.
-fn whole_range(records: &Records) -> Result<Found, String> {
+fn whole_range(records: &Records) -> Outcome {
     let every = points_of_strides(records)?;
     let all = clear(every.clone());
     let (most, least) = dearest(&all)
@@ -733,12 +727,12 @@ fn whole_range(records: &Records) -> Result<Found, String> {
         microseconds(least.1.estimate),
         microseconds(most.1.estimate)
     );
-    Ok(Found::new(
-        vec![ratio(
+    Ok(Found::number(
+        ratio(
             "largest over smallest cost",
             most_of(&all)?,
             least_of(&all)?,
-        )],
+        ),
         note,
     ))
 }
@@ -748,7 +742,7 @@ pub(super) fn quantities() -> Quantities {
         ("direct-cost", |r| {
             let cost = direct_cost(r)?;
             let us = Interval::from(&cost).map(|ns| ns / 1e3);
-            Ok(Found::new(vec![Term::new("us", us)], ""))
+            Ok(Found::number(Term::new("us", us), ""))
         }),
         ("whole-range", whole_range),
         ("indirect-range", indirect_range),

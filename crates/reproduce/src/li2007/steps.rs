@@ -108,11 +108,9 @@ pub(super) fn simulated_step(access: Access, stride: u64, kib: u64) -> String {
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
-    let grid = if is_quick {
-        "measure --quick"
-    } else {
-        "measure --full --budget 8min"
-    };
+    let grid = site
+        .effort
+        .choose("measure --full --budget 8min", "measure --quick");
     let mut steps = vec![Step::new(GRID, &format!("{grid} --cpu {}", site.quiet_cpu))];
     steps.extend(interference(site));
     for (access, stride, kib) in points(is_quick) {
@@ -164,7 +162,7 @@ fn walks(
     options: &str,
 ) -> [Step; 2] {
     let walks = walk_step(instructions, access, stride, kib);
-    let turns = if effort == Effort::Quick { 4 } else { 12 };
+    let turns = effort.choose(12, 4);
     let line =
         format!("trace walks --size {kib}KiB --stride {stride}B --access {access} --turns {turns}");
     let simulate = format!("simulate records/{walks}.sct {options}");
@@ -229,11 +227,7 @@ const QUICK_RUNS: usize = 2;
 fn interference(site: &Site<'_>) -> Vec<Step> {
     let noisy = site.noisy_cpu.unwrap_or(site.quiet_cpu);
     let has_two = site.noisy_cpu.is_some();
-    let runs = if site.effort == Effort::Quick {
-        QUICK_RUNS
-    } else {
-        RUNS
-    };
+    let runs = site.effort.choose(RUNS, QUICK_RUNS);
     let mut random = ChaCha8Rng::seed_from_u64(site.seed);
     let block = |number: usize| {
         let mut settings = SETTINGS;

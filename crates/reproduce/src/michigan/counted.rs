@@ -10,8 +10,9 @@ use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, largest};
+use crate::records::{collect_known, require};
 use crate::text::number;
-use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
+use crate::{Axis, Chart, Exhibit, Outcome, Records, Series, Style};
 
 /// perf's name of the counter of L1 data load misses.
 const L1D: &str = "L1-dcache-load-misses";
@@ -28,22 +29,22 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 4, counted",
         "Misses of one task alone and of two alternating tasks, by this machine's counters",
+        [
+            "size",
+            "counter",
+            "kernel, alone",
+            "kernel, two",
+            "user level, alone",
+            "user level, two",
+        ],
     );
     exhibit
         .steps
         .extend(ARMS.map(|(_, step, _)| step.to_owned()));
-    let mut table = Table::new(&[
-        "size",
-        "counter",
-        "kernel, alone",
-        "kernel, two",
-        "user level, alone",
-        "user level, two",
-    ]);
     let mut lines = Vec::new();
     for counter in COUNTERS {
         for kib in SIZES_KIB {
-            let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into(), counter.into()];
+            let mut row: Vec<Cell> = vec![Bytes::kib(kib).into(), counter.into()];
             for (_, step, mechanism) in ARMS {
                 let found = counted(records, step, mechanism, counter, kib);
                 row.extend(
@@ -54,7 +55,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
                     .map(|of| Cell::new(&found, 2, of)),
                 );
             }
-            table.row(row);
+            exhibit.row(row);
         }
         for (name, step, mechanism) in ARMS {
             let gaps = gaps(records, step, mechanism, counter).unwrap_or_default();
@@ -68,22 +69,15 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
             ));
         }
     }
-    lines.retain(|line: &Series| !line.x.is_empty());
-    exhibit.table = table;
-    exhibit.chart = (!lines.is_empty()).then(|| {
-        Chart::new(
-            "size of each task's array",
-            Axis::Size,
-            "more misses per hand-off than alone",
-            Axis::Linear,
-            lines,
-        )
-    });
-    exhibit.notes.push(
-        "Mean counts of separate batches. As on the poster, they include the kernel, if this machine allows it. *Figure \
-         4 with the kernel* simulates the same misses in a guest."
-            .into(),
+    exhibit.chart = Chart::draw(
+        "size of each task's array",
+        Axis::Size,
+        "more misses per hand-off than alone",
+        Axis::Linear,
+        lines,
     );
+    exhibit.add_note("Mean counts of separate batches. As on the poster, they include the kernel, if this machine allows it. *Figure \
+         4 with the kernel* simulates the same misses in a guest.");
     exhibit
 }
 
@@ -94,7 +88,7 @@ fn counted(
     mechanism: Mechanism,
     counter: &str,
     kib: u64,
-) -> Result<CounterFinding, String> {
+) -> Outcome<CounterFinding> {
     let (record, findings) = records.measured(step)?;
     let why = || {
         let test = record
@@ -133,20 +127,10 @@ fn gaps(
     step: &str,
     mechanism: Mechanism,
     counter: &str,
-) -> Result<Vec<(u64, Interval)>, String> {
-    let found = SIZES_KIB.iter().filter(|kib| **kib > 0);
-    let found: Vec<_> = found
-        .map(|kib| (*kib, counted(records, step, mechanism, counter, *kib)))
-        .collect();
-    let why = found
-        .iter()
-        .find_map(|(_, counter)| counter.clone().err())
-        .unwrap_or_default();
-    let gaps = found
-        .into_iter()
-        .filter_map(|(kib, found)| Some((kib, gap(&found.ok()?))));
-    let gaps: Vec<(u64, Interval)> = gaps.collect();
-    if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
+) -> Outcome<Vec<(u64, Interval)>> {
+    collect_known(&SIZES_KIB[1..], 3, |kib| {
+        Ok(gap(&counted(records, step, mechanism, counter, kib)?))
+    })
 }
 
 /// Returns the difference in counts between the two arms, with its interval. A single batch has no
@@ -163,7 +147,7 @@ const NORMAL: f64 = 1.645;
 
 /// Returns the largest difference in L1 misses per hand-off between two tasks and one at array
 /// sizes near the first-level cache's size, minus the largest difference at other sizes.
-fn first_maximum(records: &Records) -> Result<Found, String> {
+fn first_maximum(records: &Records) -> Outcome {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, L1D)?;
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
     let most = |about: bool| {
@@ -179,17 +163,17 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
         number(there.estimate),
         number(elsewhere.estimate)
     );
-    Ok(Found::new(
-        vec![Term::new(
+    Ok(Found::number(
+        Term::new(
             "gap about the first level's capacity minus the largest elsewhere",
             there - elsewhere,
-        )],
+        ),
         note,
     ))
 }
 
-fn tlb(records: &Records) -> Result<Found, String> {
-    let at_largest = |step, mechanism| -> Result<Interval, String> {
+fn tlb(records: &Records) -> Outcome {
+    let at_largest = |step, mechanism| -> Outcome<Interval> {
         let gaps = gaps(records, step, mechanism, DTLB)?;
         Ok(gaps[gaps.len() - 1].1)
     };
@@ -202,18 +186,15 @@ fn tlb(records: &Records) -> Result<Found, String> {
         number(kernel.estimate),
         number(user.estimate)
     );
-    Ok(Found::new(
-        vec![Term::new(
-            "the kernel's gap minus that at user level",
-            kernel - user,
-        )],
+    Ok(Found::number(
+        Term::new("the kernel's gap minus that at user level", kernel - user),
         note,
     ))
 }
 
 /// Returns a number for each step from an array size above 64 KiB to the next, which is positive if
 /// the cost and the dTLB misses change in the same direction.
-fn follows(records: &Records) -> Result<Found, String> {
+fn follows(records: &Records) -> Outcome {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, DTLB)?;
     let costs = curve(records, KERNEL, Mechanism::Pipe)?;
     let at = |kib: u64| {
@@ -228,11 +209,10 @@ fn follows(records: &Records) -> Result<Found, String> {
         .filter_map(|(kib, gap)| Some((Bytes::kib(*kib), *gap, at(*kib)?)))
         .collect();
     let terms = changes_alike(&above);
-    if terms.is_empty() {
-        Err("fewer than two sizes above 64 KiB were counted".to_owned())
-    } else {
-        Ok(Found::new(terms, ""))
-    }
+    Ok(Found::new(
+        require(terms, 1, "fewer than two sizes above 64 KiB were counted")?,
+        "",
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {

@@ -7,7 +7,7 @@ use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, mean_interval};
 use crate::text::percent;
-use crate::{Effort, Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 pub(super) const STEP: &str = "michigan-hiding";
 const WAITS_NS: [u64; 3] = [1_000, 10_000, 100_000];
@@ -20,10 +20,7 @@ const THREADS: Way = ("threads", 1.0);
 const PROCESSES: Way = ("processes", 1.0);
 
 pub(super) fn step(site: &Site<'_>) -> Step {
-    let (repetitions, window_ms) = match site.effort {
-        Effort::Usual => (20, 50),
-        Effort::Quick => (10, 5),
-    };
+    let (repetitions, window_ms) = site.effort.choose((20, 50), (10, 5));
     let (cpu, seed) = (site.quiet_cpu, site.seed);
     Step {
         name: STEP.to_owned(),
@@ -69,7 +66,7 @@ fn select<'a>(
 }
 
 /// Compares a way to wait with spinning and with the worker alone, in each repetition.
-fn compare(records: &Records, (way, expected): Way, wait_ns: u64) -> Result<Vec<Compared>, String> {
+fn compare(records: &Records, (way, expected): Way, wait_ns: u64) -> Outcome<Vec<Compared>> {
     let windows: Vec<Window> = records
         .text(STEP)?
         .lines()
@@ -114,7 +111,7 @@ fn compare(records: &Records, (way, expected): Way, wait_ns: u64) -> Result<Vec<
 }
 
 /// Returns the mean of a number over the repetitions, with its interval.
-fn mean<T>(repetitions: &[T], number: impl Fn(&T) -> f64) -> Result<Interval, String> {
+fn mean<T>(repetitions: &[T], number: impl Fn(&T) -> f64) -> Outcome<Interval> {
     let numbers: Vec<f64> = repetitions.iter().map(number).collect();
     mean_interval(&numbers).ok_or_else(|| "fewer than two repetitions".to_owned())
 }
@@ -123,23 +120,23 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Hiding a wait",
         "Work of another task while a task waits for an answer, on one CPU",
+        [
+            "wait, us",
+            "way to wait",
+            "requests per ms",
+            "work, % of alone",
+            "hidden, %",
+            "from",
+            "to",
+        ],
     );
-    exhibit.steps.push(STEP.to_owned());
-    let mut table = Table::new(&[
-        "wait, us",
-        "way to wait",
-        "requests per ms",
-        "work, % of alone",
-        "hidden, %",
-        "from",
-        "to",
-    ]);
+    exhibit.add_step(STEP);
     for wait_ns in WAITS_NS {
         for way in [SPIN, FIBERS, THREADS, PROCESSES] {
             let compared = compare(records, way, wait_ns);
             let column = |number: fn(&Compared) -> f64| mean(compared.as_ref()?, number);
             let hidden = column(|one| one.hidden * 100.0);
-            table.row(vec![
+            exhibit.row(vec![
                 Cell::number(wait_ns as f64 / 1e3, 0),
                 way.0.into(),
                 Cell::new(&column(|one| one.requests_per_ms), 1, |mean| mean.estimate),
@@ -150,37 +147,30 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             ]);
         }
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "A task asks a simulated device, and switches to a task that counts units of work (some 100 ns) until the clock \
+    exhibit.add_note("A task asks a simulated device, and switches to a task that counts units of work (some 100 ns) until the clock \
          reaches the answer. *Hidden* is 1 minus the ratio of a request's time without work to a request's time if the CPU \
-         spins: negative if switching takes longer than the wait."
-            .into(),
-    );
-    exhibit.notes.push(
-        "Fibers use setjmp and longjmp, without system calls; threads and processes use a futex. The device has no \
-         interrupt and no kernel timer, which was late by 4 us in our guest (54 us without SCHED_FIFO)."
-            .into(),
-    );
+         spins: negative if switching takes longer than the wait.");
+    exhibit.add_note("Fibers use setjmp and longjmp, without system calls; threads and processes use a futex. The device has no \
+         interrupt and no kernel timer, which was late by 4 us in our guest (54 us without SCHED_FIFO).");
     exhibit
 }
 
-fn hidden_by_kernel(records: &Records, wait_ns: u64) -> Result<Found, String> {
+fn hidden_by_kernel(records: &Records, wait_ns: u64) -> Outcome {
     let term = |way: Way| {
         let hidden = mean(&compare(records, way, wait_ns)?, |one| one.hidden)?;
         Ok(Term::new(way.0, hidden))
     };
     let terms = [THREADS, PROCESSES].map(term).into_iter();
-    Ok(Found::new(terms.collect::<Result<_, String>>()?, ""))
+    Ok(Found::new(terms.collect::<Outcome<_>>()?, ""))
 }
 
-fn fibers_minus_threads(records: &Records) -> Result<Found, String> {
+fn fibers_minus_threads(records: &Records) -> Outcome {
     let [fibers, threads] = [FIBERS, THREADS].map(|way| compare(records, way, WAITS_NS[0]));
     let pairs: Vec<_> = fibers?.into_iter().zip(threads?).collect();
     let difference = mean(&pairs, |(fibers, threads)| fibers.hidden - threads.hidden)?;
     let fibers = mean(&pairs, |(fibers, _)| fibers.hidden)?.estimate;
-    Ok(Found::new(
-        vec![Term::new("fibers minus threads", difference)],
+    Ok(Found::number(
+        Term::new("fibers minus threads", difference),
         format!("fibers hide {}", percent(fibers)),
     ))
 }

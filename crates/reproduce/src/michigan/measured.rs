@@ -8,8 +8,9 @@ use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
 use crate::claims::{Found, Quantities, Term, ratio, ratio_within_run};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, largest, smallest, spread_ratio_interval};
+use crate::records::require;
 use crate::text::{microseconds, percent};
-use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
+use crate::{Axis, Chart, Exhibit, Outcome, Records, Series, Style};
 
 /// Direct cost of a switch between OS threads in the poster, in microseconds.
 const DIRECT_US: f64 = 0.62;
@@ -22,7 +23,7 @@ pub(super) fn curve(
     records: &Records,
     step: &str,
     mechanism: Mechanism,
-) -> Result<Vec<(u64, Estimate)>, String> {
+) -> Outcome<Vec<(u64, Estimate)>> {
     let (_, findings) = records.measured(step)?;
     let mut curve: Vec<(u64, Estimate)> = findings
         .results
@@ -39,11 +40,7 @@ pub(super) fn curve(
         })
         .collect();
     curve.sort_by_key(|(size, _)| *size);
-    if curve.len() < 3 {
-        Err("fewer than three sizes could be measured".to_owned())
-    } else {
-        Ok(curve)
-    }
+    require(curve, 3, "fewer than three sizes could be measured")
 }
 
 /// Returns the cell of a cost in microseconds. The cost is missing unless its interval lies above
@@ -61,22 +58,22 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figures 2 and 3",
         "Cost of a switch by size: processes over a pipe, contexts at user level",
+        [
+            "size",
+            "published us",
+            "kernel us",
+            "kernel sd %",
+            "user us",
+            "user sd %",
+        ],
     );
     exhibit.steps.extend([KERNEL.to_owned(), USER.to_owned()]);
     let (kernel, user) = (
         curve(records, KERNEL, Mechanism::Pipe),
         curve(records, USER, Mechanism::Ucontext),
     );
-    let mut table = Table::new(&[
-        "size",
-        "published us",
-        "kernel us",
-        "kernel sd %",
-        "user us",
-        "user sd %",
-    ]);
     for kib in SIZES_KIB {
-        let cells = |curve: &Result<Vec<(u64, Estimate)>, String>| -> [Cell; 2] {
+        let cells = |curve: &Outcome<Vec<(u64, Estimate)>>| -> [Cell; 2] {
             let why = curve
                 .clone()
                 .err()
@@ -96,13 +93,12 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
             1..64 => format!("user {} to {}", USER_US.0, USER_US.1),
             _ => String::new(),
         };
-        let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into(), published.into()];
+        let mut row: Vec<Cell> = vec![Bytes::kib(kib).into(), published.into()];
         row.extend(cells(&kernel));
         row.extend(cells(&user));
-        table.row(row);
+        exhibit.row(row);
     }
-    exhibit.table = table;
-    let line = |name: &str, curve: &Result<Vec<(u64, Estimate)>, String>| {
+    let line = |name: &str, curve: &Outcome<Vec<(u64, Estimate)>>| {
         let points = curve.iter().flatten().filter(|(size, _)| *size > 0);
         let points: Vec<(f64, Interval)> = points
             .map(|(size, cost)| (*size as f64, cost.into()))
@@ -131,27 +127,24 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
         Axis::Time,
         lines,
     ));
-    exhibit.notes.push(
-        "The poster's user-level library was gtthread, \"non-customized\"; here it is swapcontext of the C library, with one system call \
+    exhibit.add_note("The poster's user-level library was gtthread, \"non-customized\"; here it is swapcontext of the C library, with one system call \
          per switch. The poster's tasks are threads with two address spaces; here they are processes. From 64 KB on, the numbers are \
          relative changes at user level from one size to the next: positive if the cost in the kernel changes in the same \
-         direction, 0 if that direction is unknown."
-            .into(),
-    );
+         direction, 0 if that direction is unknown.");
     exhibit
 }
 
-fn kernel(records: &Records) -> Result<Vec<(u64, Estimate)>, String> {
+fn kernel(records: &Records) -> Outcome<Vec<(u64, Estimate)>> {
     curve(records, KERNEL, Mechanism::Pipe)
 }
 
-fn user(records: &Records) -> Result<Vec<(u64, Estimate)>, String> {
+fn user(records: &Records) -> Outcome<Vec<(u64, Estimate)>> {
     curve(records, USER, Mechanism::Ucontext)
 }
 
 /// Returns two ratios: the cost near the first-level cache's size over the costs at the next
 /// smaller and at the next larger array size.
-fn peak(records: &Records) -> Result<Found, String> {
+fn peak(records: &Records) -> Outcome {
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
     let curve = kernel(records)?;
     let inner = 1..curve.len() - 1;
@@ -176,7 +169,7 @@ fn peak(records: &Records) -> Result<Found, String> {
 
 /// Returns the standard deviation of repetitions, pooled over array sizes below 64 KiB, with its
 /// degrees of freedom. The deviation is in ns, or with `is_relative` a share of the cost.
-fn variation(curve: &[(u64, Estimate)], is_relative: bool) -> Result<(f64, f64), String> {
+fn variation(curve: &[(u64, Estimate)], is_relative: bool) -> Outcome<(f64, f64)> {
     let small = curve
         .iter()
         .filter(|(size, estimate)| *size < 64 << 10 && estimate.estimate > 0.0 && estimate.n > 1);
@@ -197,7 +190,7 @@ fn variation(curve: &[(u64, Estimate)], is_relative: bool) -> Result<(f64, f64),
     }
 }
 
-fn steadier(records: &Records, is_relative: bool) -> Result<Found, String> {
+fn steadier(records: &Records, is_relative: bool) -> Outcome {
     let (kernel, of_kernel) = variation(&kernel(records)?, is_relative)?;
     let (user, of_user) = variation(&user(records)?, is_relative)?;
     let ratio = spread_ratio_interval(user / kernel, of_user, of_kernel)
@@ -208,11 +201,11 @@ fn steadier(records: &Records, is_relative: bool) -> Result<Found, String> {
         show(user),
         show(kernel)
     );
-    Ok(Found::new(
-        vec![Term::new(
+    Ok(Found::number(
+        Term::new(
             "standard deviation at user level over that in the kernel",
             ratio,
-        )],
+        ),
         note,
     ))
 }
@@ -224,29 +217,29 @@ fn direct(curve: Vec<(u64, Estimate)>) -> Result<Estimate, &'static str> {
         .ok_or("the direct cost was not measured")
 }
 
-fn slower(records: &Records) -> Result<Found, String> {
+fn slower(records: &Records) -> Outcome {
     let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let note = format!(
         "{} at user level, {} in the kernel",
         microseconds(user.estimate),
         microseconds(kernel.estimate)
     );
-    Ok(Found::new(
-        vec![ratio("user level over the kernel", &user, &kernel)],
+    Ok(Found::number(
+        ratio("user level over the kernel", &user, &kernel),
         note,
     ))
 }
 
 /// Returns the ratio of the largest to the smallest user-level cost at array sizes below 64 KiB.
-fn level(records: &Records) -> Result<Found, String> {
+fn level(records: &Records) -> Outcome {
     let curve = user(records)?;
     let small = curve
         .iter()
         .filter(|(size, _)| (1..64 << 10).contains(size));
     let small: Vec<Interval> = small.map(|(_, cost)| cost.estimate_within_run()).collect();
     match largest(&small).zip(smallest(&small)) {
-        Some((most, least)) if small.len() > 1 => Ok(Found::new(
-            vec![ratio("largest over smallest cost", most, least)],
+        Some((most, least)) if small.len() > 1 => Ok(Found::number(
+            ratio("largest over smallest cost", most, least),
             "",
         )),
         _ => Err("fewer than two sizes below 64 KB were measured".to_owned()),
@@ -256,7 +249,7 @@ fn level(records: &Records) -> Result<Found, String> {
 /// Returns the relative change of the user-level cost for each step from an array size of at least
 /// 64 KiB to the next. The sign is inverted if the kernel's cost decreases; the interval covers
 /// both signs if the direction of the kernel's cost is uncertain.
-fn same_shape(records: &Records) -> Result<Found, String> {
+fn same_shape(records: &Records) -> Outcome {
     let (kernel, user) = (kernel(records)?, user(records)?);
     let at = |curve: &[(u64, Estimate)], size: u64| {
         curve
@@ -270,11 +263,14 @@ fn same_shape(records: &Records) -> Result<Found, String> {
         .filter_map(|(size, _)| Some((Bytes(*size), at(&kernel, *size)?, at(&user, *size)?)))
         .collect();
     let terms = changes_alike(&both);
-    if terms.is_empty() {
-        Err("fewer than two sizes from 64 KiB on were measured".to_owned())
-    } else {
-        Ok(Found::new(terms, ""))
-    }
+    Ok(Found::new(
+        require(
+            terms,
+            1,
+            "fewer than two sizes from 64 KiB on were measured",
+        )?,
+        "",
+    ))
 }
 
 /// An array size, a number that the cost may follow, and the cost.
@@ -299,7 +295,7 @@ pub(super) fn changes_alike(sizes: &[AtSize]) -> Vec<Term> {
 
 /// Returns the ratio of the reload of an array near the first-level cache's size to the direct
 /// cost.
-fn first_level_reload(records: &Records) -> Result<Found, String> {
+fn first_level_reload(records: &Records) -> Outcome {
     let (record, findings) = records.measured(KERNEL)?;
     let first = first_level(&record.header.host)?;
     let of_pipe = || {
@@ -327,15 +323,15 @@ fn first_level_reload(records: &Records) -> Result<Found, String> {
         microseconds(reload.estimate),
         microseconds(direct.estimate)
     );
-    Ok(Found::new(
-        vec![ratio_within_run("reload over direct cost", reload, direct)],
+    Ok(Found::number(
+        ratio_within_run("reload over direct cost", reload, direct),
         note,
     ))
 }
 
 /// The ratio of user-level to kernel cost differs between the poster and this machine. Returns the
 /// share of this difference, in logarithms, that is due to the user-level cost.
-fn library(records: &Records) -> Result<Found, String> {
+fn library(records: &Records) -> Outcome {
     let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let share = |user_ns: f64, kernel_ns: f64| {
         let (by_user, by_kernel) = (
@@ -354,11 +350,11 @@ fn library(records: &Records) -> Result<Found, String> {
         "{} at user level here, {USER_MIDDLE_US} us there",
         microseconds(user.estimate)
     );
-    Ok(Found::new(
-        vec![Term::new(
+    Ok(Found::number(
+        Term::new(
             "share of the library",
             Interval::new(share(user.estimate, kernel.estimate), low, high),
-        )],
+        ),
         note,
     ))
 }

@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 use crate::claims::{Found, Quantities, ratio};
 use crate::exhibit::Cell;
 use crate::text::microseconds;
-use crate::{Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 /// Array sizes in KiB. The smallest array fills one huge page of 2 MiB.
 const SIZES_KIB: [u64; 2] = [2048, 4096];
@@ -31,7 +31,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
 }
 
 /// Returns the total cost of a switch with base or huge pages at one array size.
-fn total(records: &Records, pages: &str, kib: u64) -> Result<Estimate, String> {
+fn total(records: &Records, pages: &str, kib: u64) -> Outcome<Estimate> {
     let (_, findings) = records.measured(&step(pages))?;
     let is_it = |finding: &&CaseFinding| finding.case.working_set.size_bytes == Bytes::kib(kib);
     let finding = findings
@@ -49,10 +49,10 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Larger pages",
         "Cost of a switch with pages of 4 KiB, and with huge pages",
+        ["size", "base pages, us", "huge pages, us"],
     );
-    let mut table = Table::new(&["size", "base pages, us", "huge pages, us"]);
     for kib in SIZES_KIB {
-        let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into()];
+        let mut row: Vec<Cell> = vec![Bytes::kib(kib).into()];
         row.extend(PAGES.map(|pages| {
             let found = total(records, pages, kib);
             let why = found.clone().err().unwrap_or_default();
@@ -65,14 +65,13 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
                 &why,
             )
         }));
-        table.row(row);
+        exhibit.row(row);
     }
-    exhibit.table = table;
     exhibit.steps.extend(PAGES.map(step));
     exhibit
 }
 
-fn huge_over_base(records: &Records) -> Result<Found, String> {
+fn huge_over_base(records: &Records) -> Outcome {
     let term = |kib: &u64| {
         let (huge, base) = (total(records, "huge", *kib)?, total(records, "base", *kib)?);
         let size = Bytes::kib(*kib);

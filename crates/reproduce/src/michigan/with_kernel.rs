@@ -8,8 +8,9 @@ use crate::arm::{ARMS, Arm};
 use crate::claims::{Found, Quantities, Term, exact, ranged};
 use crate::exhibit::Cell;
 use crate::interval::slope_interval;
+use crate::records::collect_known;
 use crate::text::number;
-use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Step, Style, Table};
+use crate::{Axis, Chart, Effort, Exhibit, Outcome, Records, Series, Step, Style};
 
 /// Array sizes in KiB, the fewest that decide every claim.
 const SIZES_KIB: [u64; 5] = [8, 32, 64, 128, 256];
@@ -69,11 +70,7 @@ fn named(stem: &str, layer: Layer, arm: Arm, kib: u64) -> String {
 }
 
 pub(super) fn steps(effort: Effort) -> Vec<Step> {
-    let sizes: &[u64] = if effort == Effort::Quick {
-        &QUICK_SIZES_KIB
-    } else {
-        &SIZES_KIB
-    };
+    let sizes: &[u64] = effort.choose(&SIZES_KIB, &QUICK_SIZES_KIB);
     let pairs = LAYERS
         .iter()
         .flat_map(|layer| ARMS.iter().map(move |arm| (*layer, *arm)));
@@ -153,47 +150,35 @@ fn shared(
     layer: Layer,
     arm: Arm,
     kib: u64,
-) -> Result<&HierarchyCounts, String> {
-    let (_, findings) = records.simulated(&step(layer, arm, kib))?;
-    let design = findings
-        .designs
-        .get(variant as usize)
-        .ok_or("the record lacks a variant of the design")?;
-    Ok(&design.hierarchies.shared)
+) -> Outcome<&HierarchyCounts> {
+    let (step, place) = (step(layer, arm, kib), variant as usize);
+    let why = "the record lacks a variant of the design";
+    Ok(&records.design(&step, place, why)?.hierarchies.shared)
 }
 
 /// Returns the number of misses per hand-off that a counter has on a simulated trace.
-fn misses(records: &Records, place: MissCounter, arm: Arm, kib: u64) -> Result<f64, String> {
+fn misses(records: &Records, place: MissCounter, arm: Arm, kib: u64) -> Outcome<f64> {
     let counts = shared(records, place.variant, place.layer, arm, kib)?;
     let count = (place.counter.of)(counts).ok_or("the design lacks the level")?;
     Ok(count as f64 / (TURNS * TASKS) as f64)
 }
 
 /// Returns the difference in misses per hand-off between two tasks and one.
-fn gap(records: &Records, place: MissCounter, kib: u64) -> Result<f64, String> {
+fn gap(records: &Records, place: MissCounter, kib: u64) -> Outcome<f64> {
     Ok(misses(records, place, Arm::Two, kib)? - misses(records, place, Arm::Alone, kib)?)
 }
 
 /// Returns the numbers by array size in KiB, without sizes that have none; an error with fewer than
 /// two numbers.
-fn points_by_size(of: impl Fn(u64) -> Result<f64, String>) -> Result<Vec<(u64, f64)>, String> {
-    let found: Vec<_> = SIZES_KIB.iter().map(|kib| (*kib, of(*kib))).collect();
-    let why = found
-        .iter()
-        .find_map(|(_, number)| number.clone().err())
-        .unwrap_or_default();
-    let known: Vec<_> = found
-        .into_iter()
-        .filter_map(|(kib, number)| Some((kib, number.ok()?)))
-        .collect();
-    if known.len() < 2 { Err(why) } else { Ok(known) }
+fn points_by_size(of: impl Fn(u64) -> Outcome<f64>) -> Outcome<Vec<(u64, f64)>> {
+    collect_known(&SIZES_KIB, 2, of)
 }
 
 fn mean(points: &[(u64, f64)]) -> f64 {
     points.iter().map(|(_, number)| number).sum::<f64>() / points.len() as f64
 }
 
-fn mean_gap(records: &Records, place: MissCounter) -> Result<f64, String> {
+fn mean_gap(records: &Records, place: MissCounter) -> Outcome<f64> {
     Ok(mean(&points_by_size(|kib| gap(records, place, kib))?))
 }
 
@@ -206,7 +191,7 @@ fn size_terms(name: &str, points: &[(u64, f64)]) -> Vec<Term> {
 
 /// Returns the growth of the difference in misses when the array size doubles, for each layer: the
 /// slope of a line through the sizes.
-fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
+fn grows(records: &Records, variant: Variant) -> Outcome {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for layer in LAYERS {
         let gaps = points_by_size(|kib| {
@@ -238,7 +223,7 @@ fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
     Ok(Found::new(terms, notes.join("; ")))
 }
 
-fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
+fn gaps(records: &Records, variant: Variant) -> Outcome {
     let mut terms = Vec::new();
     for layer in LAYERS {
         let place = MissCounter {
@@ -254,7 +239,7 @@ fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
 
 /// Returns the mean difference in misses per hand-off between two tasks and one for switches by the
 /// kernel, minus the mean difference for switches at user level.
-fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Result<f64, String> {
+fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Outcome<f64> {
     let [kernel, user] = LAYERS.map(|layer| {
         mean_gap(
             records,
@@ -268,7 +253,7 @@ fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Result
     Ok(kernel? - user?)
 }
 
-fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
+fn larger_gap(records: &Records, variant: Variant) -> Outcome {
     let of = |layer, kib| {
         gap(
             records,
@@ -286,7 +271,7 @@ fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
 
 /// Returns the difference in cycles per hand-off between two tasks and one, for switches by the
 /// kernel.
-fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
+fn cost(records: &Records, variant: Variant, kib: u64) -> Outcome<f64> {
     let cycles = |arm| {
         Ok::<_, String>(
             shared(records, variant, Layer::Kernel, arm, kib)?.cycles as f64
@@ -298,7 +283,7 @@ fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
 
 /// Returns the cost that an inclusive second-level cache adds to a switch, as a share of the cost
 /// with this cache.
-fn inclusion(records: &Records) -> Result<Found, String> {
+fn inclusion(records: &Records) -> Outcome {
     let added = |kib| {
         let [without, with] =
             [Variant::Usual, Variant::Inclusive].map(|variant| cost(records, variant, kib));
@@ -317,7 +302,7 @@ fn inclusion(records: &Records) -> Result<Found, String> {
 
 /// Returns the ratio of the lines that an inclusive second-level cache invalidates in the first
 /// levels to the misses of these levels.
-fn few_taken_away(records: &Records) -> Result<Found, String> {
+fn few_taken_away(records: &Records) -> Outcome {
     let share = |kib| {
         let levels = &shared(records, Variant::Inclusive, Layer::Kernel, Arm::Two, kib)?.levels;
         let of = |is_first: bool, count: fn(&LevelCounts) -> u64| -> f64 {
@@ -345,14 +330,14 @@ fn few_taken_away(records: &Records) -> Result<Found, String> {
 
 /// Returns a number with TLBs that are flushed at a switch. Its interval reaches to the number with
 /// TLBs that keep their entries.
-fn tlb_term(name: &str, of: impl Fn(Variant) -> Result<f64, String>) -> Result<Term, String> {
+fn tlb_term(name: &str, of: impl Fn(Variant) -> Outcome<f64>) -> Outcome<Term> {
     let kept = of(Variant::TlbsKept)?;
     Ok(ranged(name, of(Variant::Usual)?, std::iter::once(kept)))
 }
 
 const FLUSHED_OR_KEPT: &str = "with and without a flush of the TLBs at a switch";
 
-fn tlb_gap(records: &Records) -> Result<Found, String> {
+fn tlb_gap(records: &Records) -> Outcome {
     let ratio = |variant| {
         let place = MissCounter {
             counter: DTLB,
@@ -366,23 +351,23 @@ fn tlb_gap(records: &Records) -> Result<Found, String> {
         };
         Ok(of(Arm::Two)? / of(Arm::Alone)?)
     };
-    Ok(Found::new(
-        vec![tlb_term("two over one", ratio)?],
+    Ok(Found::number(
+        tlb_term("two over one", ratio)?,
         FLUSHED_OR_KEPT,
     ))
 }
 
-fn tlb_spaces(records: &Records) -> Result<Found, String> {
+fn tlb_spaces(records: &Records) -> Outcome {
     let more = |variant| kernels_more(records, DTLB, variant);
-    Ok(Found::new(
-        vec![tlb_term("kernel minus user level", more)?],
+    Ok(Found::number(
+        tlb_term("kernel minus user level", more)?,
         FLUSHED_OR_KEPT,
     ))
 }
 
 /// Returns the cycles per hand-off of two processes minus those of one alone: the cycles in all
 /// caches and TLBs, and those in the TLBs.
-fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], String> {
+fn cycles(records: &Records, variant: Variant, kib: u64) -> Outcome<[f64; 2]> {
     let of = |arm| {
         let HierarchyCounts { levels, tlbs, .. } =
             shared(records, variant, Layer::Kernel, arm, kib)?;
@@ -402,25 +387,14 @@ fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], Str
 }
 
 /// Returns the numbers at array sizes above 64 KiB, without sizes that have none.
-fn above_64(of: impl Fn(u64) -> Result<Term, String>) -> Result<Found, String> {
-    let found: Vec<_> = SIZES_KIB
-        .into_iter()
-        .filter(|kib| *kib > 64)
-        .map(of)
-        .collect();
-    let why = found
-        .iter()
-        .find_map(|term| term.clone().err())
-        .unwrap_or_default();
-    let terms: Vec<Term> = found.into_iter().filter_map(Result::ok).collect();
-    if terms.is_empty() {
-        Err(why)
-    } else {
-        Ok(Found::new(terms, FLUSHED_OR_KEPT))
-    }
+fn above_64(of: impl Fn(u64) -> Outcome<Term>) -> Outcome {
+    let above: Vec<u64> = SIZES_KIB.into_iter().filter(|kib| *kib > 64).collect();
+    let terms = collect_known(&above, 1, of)?;
+    let terms = terms.into_iter().map(|(_, term)| term).collect();
+    Ok(Found::new(terms, FLUSHED_OR_KEPT))
 }
 
-fn tlb_dominates(records: &Records) -> Result<Found, String> {
+fn tlb_dominates(records: &Records) -> Outcome {
     above_64(|kib| {
         let share = |variant| {
             let [all, tlbs] = cycles(records, variant, kib)?;
@@ -430,7 +404,7 @@ fn tlb_dominates(records: &Records) -> Result<Found, String> {
     })
 }
 
-fn larger_tlb(records: &Records) -> Result<Found, String> {
+fn larger_tlb(records: &Records) -> Outcome {
     above_64(|kib| {
         let all = |variant| Ok::<_, String>(cycles(records, variant, kib)?[0]);
         let flushed = all(Variant::LargerTlb)? / all(Variant::Usual)?;
@@ -442,7 +416,6 @@ fn larger_tlb(records: &Records) -> Result<Found, String> {
 
 pub(super) fn figure_4(records: &Records) -> Exhibit {
     let title = "Misses of one task alone and of two alternating tasks on the Xeon D-1541";
-    let mut exhibit = Exhibit::new("Figure 4 with the kernel", title);
     let columns = [
         "size",
         "counter",
@@ -452,12 +425,12 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
         "user level, alone",
         "user level, two",
     ];
-    let mut table = Table::new(&columns);
+    let mut exhibit = Exhibit::new("Figure 4 with the kernel", title, columns);
     let mut lines = Vec::new();
     for counter in [L1I, DTLB] {
         for (variant, name) in counter.variants {
             for kib in sizes(records) {
-                table.row(row(records, counter, (variant, name), kib));
+                exhibit.row(row(records, counter, (variant, name), kib));
             }
             for layer in LAYERS {
                 // Contexts at user level share an address space, so a switch between them flushes
@@ -480,24 +453,17 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
             }
         }
     }
-    lines.retain(|line| !line.x.is_empty());
-    exhibit.table = table;
-    exhibit.chart = (!lines.is_empty()).then(|| {
-        Chart::new(
-            "size of each task's array",
-            Axis::Size,
-            "more misses per hand-off than alone",
-            Axis::Linear,
-            lines,
-        )
-    });
-    exhibit.steps = SIZES_KIB.into_iter().flat_map(steps_of).collect();
-    exhibit.notes.push(
-        "The tasks of Figures 2 and 3 in a guest with a current kernel. Alone: each task, without the other, passes the token to itself \
-         over its own pipe (kernel), or calls its walk (user level). According to Intel's manual, the second level is not inclusive; the poster \
-         assumes that it is. `reproduce michigan --system` runs it."
-            .into(),
+    exhibit.chart = Chart::draw(
+        "size of each task's array",
+        Axis::Size,
+        "more misses per hand-off than alone",
+        Axis::Linear,
+        lines,
     );
+    exhibit.steps = SIZES_KIB.into_iter().flat_map(steps_of).collect();
+    exhibit.add_note("The tasks of Figures 2 and 3 in a guest with a current kernel. Alone: each task, without the other, passes the token to itself \
+         over its own pipe (kernel), or calls its walk (user level). According to Intel's manual, the second level is not inclusive; the poster \
+         assumes that it is. `reproduce michigan --system` runs it.");
     exhibit
 }
 
@@ -505,16 +471,19 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
 /// this cost that is due to TLB misses.
 pub(super) fn figure_2(records: &Records) -> Exhibit {
     let title = "Additional cycles of misses of two tasks in the kernel, and the TLBs' part";
-    let mut exhibit = Exhibit::new("Figure 2 with the kernel", title);
-    let mut table = Table::new(&[
-        "size",
-        "design",
-        "cycles per hand-off",
-        "of the caches",
-        "of the TLBs",
-        "TLBs %",
-        "dTLB load misses per hand-off",
-    ]);
+    let mut exhibit = Exhibit::new(
+        "Figure 2 with the kernel",
+        title,
+        [
+            "size",
+            "design",
+            "cycles per hand-off",
+            "of the caches",
+            "of the TLBs",
+            "TLBs %",
+            "dTLB load misses per hand-off",
+        ],
+    );
     let mut lines = Vec::new();
     for (variant, name) in DTLB.variants {
         let at = |kib: u64| cycles(records, variant, kib);
@@ -531,8 +500,8 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
                 },
                 kib,
             );
-            table.row(vec![
-                Bytes::kib(kib).to_string().into(),
+            exhibit.row(vec![
+                Bytes::kib(kib).into(),
                 name.into(),
                 of(|[all, _]| *all, 0),
                 of(|[all, tlbs]| all - tlbs, 0),
@@ -548,24 +517,18 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
             lines.push(Series::new(format!("{part}, {name}"), Style::Found, points));
         }
     }
-    lines.retain(|line| !line.x.is_empty());
-    exhibit.table = table;
-    exhibit.chart = (!lines.is_empty()).then(|| {
-        Chart::new(
-            "size of each task's array",
-            Axis::Size,
-            "cycles per hand-off",
-            Axis::Linear,
-            lines,
-        )
-    });
+    exhibit.chart = Chart::draw(
+        "size of each task's array",
+        Axis::Size,
+        "cycles per hand-off",
+        Axis::Linear,
+        lines,
+    );
     exhibit.steps = SIZES_KIB
         .into_iter()
         .flat_map(|kib| ARMS.map(|arm| step(Layer::Kernel, arm, kib)))
         .collect();
-    exhibit
-        .notes
-        .push("From the guests of *Figure 4 with the kernel*; misses do not overlap.".into());
+    exhibit.add_note("From the guests of *Figure 4 with the kernel*; misses do not overlap.");
     exhibit
 }
 
@@ -593,11 +556,7 @@ fn row(
     (variant, name): (Variant, &str),
     kib: u64,
 ) -> Vec<Cell> {
-    let mut row: Vec<Cell> = vec![
-        Bytes::kib(kib).to_string().into(),
-        counter.name.into(),
-        name.into(),
-    ];
+    let mut row: Vec<Cell> = vec![Bytes::kib(kib).into(), counter.name.into(), name.into()];
     for layer in LAYERS {
         row.extend(ARMS.map(|arm| {
             let found = misses(

@@ -6,9 +6,9 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, Group, Point};
 use super::sample::{CLIENT, COMPUTE, FEWEST_SEGMENTS, TIMESHARING};
 use super::{SETS, first};
 use crate::claims::{Found, exact};
-use crate::exhibit::Cell;
+use crate::exhibit::{Cell, NO_COLUMNS};
 use crate::published::mogul_table_4;
-use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
+use crate::{Axis, Chart, Exhibit, Outcome, Records, Series, Style, Table};
 
 /// Groups of switches that are drawn, with their names: all switches, and each class.
 const GROUPS: [(Group, &str); 4] = [
@@ -42,9 +42,8 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
         "CPI, private",
         PRIVATE,
     );
-    private.notes.push(
-        "Short segments end early, so the right part of a curve covers other programs.".into(),
-    );
+    private
+        .add_note("Short segments end early, so the right part of a curve covers other programs.");
     let mut so_far_of_timesharing = so_far_of(
         "Figure 5",
         "Cumulative excess cycles, Timesharing (Trial A)",
@@ -60,11 +59,8 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
             .marks
             .push((4000.0, "flat from here on, published".to_owned()));
     }
-    so_far_of_timesharing.notes.push(
-        "\"All\" may lie below the other curves: it includes segments that begin with a birth or an exit, whose private \
-         caches are as cold as the shared ones."
-            .into(),
-    );
+    so_far_of_timesharing.add_note("\"All\" may lie below the other curves: it includes segments that begin with a birth or an exit, whose private \
+         caches are as cold as the shared ones.");
     vec![
         lengths(records),
         over_time(
@@ -114,13 +110,14 @@ fn lengths(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 1",
         "Lengths of trace segments, Timesharing (Trial A)",
+        NO_COLUMNS,
     );
     if let Ok((trial, _)) = first(records, TIMESHARING, "1a") {
-        exhibit.steps.push(trial.step.clone());
+        exhibit.add_step(&trial.step);
         draw_lengths(&mut exhibit, trial.findings);
     }
-    exhibit.notes.push(
-        "Today's memory holds these programs; *Figure 1 with a disk* models page faults.".into(),
+    exhibit.add_note(
+        "Today's memory holds these programs; *Figure 1 with a disk* models page faults.",
     );
     exhibit
 }
@@ -133,7 +130,7 @@ pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
         (Group::EndClass("page fault"), "page fault"),
         (Group::EndClass("involuntary"), "scheduler"),
     ];
-    let mut table = Table::new(&[
+    exhibit.table = Table::new([
         "ends by",
         "segments",
         "median instructions",
@@ -154,7 +151,7 @@ pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
             .iter()
             .map(|point| (point.instructions as f64, point.share));
         series.push(Series::new(*name, Style::Found, points));
-        table.row(vec![
+        exhibit.row(vec![
             (*name).into(),
             Cell::number(found.segments as f64, 0),
             Cell::number(found.median_instructions as f64, 0),
@@ -169,12 +166,11 @@ pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
         Axis::Share,
         series,
     ));
-    exhibit.table = table;
 }
 
 /// Returns the ratio of two median lengths of segments in the first trial: of segments that end in
 /// a system call, over segments that the scheduler ends.
-pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
+pub(super) fn median_lengths(records: &Records) -> Outcome {
     let (trial, _) = first(records, TIMESHARING, "1a")?;
     let median = |class| {
         let found = trial
@@ -187,11 +183,11 @@ pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
             .ok_or("no segment of one of the classes")
     };
     let (call, quantum) = (median("system call")?, median("involuntary")?);
-    Ok(Found::new(
-        vec![exact(
+    Ok(Found::number(
+        exact(
             "median length, ended by system calls over ended by the scheduler",
             call / quantum,
-        )],
+        ),
         "",
     ))
 }
@@ -205,9 +201,9 @@ fn over_time(
     y_title: &str,
     value: Value,
 ) -> Exhibit {
-    let mut exhibit = Exhibit::new(name, title);
+    let mut exhibit = Exhibit::new(name, title, NO_COLUMNS);
     if let Ok((trial, design)) = first(records, set, "1a") {
-        exhibit.steps.push(trial.step.clone());
+        exhibit.add_step(&trial.step);
         draw(
             &mut exhibit,
             (trial.findings.interval_instructions, design),
@@ -225,7 +221,7 @@ pub(super) fn draw(
     y_title: &str,
     (value, at_end): Value,
 ) {
-    let mut table = Table::new(&[
+    exhibit.table = Table::new([
         "after",
         "instructions since the switch",
         "segments",
@@ -263,7 +259,7 @@ pub(super) fn draw(
             start.into_iter().chain(points),
         ));
         for point in told {
-            table.row(vec![
+            exhibit.row(vec![
                 (*name).into(),
                 Cell::number(place(point), 0),
                 Cell::number(point.segments as f64, 0),
@@ -282,5 +278,4 @@ pub(super) fn draw(
         .marks
         .push((design.cut.instructions as f64, "cut-off of all".to_owned()));
     exhibit.chart = Some(chart);
-    exhibit.table = table;
 }

@@ -5,7 +5,7 @@ use switchcost_design::{Design, Level, WritePolicy};
 
 use super::{SETS, trials};
 use crate::exhibit::Cell;
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Records};
 
 /// A level of Table 3: name, line size in bytes, number of lines, cycles of a miss, number of write
 /// buffers (0 for write-back).
@@ -21,7 +21,6 @@ const TABLE: [(&str, &[Published]); 4] = [
 ];
 
 pub(super) fn table_3(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Table 3", "The memory systems");
     let columns = [
         "design",
         "level",
@@ -32,7 +31,7 @@ pub(super) fn table_3(records: &Records) -> Exhibit {
         "write buffers",
         "simulated the same",
     ];
-    let mut table = Table::new(&columns);
+    let mut exhibit = Exhibit::new("Table 3", "The memory systems", columns);
     let head = simulated(records);
     for (name, levels) in TABLE {
         let full = format!("mogul-{name}");
@@ -40,7 +39,7 @@ pub(super) fn table_3(records: &Records) -> Exhibit {
         for published in levels {
             let (level, line, lines, miss, buffers) = *published;
             let is_same = design.map(|found| agrees(&found.design, published));
-            table.row(vec![
+            exhibit.row(vec![
                 name.into(),
                 level.into(),
                 Cell::number(line as f64, 0),
@@ -54,7 +53,6 @@ pub(super) fn table_3(records: &Records) -> Exhibit {
             ]);
         }
     }
-    exhibit.table = table;
     exhibit
 }
 

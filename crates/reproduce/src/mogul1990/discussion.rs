@@ -4,7 +4,7 @@
 use super::quantities::microseconds;
 use super::{SETS, published};
 use crate::exhibit::Cell;
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Records};
 
 /// Times with which section 6 compares the cost in the caches, in microseconds: a switch on the
 /// DECstation 5000 in Ultrix (Ousterhout), and the shortest possible (Anderson et al.); an exchange
@@ -22,12 +22,12 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "section 6",
         "Cost of a switch in the caches and in the kernel, DECstation 5000/200",
+        ["what", "published us", "here us", "low", "high"],
     );
-    let mut table = Table::new(&["what", "published us", "here us", "low", "high"]);
     for (number, set) in SETS.iter().enumerate() {
         let there = published(set.published, "1a", |row| row.average_cost_cycles) * CYCLE_US;
         let here = microseconds(records, number);
-        table.row(vec![
+        exhibit.row(vec![
             format!("caches, {}", set.published).into(),
             Cell::number(there, 1),
             Cell::new(&here, 1, |term| term.value),
@@ -37,7 +37,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     for (what, us) in COMPARED_US {
         let empty = || Cell::Text(String::new());
-        table.row(vec![
+        exhibit.row(vec![
             what.into(),
             Cell::number(us, 1),
             empty(),
@@ -45,9 +45,6 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             empty(),
         ]);
     }
-    exhibit.table = table;
-    exhibit
-        .notes
-        .push("The paper's text rounds Client-Server's 7.4 us to 10.".into());
+    exhibit.add_note("The paper's text rounds Client-Server's 7.4 us to 10.");
     exhibit
 }

@@ -5,10 +5,11 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 
 use super::curves::{PRIVATE, draw, draw_lengths};
-use super::sample::{FAULT, Outcome, SCHEDULER, TIMESHARING, common_ends, first_tenth, group};
+use super::sample::{FAULT, SCHEDULER, TIMESHARING, common_ends, first_tenth, group};
 use super::{QUICK_SWITCHES, SETS, seed};
 use crate::claims::{Found, ranged};
-use crate::{Effort, Exhibit, Records, Site, Step};
+use crate::exhibit::NO_COLUMNS;
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 /// Times of a page fault: half and twice the 20 ms of disks of 1990.
 const DISKS: [&str; 2] = ["10ms", "40ms"];
@@ -22,11 +23,7 @@ pub(super) fn step(disk: usize) -> String {
 }
 
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let switches = if site.effort == Effort::Usual {
-        SWITCHES
-    } else {
-        QUICK_SWITCHES
-    };
+    let switches = site.effort.choose(SWITCHES, QUICK_SWITCHES);
     let set = &SETS[TIMESHARING];
     let (name, seed, turns) = (set.name, seed(site, 1), set.turns.flags());
     let line = format!(
@@ -43,7 +40,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-fn found(records: &Records, disk: usize) -> Result<(&Findings, &DesignFinding), String> {
+fn found(records: &Records, disk: usize) -> Outcome<(&Findings, &DesignFinding)> {
     let (_, findings) = records.simulated(&step(disk))?;
     Ok((
         findings,
@@ -55,21 +52,21 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let mut private = Exhibit::new(
         "Figure 3 with a disk",
         "CPI since the switch, a cache for each process",
+        NO_COLUMNS,
     );
-    private.steps.push(step(0));
+    private.add_step(step(0));
     let mut lengths = Exhibit::new(
         "Figure 1 with a disk",
         "Lengths of trace segments, Timesharing",
+        NO_COLUMNS,
     );
-    lengths.steps.push(step(0));
+    lengths.add_step(step(0));
     if let Ok((findings, design)) = found(records, 0) {
         draw_lengths(&mut lengths, findings);
         let curves = (findings.interval_instructions, design);
         draw(&mut private, curves, "CPI, private", PRIVATE);
     }
-    lengths
-        .notes
-        .push("Each task waits 10 ms at the first use of each page of a file.".into());
+    lengths.add_note("Each task waits 10 ms at the first use of each page of a file.");
     vec![lengths, private]
 }
 
@@ -80,10 +77,10 @@ fn over_disks(records: &Records, name: &str, of: fn(&DesignFinding) -> Option<f6
     };
     let others = (1..DISKS.len())
         .map(number)
-        .collect::<Result<Vec<f64>, String>>()?;
+        .collect::<Outcome<Vec<f64>>>()?;
     let segments = group(found(records, 0)?.1, &FAULT).map_or(0, |group| group.segments);
-    Ok(Found::new(
-        vec![ranged(name, number(0)?, others.into_iter())],
+    Ok(Found::number(
+        ranged(name, number(0)?, others.into_iter()),
         format!("{segments} page faults with a disk of {}", DISKS[0]),
     ))
 }

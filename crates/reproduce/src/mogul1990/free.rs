@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::{DESIGNS, QUICK_SWITCHES, SETS, Set, step_name};
 use crate::claims::Variants;
 use crate::exhibit::Cell;
-use crate::{Effort, Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 const SWITCHES: u64 = 800;
 /// Seed of the traces. All results use the same traces, because a setting is not a random sample.
@@ -50,10 +50,7 @@ fn settings() -> impl Iterator<Item = &'static str> {
 }
 
 fn steps_of_set(site: &Site<'_>, set: &'static Set) -> Vec<Step> {
-    let switches = match site.effort {
-        Effort::Usual => SWITCHES,
-        Effort::Quick => QUICK_SWITCHES,
-    };
+    let switches = site.effort.choose(SWITCHES, QUICK_SWITCHES);
     let (name, turns) = (set.name, set.turns.flags());
     let usual = free_step(set, USUAL);
     let trace = format!(
@@ -99,13 +96,13 @@ pub(super) fn all_steps(set: &Set) -> Vec<String> {
 
 /// Returns one set of records for each setting, in which the traces with this setting replace the
 /// first trials of all sets. The usual setting comes first.
-pub(crate) fn variants(records: &Records) -> Result<Variants, String> {
+pub(crate) fn variants(records: &Records) -> Outcome<Variants> {
     settings()
         .map(|setting| Ok((setting, variant(records, setting)?)))
         .collect()
 }
 
-fn variant(records: &Records, setting: &str) -> Result<Records, String> {
+fn variant(records: &Records, setting: &str) -> Outcome<Records> {
     let mut variant = Records::default();
     for set in &SETS {
         let has_turns = set.other_turns.iter().any(|(name, _)| *name == setting);
@@ -136,8 +133,11 @@ fn variant(records: &Records, setting: &str) -> Result<Records, String> {
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "Average cost of a switch in cycles, with one open parameter changed at a time";
-    let mut exhibit = Exhibit::new("Open parameters", title);
-    let mut table = Table::new(&["set", "setting", "time slices", "1a", "2a", "1b", "2b"]);
+    let mut exhibit = Exhibit::new(
+        "Open parameters",
+        title,
+        ["set", "setting", "time slices", "1a", "2a", "1b", "2b"],
+    );
     for set in &SETS {
         let own = set.other_turns.iter().map(|(name, turns)| (*name, turns));
         let designs = DESIGN_SETTINGS.iter().map(|(name, _)| (*name, &set.turns));
@@ -162,19 +162,15 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
                 Cell::new(&cost, 0, |cycles| *cycles)
             };
             let first = [set.published.into(), setting.into(), turns.words().into()];
-            table.row(first.into_iter().chain(DESIGNS.map(cost)).collect());
-            exhibit.steps.push(step);
+            exhibit.row(first.into_iter().chain(DESIGNS.map(cost)).collect());
+            exhibit.add_step(step);
         }
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "The mean length of time slices is fitted to Table 4 (instructions over 5,000 switches), and a tenth of Timesharing's slices reach \
+    exhibit.add_note("The mean length of time slices is fitted to Table 4 (instructions over 5,000 switches), and a tenth of Timesharing's slices reach \
          the quantum, as in Figure 5. The quantum is the paper's 400,000 cycles, at the CPI of Table 4. Slices end there or earlier at \
          random, as by a wake-up; \"even\" slices have one length. Client-Server's programs end their slices themselves; the length of \
          their messages is fitted. Physical tags have random page frames. The claims are not judged over slow-drain and even-turns, because they \
          contradict the paper: Client-Server's CPI in private caches would be 1.28 on 1a, and the paper has almost exactly 1.0; even \
-         slices never reach 400,000 instructions, where the paper still detects effects of a switch."
-            .into(),
-    );
+         slices never reach 400,000 instructions, where the paper still detects effects of a switch.");
     exhibit
 }

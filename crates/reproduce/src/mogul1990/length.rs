@@ -4,7 +4,7 @@ use super::sample::{Sample, costs_of};
 use super::{SETS, Set, trials};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, mean_interval};
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Outcome, Records};
 
 /// Number of parts of a trace, each with the same number of batches of segments.
 const PARTS: usize = 5;
@@ -26,7 +26,7 @@ fn batches(sample: &Sample) -> Vec<f64> {
         .collect()
 }
 
-fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
+fn lengths_by_part(records: &Records, set: &Set) -> Outcome<ByPart> {
     let all = trials(records, set)?;
     let longest = all
         .into_iter()
@@ -61,7 +61,6 @@ fn settled(parts: &[Interval]) -> Option<usize> {
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "Average cost on 1a in one fifth of the longest trial after the other";
-    let mut exhibit = Exhibit::new("Cost over length", title);
     let columns = [
         "set",
         "switches",
@@ -71,23 +70,21 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "high",
         "settled after switches",
     ];
-    let mut table = Table::new(&columns);
+    let mut exhibit = Exhibit::new("Cost over length", title, columns);
     for set in &SETS {
         match lengths_by_part(records, set) {
-            Ok(found) => rows(set, &found).into_iter().for_each(|row| table.row(row)),
+            Ok(found) => rows(set, &found)
+                .into_iter()
+                .for_each(|row| exhibit.row(row)),
             Err(why) => {
                 let missing = vec![Cell::Missing { why }; columns.len() - 1];
-                table.row([vec![set.published.into()], missing].concat());
+                exhibit.row([vec![set.published.into()], missing].concat());
             }
         }
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "Switches between starting programs cost less than switches after their memory has grown. Settled: from this \
+    exhibit.add_note("Switches between starting programs cost less than switches after their memory has grown. Settled: from this \
          fifth on, each interval overlaps that of the last fifth. Costs that have not settled depend on the length of \
-         the trace, as in the paper."
-            .into(),
-    );
+         the trace, as in the paper.");
     exhibit
 }
 

@@ -2,7 +2,7 @@
 
 use super::{SETS, design_of_trials, overhead, published};
 use crate::exhibit::Cell;
-use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
+use crate::{Axis, Chart, Exhibit, Outcome, Records, Series, Style};
 
 /// A pair of designs that are compared.
 type Move = (&'static str, &'static str);
@@ -28,16 +28,19 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
 }
 
 fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhibit {
-    let mut exhibit = Exhibit::new(name, title);
-    let mut table = Table::new(&[
-        "set",
-        "from",
-        "to",
-        "published %",
-        "published %, to",
-        "here %",
-        "here %, to",
-    ]);
+    let mut exhibit = Exhibit::new(
+        name,
+        title,
+        [
+            "set",
+            "from",
+            "to",
+            "published %",
+            "published %, to",
+            "here %",
+            "here %, to",
+        ],
+    );
     let mut series = Vec::new();
     for (number, set) in SETS.iter().enumerate() {
         for (from, to) in moves {
@@ -64,11 +67,11 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
                 Style::Trials,
                 pair_trials(records, number, [from, to]),
             ));
-            let cell = |share: &Result<f64, String>| match share {
+            let cell = |share: &Outcome<f64>| match share {
                 Ok(share) => Cell::number(share * 100.0, 2),
                 Err(why) => Cell::Missing { why: why.clone() },
             };
-            table.row(vec![
+            exhibit.row(vec![
                 set.published.into(),
                 from.into(),
                 to.into(),
@@ -86,7 +89,6 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
         moves.map(|(_, to)| to).join(", "),
     ];
     exhibit.chart = Some(chart);
-    exhibit.table = table;
     exhibit
 }
 

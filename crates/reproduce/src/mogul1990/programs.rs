@@ -3,7 +3,7 @@
 use super::{SETS, Trial, trials};
 use crate::exhibit::Cell;
 use crate::text::number;
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Records};
 
 /// Programs of Table 1: name, purpose, memory in MB if the paper gives it, and counterpart in this
 /// reproduction.
@@ -70,29 +70,34 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
 }
 
 fn table_1() -> Exhibit {
-    let mut exhibit = Exhibit::new("Table 1", "The programs");
-    let mut table = Table::new(&["program", "does", "published MB", "here"]);
+    let mut exhibit = Exhibit::new(
+        "Table 1",
+        "The programs",
+        ["program", "does", "published MB", "here"],
+    );
     for (program, does, megabytes, here) in PROGRAMS {
         let size = Cell::or_missing(megabytes, 1, "not published");
-        table.row(vec![program.into(), does.into(), size, here.into()]);
+        exhibit.row(vec![program.into(), does.into(), size, here.into()]);
     }
-    exhibit.table = table;
     exhibit
 }
 
 /// Returns Table 2, with the lowest and the highest number over the trials of each set.
 fn table_2(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Table 2", "The benchmark sets, lowest to highest trial");
-    let mut table = Table::new(&[
-        "set",
-        "members",
-        "published MB",
-        "processes",
-        "M instructions",
-        "switches",
-        "involuntary %",
-        "with most instructions",
-    ]);
+    let mut exhibit = Exhibit::new(
+        "Table 2",
+        "The benchmark sets, lowest to highest trial",
+        [
+            "set",
+            "members",
+            "published MB",
+            "processes",
+            "M instructions",
+            "switches",
+            "involuntary %",
+            "with most instructions",
+        ],
+    );
     for (set, (members, megabytes)) in SETS.iter().zip(MEMBERS) {
         let trials = trials(records, set);
         let cell = |of: fn(&Trial<'_>) -> f64| match &trials {
@@ -103,7 +108,7 @@ fn table_2(records: &Records) -> Exhibit {
         exhibit
             .steps
             .extend(all.iter().map(|trial| trial.step.clone()));
-        table.row(vec![
+        exhibit.row(vec![
             set.published.into(),
             members.into(),
             Cell::number(megabytes, 1),
@@ -119,7 +124,6 @@ fn table_2(records: &Records) -> Exhibit {
                 .into(),
         ]);
     }
-    exhibit.table = table;
     exhibit
 }
 

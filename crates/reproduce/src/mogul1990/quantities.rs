@@ -3,13 +3,13 @@
 use switchcost_analysis::simulation::{Group, Point};
 
 use super::sample::{
-    ALL, CLIENT, COMPUTE, LARGER, Outcome, SCHEDULER, Sample, TIMESHARING, arithmetic, costs, ends,
+    ALL, CLIENT, COMPUTE, LARGER, SCHEDULER, Sample, TIMESHARING, arithmetic, costs, ends,
     first_tenth, geometric, group, less, level, over, samples, tenths, trials_of,
 };
 use super::{DESIGNS, SETS, Trial, trials};
-use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
 use crate::interval::{Interval, largest, share_interval, smallest};
+use crate::{Outcome, Records};
 
 /// Pairs of designs that differ in the speed of the processor.
 const FASTER: [[&str; 2]; 2] = [["1a", "2a"], ["1b", "2b"]];
@@ -17,11 +17,11 @@ const FASTER: [[&str; 2]; 2] = [["1a", "2a"], ["1b", "2b"]];
 /// Cycle time of the DECstation 5000/200, in microseconds.
 const CYCLE_US: f64 = 0.04;
 
-fn average(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
+fn average(records: &Records, set: usize, design: &str) -> Outcome<Vec<Sample>> {
     costs(records, set, design, |found| &found.average_cost_cycles)
 }
 
-fn overhead(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
+fn overhead(records: &Records, set: usize, design: &str) -> Outcome<Vec<Sample>> {
     costs(records, set, design, |found| &found.table_4_overhead)
 }
 
@@ -51,7 +51,7 @@ fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
         high: term.high.max(counted.high),
         ..term
     };
-    Ok(Found::new(vec![term], trials_of(&samples)))
+    Ok(Found::number(term, trials_of(&samples)))
 }
 
 const CALL: Group = Group::Class("system call");
@@ -87,7 +87,7 @@ fn growth(trial: &Trial<'_>) -> Option<f64> {
 
 /// Returns the ratio of the instructions per switch here to the paper's number, which is the number
 /// of instructions in Table 4 divided by 5000 switches.
-fn mean_turn(records: &Records, set: usize) -> Result<Term, String> {
+fn mean_turn(records: &Records, set: usize) -> Outcome<Term> {
     let published = super::published(SETS[set].published, "1a", |row| row.instructions_millions);
     let samples = samples(records, set, |trial| {
         let here = trial.design("1a")?.instructions as f64 / trial.switches() as f64;
@@ -97,7 +97,7 @@ fn mean_turn(records: &Records, set: usize) -> Result<Term, String> {
 }
 
 /// Returns the median length of segments, in instructions.
-fn median_turn(records: &Records, set: usize) -> Result<Term, String> {
+fn median_turn(records: &Records, set: usize) -> Outcome<Term> {
     let samples = samples(records, set, |trial| {
         let lengths = &trial.findings.lengths;
         let all = lengths.iter().find(|found| found.group == Group::All)?;
@@ -123,8 +123,8 @@ fn mean_of_trials(
     of: fn(&Trial<'_>) -> Option<f64>,
 ) -> Outcome {
     let samples = samples(records, set, of)?;
-    Ok(Found::new(
-        vec![geometric(name, &samples)?],
+    Ok(Found::number(
+        geometric(name, &samples)?,
         trials_of(&samples),
     ))
 }
@@ -199,22 +199,17 @@ fn between_sets(
         level(&below, 1.0),
         trials_of(&above)
     );
-    Ok(Found::new(
-        vec![geometric(name, &over(&above, &below, false))?],
+    Ok(Found::number(
+        geometric(name, &over(&above, &below, false))?,
         note,
     ))
 }
 
-type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
+type PerDesign = fn(&Records, usize, &str) -> Outcome<Vec<Sample>>;
 
 /// Returns the ratio of a number on design `to` to the same number on design `from`, from the same
 /// references.
-fn moved(
-    records: &Records,
-    of: PerDesign,
-    set: usize,
-    [from, to]: [&str; 2],
-) -> Result<Term, String> {
+fn moved(records: &Records, of: PerDesign, set: usize, [from, to]: [&str; 2]) -> Outcome<Term> {
     let (from_samples, to_samples) = (of(records, set, from)?, of(records, set, to)?);
     geometric(
         format!("{}, {to} over {from}", SETS[set].published),
@@ -270,7 +265,7 @@ fn more_on_designs(
         let each = (0..SETS.len()).map(|set| Ok(level(&of(records, set, design)?, scale)));
         notes.push(format!(
             "{design}: {}",
-            each.collect::<Result<Vec<String>, String>>()?.join(", ")
+            each.collect::<Outcome<Vec<String>>>()?.join(", ")
         ));
     }
     let trials = trials_of(&of(records, TIMESHARING, DESIGNS[0])?);
@@ -283,7 +278,7 @@ fn more_on_designs(
 /// Returns the ratio of two spreads for each trial: the spread of the sets' overheads on 1a, over
 /// the spread of the sets' costs. A spread is the ratio of the largest to the smallest number.
 fn spread(records: &Records) -> Outcome {
-    let extremes = |of: PerDesign| -> Result<Vec<Sample>, String> {
+    let extremes = |of: PerDesign| -> Outcome<Vec<Sample>> {
         let sets = (0..SETS.len())
             .map(|set| of(records, set, "1a"))
             .collect::<Result<Vec<_>, _>>()?;
@@ -315,11 +310,11 @@ fn spread(records: &Records) -> Outcome {
         level(&costs, 1.0),
         trials_of(&costs)
     );
-    Ok(Found::new(
-        vec![geometric(
+    Ok(Found::number(
+        geometric(
             "spread of the overheads over that of the costs",
             &over(&overheads, &costs, false),
-        )?],
+        )?,
         note,
     ))
 }
@@ -336,10 +331,7 @@ fn magnitude(records: &Records, set: usize) -> Outcome {
             .collect();
         geometric(format!("{design}: here over published"), &ratios)
     };
-    let terms = DESIGNS
-        .iter()
-        .map(one)
-        .collect::<Result<Vec<Term>, String>>()?;
+    let terms = DESIGNS.iter().map(one).collect::<Outcome<Vec<Term>>>()?;
     Ok(Found::new(terms, trials_of(&average(records, set, "1a")?)))
 }
 
@@ -354,7 +346,7 @@ fn scaled(sample: Sample, by: f64) -> Sample {
 
 /// Returns the changes of the overhead of Compute-bound and of Client-Server between designs. A
 /// difference is used, because an overhead may be about 0.
-fn overhead_changes(records: &Records, between: [[&str; 2]; 2]) -> Result<Vec<Term>, String> {
+fn overhead_changes(records: &Records, between: [[&str; 2]; 2]) -> Outcome<Vec<Term>> {
     let changes = [COMPUTE, CLIENT].into_iter().flat_map(|set| {
         between.map(|[from, to]| {
             let [from_samples, to_samples] =
@@ -379,7 +371,7 @@ fn trend_extremes(records: &Records) -> Outcome {
     Ok(Found::new(terms, changes.words()))
 }
 
-pub(super) fn microseconds(records: &Records, set: usize) -> Result<Term, String> {
+pub(super) fn microseconds(records: &Records, set: usize) -> Outcome<Term> {
     let us: Vec<Sample> = average(records, set, "1a")?
         .into_iter()
         .map(|sample| scaled(sample, CYCLE_US))
@@ -388,8 +380,8 @@ pub(super) fn microseconds(records: &Records, set: usize) -> Result<Term, String
 }
 
 fn cost_in_microseconds(records: &Records, set: usize) -> Outcome {
-    Ok(Found::new(
-        vec![microseconds(records, set)?],
+    Ok(Found::number(
+        microseconds(records, set)?,
         trials_of(&average(records, set, "1a")?),
     ))
 }
@@ -421,11 +413,11 @@ fn design_quantities() -> Quantities {
                 )
             };
             let found = samples(r, CLIENT, of)?;
-            Ok(Found::new(
-                vec![exact(
+            Ok(Found::number(
+                exact(
                     "switches by page faults",
                     found.iter().map(|sample| sample.value).sum(),
-                )],
+                ),
                 "",
             ))
         }),

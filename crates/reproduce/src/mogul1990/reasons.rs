@@ -4,25 +4,20 @@
 use switchcost_analysis::simulation::DesignFinding;
 
 use super::sample::{
-    ALL, Outcome, Sample, TIMESHARING, arithmetic, geometric, group, level, over, samples,
-    trials_of,
+    ALL, Sample, TIMESHARING, arithmetic, geometric, group, level, over, samples, trials_of,
 };
 use super::{SETS, SIZES_STEP, Trial, WAYS_STEP};
-use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
 use crate::interval::Interval;
 use crate::text::number;
+use crate::{Outcome, Records};
 
 /// Returns the ratio of the costs on two variants of a design, simulated in one step from the same
 /// references.
 fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name: &str) -> Outcome {
-    let (_, findings) = records.simulated(step)?;
     let sample = |number: usize| {
-        let cost = &findings
-            .designs
-            .get(number)
-            .ok_or("the record lacks a variant")?
-            .average_cost_cycles;
+        let design = records.design(step, number, "the record lacks a variant")?;
+        let cost = &design.average_cost_cycles;
         let value = cost.estimate.ok_or("a variant has no cost")?;
         Ok::<_, String>(Sample {
             trial: 1,
@@ -32,8 +27,8 @@ fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name:
     };
     let (from, to) = ([sample(from)?], [sample(to)?]);
     let note = format!("{} and {} cycles", level(&from, 1.0), level(&to, 1.0));
-    Ok(Found::new(
-        vec![geometric(name, &over(&to, &from, true))?],
+    Ok(Found::number(
+        geometric(name, &over(&to, &from, true))?,
         note,
     ))
 }
@@ -79,8 +74,8 @@ fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome 
         level(&to, 1.0),
         trials_of(&from)
     );
-    Ok(Found::new(
-        vec![geometric(name, &over(&to, &from, true))?],
+    Ok(Found::number(
+        geometric(name, &over(&to, &from, true))?,
         note,
     ))
 }
@@ -88,14 +83,11 @@ fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome 
 /// Returns the ratio of the average cost to the published one, with first-level caches sixteen
 /// times as large as on 1a and 1b.
 fn grown_caches(records: &Records) -> Outcome {
-    let (_, findings) = records.simulated(SIZES_STEP)?;
     // Two of the sizes from 16 KiB to 4 MiB are used: 1 MiB in place of 1a's 64 KiB, and 4 MiB in
     // place of 1b's 256 KiB.
-    let term = |(place, design): (usize, &str)| -> Result<Term, String> {
-        let cost = &findings
-            .designs
-            .get(place)
-            .ok_or("the record lacks a size")?
+    let term = |(place, design): (usize, &str)| -> Outcome<Term> {
+        let cost = &records
+            .design(SIZES_STEP, place, "the record lacks a size")?
             .average_cost_cycles;
         let published = super::published(SETS[TIMESHARING].published, design, |row| {
             row.average_cost_cycles
@@ -146,11 +138,8 @@ fn first_levels_share(records: &Records) -> Outcome {
         level(&large?, 1.0),
         trials_of(&shares)
     );
-    Ok(Found::new(
-        vec![arithmetic(
-            "first levels' share of the higher cost",
-            &shares,
-        )?],
+    Ok(Found::number(
+        arithmetic("first levels' share of the higher cost", &shares)?,
         note,
     ))
 }
@@ -169,11 +158,8 @@ fn flat_with_two_ways(records: &Records) -> Outcome {
         number(early),
         number(end)
     );
-    Ok(Found::new(
-        vec![exact(
-            "at the cut-off / after 4,000 instructions",
-            end / early,
-        )],
+    Ok(Found::number(
+        exact("at the cut-off / after 4,000 instructions", end / early),
         note,
     ))
 }

@@ -9,10 +9,11 @@
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
 
 use super::{SETS, Trial, trials};
-use crate::Records;
-use crate::claims::{Found, Term, exact};
+use crate::claims::{Term, exact};
 use crate::interval::{Interval, batch_interval, error_of_batches, group_interval};
+use crate::records::require;
 use crate::text::number;
+use crate::{Outcome, Records};
 
 pub(super) const TIMESHARING: usize = 0;
 
@@ -21,8 +22,6 @@ pub(super) const COMPUTE: usize = 1;
 pub(super) const CLIENT: usize = 2;
 
 pub(super) const LARGER: [[&str; 2]; 2] = [["1a", "1b"], ["2a", "2b"]];
-
-pub(super) type Outcome = Result<Found, String>;
 
 /// A number of one trial, and its values with each batch of segments left out once. The list is
 /// empty if the values are unknown.
@@ -65,7 +64,7 @@ pub(super) fn samples(
     records: &Records,
     set: usize,
     of: impl Fn(&Trial<'_>) -> Option<f64>,
-) -> Result<Vec<Sample>, String> {
+) -> Outcome<Vec<Sample>> {
     let all = trials(records, &SETS[set])?;
     let sample = |trial: &Trial<'_>| {
         Some(Sample {
@@ -75,14 +74,11 @@ pub(super) fn samples(
         })
     };
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
-    if found.is_empty() {
-        Err(format!(
-            "no trial of {} has enough segments",
-            SETS[set].published
-        ))
-    } else {
-        Ok(found)
-    }
+    require(
+        found,
+        1,
+        format!("no trial of {} has enough segments", SETS[set].published),
+    )
 }
 
 /// Returns a cost of each trial of a set of programs, with its batches.
@@ -91,7 +87,7 @@ pub(super) fn costs(
     set: usize,
     design: &str,
     of: fn(&DesignFinding) -> &Cost,
-) -> Result<Vec<Sample>, String> {
+) -> Outcome<Vec<Sample>> {
     costs_of(&trials(records, &SETS[set])?, design, of)
 }
 
@@ -100,14 +96,10 @@ pub(super) fn costs_of(
     all: &[Trial<'_>],
     design: &str,
     of: fn(&DesignFinding) -> &Cost,
-) -> Result<Vec<Sample>, String> {
+) -> Outcome<Vec<Sample>> {
     let sample = |trial: &Trial<'_>| Sample::of(trial, of(trial.design(design)?));
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
-    if found.is_empty() {
-        Err(format!("no trial has a cost on mogul-{design}"))
-    } else {
-        Ok(found)
-    }
+    require(found, 1, format!("no trial has a cost on mogul-{design}"))
 }
 
 /// Divides samples trial by trial; batch by batch if both are from the same traces.
@@ -144,7 +136,7 @@ fn combine(
 
 /// Returns the geometric mean of ratios or costs over trials, with its interval; an error if a
 /// value is not above 0.
-pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
+pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Outcome<Term> {
     let all = samples
         .iter()
         .flat_map(|sample| sample.without_one.iter().chain([&sample.value]));
@@ -170,7 +162,7 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
 }
 
 /// Returns the mean of shares or differences over trials, with its interval.
-pub(super) fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
+pub(super) fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Outcome<Term> {
     if let [one] = samples {
         return Ok(exact(name, one.value));
     }

@@ -3,12 +3,12 @@
 
 use switchcost_analysis::simulation::DesignFinding;
 
-use super::sample::{COMPUTE, Outcome, Sample, TIMESHARING, geometric, over, samples, trials_of};
+use super::sample::{COMPUTE, Sample, TIMESHARING, geometric, over, samples, trials_of};
 use super::{SIZES_STEP, Trial};
 use crate::claims::Found;
 use crate::exhibit::Cell;
 use crate::text::percent;
-use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
+use crate::{Axis, Chart, Exhibit, Outcome, Records, Series, Style};
 
 /// Sizes of both first-level caches in KiB, in the order of the simulated designs.
 const SIZES_KIB: [u64; 9] = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
@@ -70,7 +70,7 @@ pub(super) fn switching_needs_more(records: &Records) -> Outcome {
         "saved in Timesharing over Compute-bound",
         &over(&switching, &computing, false),
     )?;
-    Ok(Found::new(vec![term], note))
+    Ok(Found::number(term, note))
 }
 
 fn mean(samples: &[Sample]) -> String {
@@ -79,15 +79,18 @@ fn mean(samples: &[Sample]) -> String {
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "Cycles per instruction by cache size, Timesharing on 1a";
-    let mut exhibit = Exhibit::new("Caches for one or for all", title);
-    exhibit.steps.push(SIZES_STEP.to_owned());
-    let mut table = Table::new(&["size", "CPI, a cache for each process", "CPI, one for all"]);
+    let mut exhibit = Exhibit::new(
+        "Caches for one or for all",
+        title,
+        ["size", "CPI, a cache for each process", "CPI, one for all"],
+    );
+    exhibit.add_step(SIZES_STEP);
     let found = records
         .simulated(SIZES_STEP)
         .map(|(_, findings)| findings.designs.iter().map(cpis).collect::<Vec<_>>());
     for (kib, cpis) in SIZES_KIB.iter().zip(found.clone().unwrap_or_default()) {
         let name = switchcost_units::Bytes::kib(*kib).to_string();
-        table.row(vec![
+        exhibit.row(vec![
             name.into(),
             Cell::number(cpis[0], 3),
             Cell::number(cpis[1], 3),
@@ -114,6 +117,5 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             lines,
         )
     });
-    exhibit.table = table;
     exhibit
 }

@@ -6,7 +6,7 @@ use switchcost_analysis::simulation::DesignFinding;
 use super::{DESIGNS, SETS, mean, trials};
 use crate::exhibit::Cell;
 use crate::published::mogul_table_4;
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Records};
 
 const COLUMNS: [&str; 11] = [
     "trial",
@@ -25,9 +25,8 @@ const COLUMNS: [&str; 11] = [
 /// Returns Table 4 twice: in short with a row for each design and set, and with a row for each
 /// trial.
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    let mut short = Exhibit::new("Table 4", "The cost of a context switch");
+    let mut short = means(records);
     let all = trial_by_trial(records);
-    short.table = means(records);
     short.steps.clone_from(&all.steps);
     short.notes = vec![
         "2a and 2b have a faster processor than 1a and 1b; 1b and 2b have four times the cache. Programs, compilers and instruction \
@@ -39,15 +38,19 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
 
 /// Returns a table of the means over the trials of each design and set, with the lowest and the
 /// highest trial.
-fn means(records: &Records) -> Table {
-    let mut table = Table::new(&[
-        "design",
-        "set",
-        "cost, cycles, published",
-        "here (lowest to highest trial)",
-        "overhead %, published",
-        "here",
-    ]);
+fn means(records: &Records) -> Exhibit {
+    let mut exhibit = Exhibit::new(
+        "Table 4",
+        "The cost of a context switch",
+        [
+            "design",
+            "set",
+            "cost, cycles, published",
+            "here (lowest to highest trial)",
+            "overhead %, published",
+            "here",
+        ],
+    );
     let published = mogul_table_4();
     for design in DESIGNS {
         for set in &SETS {
@@ -69,7 +72,7 @@ fn means(records: &Records) -> Table {
             let costs = found(|design| design.average_cost_cycles.estimate);
             let overheads = found(|design| design.table_4_overhead.estimate);
             let why = trials.as_ref().err().map_or("", String::as_str);
-            table.row(vec![
+            exhibit.row(vec![
                 design.into(),
                 set.published.into(),
                 of(|row| row.average_cost_cycles),
@@ -79,7 +82,7 @@ fn means(records: &Records) -> Table {
             ]);
         }
     }
-    table
+    exhibit
 }
 
 /// Formats the mean, the lowest and the highest of the trials.
@@ -97,8 +100,8 @@ fn trial_by_trial(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Table 4, trial by trial",
         "The cost of a context switch, published and found",
+        COLUMNS,
     );
-    let mut table = Table::new(&COLUMNS);
     let published = mogul_table_4();
     for (place, design) in DESIGNS.iter().enumerate() {
         for set in &SETS {
@@ -106,7 +109,7 @@ fn trial_by_trial(records: &Records) -> Exhibit {
                 .iter()
                 .filter(|row| row.design == *design && row.benchmark_set == set.published)
             {
-                table.row(vec![
+                exhibit.row(vec![
                     row.trial.as_str().into(),
                     (*design).into(),
                     set.published.into(),
@@ -120,24 +123,17 @@ fn trial_by_trial(records: &Records) -> Exhibit {
                     "published".into(),
                 ]);
             }
-            found(records, set, place, &mut table, &mut exhibit.steps);
+            found(records, set, place, &mut exhibit);
         }
     }
-    exhibit.table = table;
     exhibit.steps.sort();
     exhibit.steps.dedup();
     exhibit
 }
 
-fn found(
-    records: &Records,
-    set: &super::Set,
-    place: usize,
-    table: &mut Table,
-    steps: &mut Vec<String>,
-) {
+fn found(records: &Records, set: &super::Set, place: usize, exhibit: &mut Exhibit) {
     let design_name = DESIGNS[place];
-    let missing = |why: &str, table: &mut Table| {
+    let missing = |why: &str, exhibit: &mut Exhibit| {
         let mut row: Vec<Cell> = vec![
             set.trials[place].into(),
             design_name.into(),
@@ -147,20 +143,20 @@ fn found(
             why: why.to_owned(),
         }));
         row.push("here".into());
-        table.row(row);
+        exhibit.row(row);
     };
     let trials = match trials(records, set) {
         Ok(trials) => trials,
-        Err(why) => return missing(&why, table),
+        Err(why) => return missing(&why, exhibit),
     };
     for trial in trials {
         let Some(design) = trial.design(design_name) else {
-            missing("the record lacks the design", table);
+            missing("the record lacks the design", exhibit);
             continue;
         };
         let cost = &design.average_cost_cycles;
         let why = cost.why.as_deref().unwrap_or("not known");
-        table.row(vec![
+        exhibit.row(vec![
             format!("{}, trial {}", set.trials[place], trial.number).into(),
             design_name.into(),
             set.published.into(),
@@ -177,6 +173,6 @@ fn found(
             ),
             "here".into(),
         ]);
-        steps.push(trial.step);
+        exhibit.add_step(trial.step);
     }
 }

@@ -8,13 +8,11 @@
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, TASKS};
 
-use super::sample::{
-    Outcome, Sample, TIMESHARING, arithmetic, costs_of, geometric, less, over, trials_of,
-};
+use super::sample::{Sample, TIMESHARING, arithmetic, costs_of, geometric, less, over, trials_of};
 use super::{DESIGNS, QUICK_SWITCHES, SETS, Set, Trial, mean, published, seed, trials_named};
 use crate::claims::{Found, Setting, Term};
 use crate::exhibit::Cell;
-use crate::{Effort, Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 /// Number of trials, enough to show a spread. Each trial runs a guest from its start, twice.
 const TRIALS: u64 = 3;
@@ -49,18 +47,10 @@ pub(super) fn name_alone(set: &Set, trial: u64) -> String {
 
 /// Returns two steps for each trial. Both run the same guest, so its trace need not be kept.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let trials = if site.effort == Effort::Usual {
-        TRIALS
-    } else {
-        1
-    };
+    let trials = site.effort.choose(TRIALS, 1);
     let both = |set: &Set, trial: u64| {
         let place = trial as usize - 1;
-        let switches = if site.effort == Effort::Usual {
-            SWITCHES[place]
-        } else {
-            QUICK_SWITCHES
-        };
+        let switches = site.effort.choose(SWITCHES[place], QUICK_SWITCHES);
         let (name, seed, quantum) = (set.name, seed(site, trial), set.turns.quantum);
         let designs = DESIGNS.map(|design| format!("mogul-{design}")).join(",");
         let vary = format!(
@@ -80,7 +70,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-fn trials(records: &Records, set: usize, view: View) -> Result<Vec<Trial<'_>>, String> {
+fn trials(records: &Records, set: usize, view: View) -> Outcome<Vec<Trial<'_>>> {
     let set = &SETS[set];
     match view {
         View::WithKernel => trials_named(records, TRIALS, |trial| name_with(set, trial)),
@@ -92,13 +82,13 @@ fn average(design: &DesignFinding) -> &Cost {
     &design.average_cost_cycles
 }
 
-fn cost(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
+fn cost(records: &Records, set: usize, design: &str) -> Outcome<Vec<Sample>> {
     costs_of(&trials(records, set, View::WithKernel)?, design, average)
 }
 
 /// Returns the ratio of the cost with the kernel to the cost of the programs alone. Both have the
 /// same segments, so the ratio is formed batch by batch.
-fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
+fn ratio(records: &Records, set: usize, design: &str) -> Outcome<Term> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let ratios = over(&cost(records, set, design)?, &alone, true);
     geometric(
@@ -109,7 +99,7 @@ fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
 
 /// Returns the cost that the kernel's references add. A ratio is not used, because the cost without
 /// these references may be about 0.
-fn added_on(records: &Records, set: usize, design: &str, addressed: &str) -> Result<Term, String> {
+fn added_on(records: &Records, set: usize, design: &str, addressed: &str) -> Outcome<Term> {
     let alone = costs_of(&trials(records, set, View::Alone)?, addressed, average)?;
     let with_kernel = cost(records, set, addressed)?;
     let term = arithmetic(
@@ -131,11 +121,11 @@ pub(super) fn added(records: &Records) -> Outcome {
         });
         Ok(Setting {
             name: kind.to_owned(),
-            terms: all.collect::<Result<_, String>>()?,
+            terms: all.collect::<Outcome<_>>()?,
         })
     };
     let settings = ADDRESSINGS.into_iter().map(setting);
-    let settings = settings.collect::<Result<Vec<Setting>, String>>()?;
+    let settings = settings.collect::<Outcome<Vec<Setting>>>()?;
     let first = addressed(DESIGNS[0], ADDRESSINGS[0]);
     let trials = trials_of(&cost(records, TIMESHARING, &first)?);
     let note = format!("{trials}; over {}", ADDRESSINGS.join(", "));
@@ -154,22 +144,21 @@ const COLUMNS: [&str; 7] = [
 ];
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new(
-        "Table 4 with the kernel",
-        "The cost of a context switch with the kernel's references, and without",
-    );
     let columns = ADDRESSINGS
         .iter()
         .flat_map(|kind| COLUMNS.map(|name| format!("{kind}: {name}")));
     let first = ["design", "set", "published", "switches to kernel threads %"].map(str::to_owned);
-    let columns: Vec<String> = first.into_iter().chain(columns).collect();
-    let mut table = Table::new(&columns.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut exhibit = Exhibit::new(
+        "Table 4 with the kernel",
+        "The cost of a context switch with the kernel's references, and without",
+        first.into_iter().chain(columns),
+    );
     for design in DESIGNS {
         for set in 0..SETS.len() {
-            table.row(row(records, set, design, &mut exhibit.steps));
+            let row = row(records, set, design, &mut exhibit.steps);
+            exhibit.row(row);
         }
     }
-    exhibit.table = table;
     exhibit.steps.sort();
     exhibit.steps.dedup();
     exhibit.notes = vec![

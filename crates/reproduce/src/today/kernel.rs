@@ -7,40 +7,37 @@ use super::{KERNEL, results};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
+use crate::records::require;
 use crate::text::microseconds;
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Outcome, Records};
 
 /// Returns the results in ascending order of the size of the tasks' arrays.
-fn results_by_size(records: &Records) -> Result<Vec<&CaseFinding>, String> {
+fn results_by_size(records: &Records) -> Outcome<Vec<&CaseFinding>> {
     let mut found = results(records, KERNEL, Mechanism::Pipe)?;
     found.retain(|finding| finding.indirect_kernel_ns.is_some());
     found.sort_by_key(|finding| finding.case.working_set.size_bytes);
-    if found.len() < 2 {
-        Err("fewer than two sizes could be measured".to_owned())
-    } else {
-        Ok(found)
-    }
+    require(found, 2, "fewer than two sizes could be measured")
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "The kernel's lines",
         "The kernel's part of a switch, by where its own lines are",
+        [
+            "arrays",
+            "direct and kernel's lines us",
+            "kernel's lines us",
+            "low",
+            "high",
+        ],
     );
-    exhibit.steps.push(KERNEL.to_owned());
-    let mut table = Table::new(&[
-        "arrays",
-        "direct and kernel's lines us",
-        "kernel's lines us",
-        "low",
-        "high",
-    ]);
+    exhibit.add_step(KERNEL);
     for finding in results_by_size(records).unwrap_or_default() {
         let Some(part) = &finding.indirect_kernel_ns else {
             continue;
         };
-        table.row(vec![
-            finding.case.working_set.size_bytes.to_string().into(),
+        exhibit.row(vec![
+            finding.case.working_set.size_bytes.into(),
             Cell::or_missing(
                 finding
                     .direct_ns
@@ -54,16 +51,12 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             Cell::number(part.high / 1e3, 3),
         ]);
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "As arrays grow, they evict the kernel's lines first from L1, then from L2. So the same code runs on the \
-         same processor with a larger miss penalty."
-            .into(),
-    );
+    exhibit.add_note("As arrays grow, they evict the kernel's lines first from L1, then from L2. So the same code runs on the \
+         same processor with a larger miss penalty.");
     exhibit
 }
 
-fn grows(records: &Records) -> Result<Found, String> {
+fn grows(records: &Records) -> Outcome {
     let found = results_by_size(records)?;
     let part = |finding: &CaseFinding| {
         finding
@@ -81,7 +74,7 @@ fn grows(records: &Records) -> Result<Found, String> {
         microseconds(small.estimate),
         microseconds(large.estimate)
     );
-    Ok(Found::new(vec![term], note))
+    Ok(Found::number(term, note))
 }
 
 pub(super) fn quantities() -> Quantities {

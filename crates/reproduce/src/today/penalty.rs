@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 use super::servers::{ONE, REQUESTS, TOTALS_KIB, walks};
 use crate::claims::{Found, Quantities, exact};
 use crate::exhibit::Cell;
-use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Site, Step, Style, Table};
+use crate::{Axis, Chart, Exhibit, Outcome, Records, Series, Site, Step, Style};
 
 /// Miss penalties of both first-level caches, in cycles. The DECstation had 15.
 const PENALTIES: [u32; 4] = [5, 15, 50, 150];
@@ -48,11 +48,7 @@ fn step(kib: u64, view: View) -> String {
 /// Returns two steps for each size in [`PAIRS_KIB`]: the first simulates all references, the second
 /// only the references of the programs. The steps of `servers` make the traces.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let pairs = if site.effort == Effort::Quick {
-        &PAIRS_KIB[..1]
-    } else {
-        &PAIRS_KIB[..]
-    };
+    let pairs = site.effort.choose(&PAIRS_KIB[..], &PAIRS_KIB[..1]);
     let penalties = PENALTIES.map(|cycles| cycles.to_string()).join(",");
     let addressings = ADDRESSINGS.join(",");
     let vary =
@@ -75,16 +71,10 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
 
 /// Returns the cycles per hand-off that are due to the kernel: the kernel's instructions, the
 /// kernel's misses, and the misses of programs that the kernel causes.
-fn kernels_part(
-    records: &Records,
-    kib: u64,
-    addressing: usize,
-    penalty: usize,
-) -> Result<f64, String> {
+fn kernels_part(records: &Records, kib: u64, addressing: usize, penalty: usize) -> Outcome<f64> {
     let cycles = |view| {
-        let (_, findings) = records.simulated(&step(kib, view))?;
-        let design = findings.designs.get(addressing * PENALTIES.len() + penalty);
-        let design = design.ok_or("the record lacks a penalty")?;
+        let place = addressing * PENALTIES.len() + penalty;
+        let design = records.design(&step(kib, view), place, "the record lacks a penalty")?;
         Ok::<_, String>(design.hierarchies.shared.cycles as f64 / HAND_OFFS as f64)
     };
     Ok(cycles(View::All)? - cycles(View::ProgramsAlone)?)
@@ -109,17 +99,15 @@ fn settings() -> impl Iterator<Item = (u64, usize)> {
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "The kernel's cycles in a hand-off, by the cycles of a miss";
-    let mut exhibit = Exhibit::new("The kernel's part by miss penalty", title);
-    let heads: Vec<String> = std::iter::once("cycles per miss".to_owned())
-        .chain(settings().map(|(kib, kind)| name(kib, kind)))
-        .collect();
-    let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let columns = std::iter::once("cycles per miss".to_owned())
+        .chain(settings().map(|(kib, kind)| name(kib, kind)));
+    let mut exhibit = Exhibit::new("The kernel's part by miss penalty", title, columns);
     for (place, penalty) in PENALTIES.iter().enumerate() {
         let mut row = vec![Cell::number(f64::from(*penalty), 0)];
         row.extend(settings().map(|(kib, kind)| {
             Cell::new(&kernels_part(records, kib, kind, place), 0, |part| *part)
         }));
-        table.row(row);
+        exhibit.row(row);
     }
     let line = |(kib, kind): (u64, usize)| {
         let point = |(place, penalty): (usize, &u32)| {
@@ -134,41 +122,32 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             PENALTIES.iter().enumerate().filter_map(point),
         )
     };
-    let lines: Vec<Series> = settings()
-        .map(line)
-        .filter(|line| !line.x.is_empty())
-        .collect();
-    exhibit.table = table;
-    exhibit.chart = (!lines.is_empty()).then(|| {
-        Chart::new(
-            "cycles per miss",
-            Axis::Linear,
-            "cycles of a hand-off",
-            Axis::Linear,
-            lines,
-        )
-    });
+    let lines = settings().map(line).collect();
+    exhibit.chart = Chart::draw(
+        "cycles per miss",
+        Axis::Linear,
+        "cycles of a hand-off",
+        Axis::Linear,
+        lines,
+    );
     exhibit.steps = PAIRS_KIB
         .iter()
         .flat_map(|kib| [View::All, View::ProgramsAlone].map(|view| step(*kib, view)))
         .collect();
-    exhibit.notes.push(
-        "Two processes hand over a byte through pipes in a guest with a current kernel, and walk arrays in between. \
+    exhibit.add_note("Two processes hand over a byte through pipes in a guest with a current kernel, and walk arrays in between. \
          From the guest's cycles we subtract those of a simulation of the programs alone, with the same order of \
-         tasks. `reproduce today --system` runs it."
-            .into(),
-    );
+         tasks. `reproduce today --system` runs it.");
     exhibit
 }
 
-fn follows(records: &Records) -> Result<Found, String> {
+fn follows(records: &Records) -> Outcome {
     let term = |(kib, kind): (u64, usize)| {
         let [least, most] =
             [0, PENALTIES.len() - 1].map(|place| kernels_part(records, kib, kind, place));
         Ok(exact(name(kib, kind), most? / least?))
     };
     Ok(Found::new(
-        settings().map(term).collect::<Result<_, String>>()?,
+        settings().map(term).collect::<Outcome<_>>()?,
         "150 cycles per miss, relative to 5",
     ))
 }

@@ -7,7 +7,7 @@ use super::{MACHINES, Machine};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
 use crate::interval::mean_interval;
-use crate::{Effort, Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 /// Memory that a request touches in all processes together, in KiB.
 pub(super) const TOTALS_KIB: [u64; 3] = [32, 64, 128];
@@ -28,11 +28,7 @@ pub(super) fn walks(tasks: u64, kib: u64) -> String {
 /// Returns the steps that trace and simulate the same work in a guest, with two processes and with
 /// eight.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let totals = if site.effort == Effort::Quick {
-        &TOTALS_KIB[..1]
-    } else {
-        &TOTALS_KIB
-    };
+    let totals = site.effort.choose(&TOTALS_KIB[..], &TOTALS_KIB[..1]);
     let designs = MACHINES.map(|machine| machine.design).join(",");
     let both = |tasks: u64, kib: u64| {
         let walks = walks(tasks, kib);
@@ -55,7 +51,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
 
 /// Returns the simulated cycles per request on a machine, with `tasks` processes that touch `kib`
 /// KiB in total.
-fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<f64, String> {
+fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Outcome<f64> {
     let (_, findings) = records.simulated(&step(tasks, kib))?;
     let design = findings
         .designs
@@ -67,7 +63,7 @@ fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<
 
 /// Returns the ratio of the cycles of a request through many servers to the cycles of a request
 /// through one server.
-fn dearer(records: &Records, machine: &Machine, kib: u64) -> Result<f64, String> {
+fn dearer(records: &Records, machine: &Machine, kib: u64) -> Outcome<f64> {
     Ok(cycles(records, machine, MANY, kib)? / cycles(records, machine, ONE, kib)?)
 }
 
@@ -75,60 +71,48 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "A path through servers",
         "A request through eight processes, and through two",
+        [
+            "machine",
+            "a request touches",
+            "cycles through two",
+            "through eight",
+            "ratio",
+        ],
     );
-    let mut table = Table::new(&[
-        "machine",
-        "a request touches",
-        "cycles through two",
-        "through eight",
-        "ratio",
-    ]);
     for machine in &MACHINES {
         for kib in TOTALS_KIB {
-            let of = |found: Result<f64, String>, decimals| {
-                Cell::new(&found, decimals, |number| *number)
-            };
-            table.row(vec![
+            let of = |found: Outcome<f64>, decimals| Cell::new(&found, decimals, |number| *number);
+            exhibit.row(vec![
                 machine.name.into(),
-                Bytes::kib(kib).to_string().into(),
+                Bytes::kib(kib).into(),
                 of(cycles(records, machine, ONE, kib), 0),
                 of(cycles(records, machine, MANY, kib), 0),
                 of(dearer(records, machine, kib), 2),
             ]);
         }
     }
-    exhibit.table = table;
     exhibit.steps = TOTALS_KIB
         .iter()
         .flat_map(|kib| [ONE, MANY].map(|tasks| step(tasks, *kib)))
         .collect();
-    exhibit.notes.push(
-        "Each process walks its part of the request's data and hands it on over a pipe, in a guest with a current \
-         kernel, whose references are simulated, too. `reproduce today --system` runs it."
-            .into(),
-    );
+    exhibit.add_note("Each process walks its part of the request's data and hands it on over a pipe, in a guest with a current \
+         kernel, whose references are simulated, too. `reproduce today --system` runs it.");
     exhibit
 }
 
 /// Returns the ratio of the cost of many servers on each later machine to that in 1990: the
 /// geometric mean over the sizes of touched memory, with Student's interval.
-fn relative(records: &Records) -> Result<Found, String> {
+fn relative(records: &Records) -> Outcome {
     let then = &MACHINES[0];
     let term = |machine: &Machine| {
         let of =
             |kib: &u64| Ok((dearer(records, machine, *kib)? / dearer(records, then, *kib)?).ln());
-        let logarithms = TOTALS_KIB
-            .iter()
-            .map(of)
-            .collect::<Result<Vec<f64>, String>>()?;
+        let logarithms = TOTALS_KIB.iter().map(of).collect::<Outcome<Vec<f64>>>()?;
         let mean = mean_interval(&logarithms).ok_or("one size has no interval")?;
         Ok(Term::new(machine.name, mean.map(f64::exp)))
     };
     Ok(Found::new(
-        MACHINES[1..]
-            .iter()
-            .map(term)
-            .collect::<Result<_, String>>()?,
+        MACHINES[1..].iter().map(term).collect::<Outcome<_>>()?,
         "",
     ))
 }

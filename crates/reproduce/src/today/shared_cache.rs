@@ -8,10 +8,10 @@ use super::{SHARED_CACHE, sizes_bytes};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
 use crate::text::microseconds;
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Outcome, Records};
 
 /// Returns the results for each array size, and the machine; an error if no tasks ran concurrently.
-fn found(records: &Records) -> Result<(&[SharedCache], &HostManifest), String> {
+fn found(records: &Records) -> Outcome<(&[SharedCache], &HostManifest)> {
     let (record, findings) = records.measured(SHARED_CACHE)?;
     match findings.shared_cache.as_slice() {
         [] => Err("the record has no tasks that ran concurrently".to_owned()),
@@ -23,18 +23,17 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "A shared cache",
         "A cache that two tasks share alternately on one CPU, and concurrently on two",
+        [
+            "arrays",
+            "a walk alone us",
+            "alternately, more us",
+            "concurrently, more us",
+            "alternately minus concurrently, us",
+            "low",
+            "high",
+        ],
     );
-    exhibit.steps.push(SHARED_CACHE.to_owned());
-    let columns = [
-        "arrays",
-        "a walk alone us",
-        "alternately, more us",
-        "concurrently, more us",
-        "alternately minus concurrently, us",
-        "low",
-        "high",
-    ];
-    let mut table = Table::new(&columns);
+    exhibit.add_step(SHARED_CACHE);
     for one in found(records).map(|(found, _)| found).unwrap_or_default() {
         let us = |ns: Option<f64>| {
             Cell::or_missing(
@@ -47,8 +46,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             us(estimate.as_ref().map(|estimate| estimate.estimate))
         };
         let difference = one.in_turn_less_at_once_ns;
-        table.row(vec![
-            one.working_set.size_bytes.to_string().into(),
+        exhibit.row(vec![
+            one.working_set.size_bytes.into(),
             of(&one.alone_ns),
             of(&one.in_turn_ns),
             of(&one.at_once_ns),
@@ -57,19 +56,15 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             us(difference.map(|found| found.high)),
         ]);
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "Each task chases pointers through its own array: alternately on one CPU, a walk per time slice, or \
+    exhibit.add_note("Each task chases pointers through its own array: alternately on one CPU, a walk per time slice, or \
          concurrently on two CPUs that share a cache, as the machine reports. Arrays of 4 KiB are the control: \
-         they fit into every cache, so concurrent use should not slow them down. With n walks per time slice, the loss per walk is n times smaller."
-            .into(),
-    );
+         they fit into every cache, so concurrent use should not slow them down. With n walks per time slice, the loss per walk is n times smaller.");
     exhibit
 }
 
 /// Returns the loss by time-sharing minus the loss by concurrent use, at the planned array sizes in
 /// ns. The control, about which there is no claim, is left out.
-fn turn_excess(records: &Records) -> Result<Found, String> {
+fn turn_excess(records: &Records) -> Outcome {
     let (found, host) = found(records)?;
     let sizes = sizes_bytes(host);
     let mut terms = Vec::new();

@@ -11,7 +11,7 @@ use switchcost_units::Bytes;
 use super::{results, sizes_of_levels};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
-use crate::{Effort, Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Outcome, Records, Site, Step};
 
 /// A kind of access: its name, and its command-line options.
 pub(super) struct Kind {
@@ -63,10 +63,10 @@ pub(super) fn priced() -> String {
 
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let sizes = sizes(site.host);
-    let (sizes, speed, budget) = match site.effort {
-        Effort::Usual => (&sizes[..], " --precision 1% --budget 20s", "1min"),
-        Effort::Quick => (&sizes[..2], " --quick", "20s"),
-    };
+    let (sizes, speed, budget) = site.effort.choose(
+        (&sizes[..], " --precision 1% --budget 20s", "1min"),
+        (&sizes[..2], " --quick", "20s"),
+    );
     let prices = format!(
         "measure --budget {budget} --cpu {} --prices",
         site.quiet_cpu
@@ -107,7 +107,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
 
 /// Returns the likely time in ns to reload the lines that are lost per switch, from low to high.
 /// The interval has no upper end if lines without a price are left out.
-pub(super) fn lost_ns(records: &Records, step: &str) -> Result<Interval, String> {
+pub(super) fn lost_ns(records: &Records, step: &str) -> Outcome<Interval> {
     let (_, findings) = records.simulated(step)?;
     let mut designs = findings.designs.iter();
     let lost = designs.find_map(|design| design.time_lost.as_ref());
@@ -127,8 +127,8 @@ struct Reload {
     kind: &'static str,
     size: u64,
     /// Simulated time of the lost lines.
-    lost: Result<Interval, String>,
-    measured: Result<Interval, String>,
+    lost: Outcome<Interval>,
+    measured: Outcome<Interval>,
 }
 
 impl Reload {
@@ -145,7 +145,7 @@ impl Reload {
     }
 
     /// Returns the likely time of an array that loses lines in simulation, all with a price.
-    fn likely(&self) -> Result<f64, String> {
+    fn likely(&self) -> Outcome<f64> {
         let lost = self.lost.clone()?;
         if lost.estimate <= 0.0 {
             Err("no time is lost in simulation".to_owned())
@@ -157,7 +157,7 @@ impl Reload {
     }
 
     /// Returns the ratio of the likely to the measured time; an error if the array does not count.
-    fn ratio(&self) -> Result<Interval, String> {
+    fn ratio(&self) -> Outcome<Interval> {
         let (likely, measured) = (self.likely()?, self.measured.clone()?);
         if measured.low <= 0.0 {
             return Err("the interval of the measured time includes 0".to_owned());
@@ -167,7 +167,7 @@ impl Reload {
 }
 
 /// Returns the reloads for each kind of access and array size; an error if a step has no record.
-fn reloads(records: &Records) -> Result<Vec<Reload>, String> {
+fn reloads(records: &Records) -> Outcome<Vec<Reload>> {
     let mut all = Vec::new();
     for kind in &KINDS {
         let found = results(records, &measured_step(kind), Mechanism::Pipe)?;
@@ -182,7 +182,7 @@ fn reloads(records: &Records) -> Result<Vec<Reload>, String> {
 /// of this run. An array counts if the interval of its measured reload is above 0, and if it loses
 /// lines in simulation, all with a price. An error if fewer than half of the arrays that lose lines
 /// in simulation count, because the ratio would then be known for too few of them.
-pub(super) fn likely_over_measured(records: &Records) -> Result<[f64; 2], String> {
+pub(super) fn likely_over_measured(records: &Records) -> Outcome<[f64; 2]> {
     let reloads = reloads(records)?;
     let losing = reloads.iter().filter(|reload| reload.likely().is_ok());
     let ratios = reloads.iter().filter_map(|reload| reload.ratio().ok());
@@ -199,37 +199,36 @@ pub(super) fn likely_over_measured(records: &Records) -> Result<[f64; 2], String
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "A reload of an array, simulated on this machine's caches and measured here";
-    let mut exhibit = Exhibit::new("The simulator beside time", title);
-    let mut table = Table::new(&[
-        "access",
-        "array",
-        "likely us",
-        "low us",
-        "high us",
-        "measured us",
-        "from us",
-        "to us",
-        "likely over measured",
-    ]);
+    let mut exhibit = Exhibit::new(
+        "The simulator beside time",
+        title,
+        [
+            "access",
+            "array",
+            "likely us",
+            "low us",
+            "high us",
+            "measured us",
+            "from us",
+            "to us",
+            "likely over measured",
+        ],
+    );
     for one in reloads(records).unwrap_or_default() {
         let ratio = one.ratio();
         let us = |ns: f64| ns / 1e3;
-        let mut row = vec![one.kind.into(), Bytes(one.size).to_string().into()];
+        let mut row = vec![one.kind.into(), Bytes(one.size).into()];
         for time in [one.lost, one.measured].map(|ns| ns.map(|ns| ns.map(us))) {
             let ends: [fn(&Interval) -> f64; 3] = [|n| n.estimate, |n| n.low, |n| n.high];
             row.extend(ends.map(|end| Cell::rounded(&time, end)));
         }
         row.push(Cell::rounded(&ratio, |ratio| ratio.estimate));
-        table.row(row);
+        exhibit.row(row);
     }
-    exhibit.table = table;
-    exhibit.steps.push(PRICES.to_owned());
+    exhibit.add_step(PRICES);
     exhibit.steps.extend(KINDS.iter().map(measured_step));
-    exhibit.notes.push(
-        "The design `host` has the caches of this machine. Likely, low and high are lost lines at measured prices. A \
+    exhibit.add_note("The design `host` has the caches of this machine. Likely, low and high are lost lines at measured prices. A \
          ratio is missing if the measured interval includes 0, if nothing is lost in simulation, or if lost lines \
-         have no price."
-            .into(),
-    );
+         have no price.");
     exhibit
 }

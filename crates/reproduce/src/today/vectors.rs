@@ -8,11 +8,12 @@ use super::{VECTORS, results};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
+use crate::records::require;
 use crate::text::number;
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Outcome, Records};
 
 /// Returns the results in ascending order of the registers in use, with their direct costs.
-fn results_by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>, String> {
+fn results_by_state(records: &Records) -> Outcome<Vec<(&CaseFinding, &Estimate)>> {
     let found = results(records, VECTORS, Mechanism::Pipe)?;
     let mut found: Vec<(&CaseFinding, &Estimate)> = found
         .into_iter()
@@ -20,16 +21,16 @@ fn results_by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>,
         .filter_map(|finding| Some((finding, finding.direct_ns.as_ref()?)))
         .collect();
     found.sort_by_key(|(finding, _)| finding.case.vectors.map(|vectors| vectors.state));
-    if found.len() < 2 {
-        Err("fewer than two sets of registers could be measured".to_owned())
-    } else {
-        Ok(found)
-    }
+    require(
+        found,
+        2,
+        "fewer than two sets of registers could be measured",
+    )
 }
 
 /// Returns the time in ns that all registers in use add to a switch, and a note that names the
 /// registers.
-fn added(records: &Records) -> Result<(Interval, String), String> {
+fn added(records: &Records) -> Outcome<(Interval, String)> {
     let found = results_by_state(records)?;
     let ((_, none), (most, all)) = (found[0], found[found.len() - 1]);
     let [none, all] = [none, all].map(Estimate::estimate_within_run);
@@ -48,23 +49,26 @@ fn added(records: &Records) -> Result<(Interval, String), String> {
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title =
         "A switch over a pipe, by the vector registers that are in use when the kernel switches";
-    let mut exhibit = Exhibit::new("Registers in use", title);
-    exhibit.steps.push(VECTORS.to_owned());
-    let mut table = Table::new(&[
-        "registers in use",
-        "XSAVE writes B",
-        "direct us",
-        "low",
-        "high",
-        "more than none ns",
-    ]);
+    let mut exhibit = Exhibit::new(
+        "Registers in use",
+        title,
+        [
+            "registers in use",
+            "XSAVE writes B",
+            "direct us",
+            "low",
+            "high",
+            "more than none ns",
+        ],
+    );
+    exhibit.add_step(VECTORS);
     let found = results_by_state(records).unwrap_or_default();
     for (finding, direct) in &found {
         let Some(vectors) = finding.case.vectors else {
             continue;
         };
         let us = |ns: f64| Cell::number(ns / 1e3, 3);
-        table.row(vec![
+        exhibit.row(vec![
             vectors.state.to_string().into(),
             Cell::number(vectors.xsave_bytes.0 as f64, 0),
             us(direct.estimate),
@@ -73,19 +77,15 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             Cell::number(direct.estimate - found[0].1.estimate, 1),
         ]);
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "Each task loads the registers right before it hands on the token, in both arms. XSAVE skips registers in \
-         their initial state (\"init\")."
-            .into(),
-    );
+    exhibit.add_note("Each task loads the registers right before it hands on the token, in both arms. XSAVE skips registers in \
+         their initial state (\"init\").");
     exhibit
 }
 
-fn dearer(records: &Records) -> Result<Found, String> {
+fn dearer(records: &Records) -> Outcome {
     let (more, note) = added(records)?;
-    Ok(Found::new(
-        vec![Term::new("all registers minus none, ns", more)],
+    Ok(Found::number(
+        Term::new("all registers minus none, ns", more),
         note,
     ))
 }

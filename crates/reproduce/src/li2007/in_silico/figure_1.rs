@@ -4,39 +4,17 @@
 use super::super::steps::{ACCESSES, SIZES_KIB};
 use super::walks::{Points, bytes, points, series};
 use crate::exhibit::Cell;
-use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
+use crate::{Axis, Chart, Exhibit, Outcome, Records, Series, Style};
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 1, simulated",
         "In the caches of the Xeon of 2007, by access",
+        ["size", "read us", "write us", "rmw us"],
     );
     let curves = ACCESSES.map(|access| points(records, access, 8, &SIZES_KIB));
-    exhibit.table = table(&curves);
-    exhibit.chart = Some(Chart::new(
-        "size of each process's array",
-        Axis::Size,
-        "simulated cost, without the direct cost",
-        Axis::Time,
-        lines(&curves),
-    ));
-    exhibit.notes.push(
-        "Simulated: the walks alone, without the direct cost (3.8 us in the paper). Page frames are consecutive, so two \
-         arrays of 256 KB just fit, and the 38.6 us that the paper measured there do not appear."
-            .into(),
-    );
-    exhibit.notes.push(
-        "The ratio of the write to the read cost depends on the bus bandwidth and the memory latency, which were not \
-         published."
-            .into(),
-    );
-    exhibit
-}
-
-fn table(curves: &[Result<Points, String>; 3]) -> Table {
-    let mut table = Table::new(&["size", "read us", "write us", "rmw us"]);
     for kib in SIZES_KIB {
-        let cell = |points: &Result<Points, String>| {
+        let cell = |points: &Outcome<Points>| {
             let at = |points: &Points| {
                 points
                     .iter()
@@ -47,13 +25,24 @@ fn table(curves: &[Result<Points, String>; 3]) -> Table {
         };
         let mut row: Vec<Cell> = vec![bytes(kib).into()];
         row.extend(curves.iter().map(cell));
-        table.row(row);
+        exhibit.row(row);
     }
-    table
+    exhibit.chart = Some(Chart::new(
+        "size of each process's array",
+        Axis::Size,
+        "simulated cost, without the direct cost",
+        Axis::Time,
+        lines(&curves),
+    ));
+    exhibit.add_note("Simulated: the walks alone, without the direct cost (3.8 us in the paper). Page frames are consecutive, so two \
+         arrays of 256 KB just fit, and the 38.6 us that the paper measured there do not appear.");
+    exhibit.add_note("The ratio of the write to the read cost depends on the bus bandwidth and the memory latency, which were not \
+         published.");
+    exhibit
 }
 
 /// Returns the curves, and the ends of the paper's second region.
-fn lines(curves: &[Result<Points, String>; 3]) -> Vec<Series> {
+fn lines(curves: &[Outcome<Points>; 3]) -> Vec<Series> {
     let mut lines: Vec<Series> = curves
         .iter()
         .zip(ACCESSES)

@@ -5,14 +5,24 @@ use switchcost_workload::Access;
 use super::super::steps::{STRIDE_SIZES_KIB, STRIDES};
 use super::walks::{bytes, cost};
 use crate::exhibit::Cell;
-use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
+use crate::{Axis, Chart, Exhibit, Records, Series, Style};
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 2, simulated",
         "In the caches of the Xeon of 2007, by stride",
+        ["size", "stride B", "rmw us"],
     );
-    exhibit.table = table(records);
+    for kib in STRIDE_SIZES_KIB {
+        for stride in STRIDES {
+            let cost = cost(records, Access::Rmw, stride, kib);
+            exhibit.row(vec![
+                bytes(kib).into(),
+                Cell::number(stride as f64, 0),
+                Cell::new(&cost, 2, |ns| ns / 1e3),
+            ]);
+        }
+    }
     let by_size = STRIDE_SIZES_KIB
         .iter()
         .filter_map(|kib| series_by_stride(records, *kib));
@@ -33,27 +43,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         Axis::Time,
         lines,
     ));
-    exhibit.notes.push(
-        "The curve assumes a bus bandwidth of 2.13 GB/s. The paper's mean of 825 us exceeds what a switch can cost here: to fetch 512 \
-         KiB and write as much back over the slowest bus takes 620 us."
-            .into(),
-    );
+    exhibit.add_note("The curve assumes a bus bandwidth of 2.13 GB/s. The paper's mean of 825 us exceeds what a switch can cost here: to fetch 512 \
+         KiB and write as much back over the slowest bus takes 620 us.");
     exhibit
-}
-
-fn table(records: &Records) -> Table {
-    let mut table = Table::new(&["size", "stride B", "rmw us"]);
-    for kib in STRIDE_SIZES_KIB {
-        for stride in STRIDES {
-            let cost = cost(records, Access::Rmw, stride, kib);
-            table.row(vec![
-                bytes(kib).into(),
-                Cell::number(stride as f64, 0),
-                Cell::new(&cost, 2, |ns| ns / 1e3),
-            ]);
-        }
-    }
-    table
 }
 
 /// Returns the cost of a switch by the stride, for one array size; `None` if no cost is above 0.

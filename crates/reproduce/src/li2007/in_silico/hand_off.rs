@@ -17,12 +17,10 @@ use crate::arm::{ARMS, Arm};
 use crate::claims::{Term, exact, ranged};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Outcome, Records};
 
 /// Direct cost of a switch in Li et al. (section 3.1), in microseconds.
 const DIRECT_US: f64 = 3.8;
-
-type Outcome<T> = Result<T, String>;
 
 /// Returns the findings of a design. `setting` selects a design of the Xeon, and is 0 for this
 /// machine.
@@ -33,11 +31,11 @@ fn design(
     kib: u64,
     setting: usize,
 ) -> Outcome<&DesignFinding> {
-    let (_, findings) = records.simulated(&step(machine, arm, kib))?;
-    findings
-        .designs
-        .get(setting)
-        .ok_or_else(|| "the record lacks a design".to_owned())
+    records.design(
+        &step(machine, arm, kib),
+        setting,
+        "the record lacks a design",
+    )
 }
 
 /// Returns the time of a cycle in ns: for this machine by the measured core clock, otherwise by the
@@ -193,7 +191,7 @@ impl Row {
         let of_measured =
             |of: fn(Interval) -> f64| number(self.measured.clone().map(|found| found.map(of)));
         vec![
-            Bytes::kib(self.kib).to_string().into(),
+            Bytes::kib(self.kib).into(),
             self.name.into(),
             self.published
                 .map_or_else(|| "".into(), |us| Cell::number(us, 1)),
@@ -223,23 +221,18 @@ const COLUMNS: [&str; 10] = [
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "What handing a byte to another process takes more than to oneself, part by part";
-    let mut exhibit = Exhibit::new("The hand-off with the kernel", title);
-    let mut table = Table::new(&COLUMNS);
+    let mut exhibit = Exhibit::new("The hand-off with the kernel", title, COLUMNS);
     let rows = executed(records)
         .into_iter()
         .chain(sizes(records).flat_map(|kib| parts(records, kib)));
-    rows.for_each(|row| table.row(row.cells()));
-    exhibit.table = table;
+    rows.for_each(|row| exhibit.row(row.cells()));
     exhibit.steps = list_steps();
-    exhibit.steps.push(MEASURED.to_owned());
-    exhibit.notes.push(
-        "Simulated: the tasks of `measure` in a guest with a current kernel, not the paper's Linux 2.6.17, on the \
+    exhibit.add_step(MEASURED);
+    exhibit.add_note("Simulated: the tasks of `measure` in a guest with a current kernel, not the paper's Linux 2.6.17, on the \
          caches of the paper's Xeon and of this machine; one cycle per instruction, and misses in sequence. The Xeon's \
          range covers its unpublished parameters (latency, bus); that of instructions covers batches of switches. \
          Measured: this machine with its own kernel. Between fibers: registers only, without the kernel. `reproduce \
-         li2007 --system` runs it."
-            .into(),
-    );
+         li2007 --system` runs it.");
     exhibit
 }
 

@@ -6,9 +6,10 @@
 use switchcost_workload::Access;
 
 use super::super::steps::{BUS_CYCLES, LATENCIES, LOOPS, sensitivity_step};
+use super::walks::cost_ns;
 use crate::claims::{Found, Quantities, Setting, Term, exact};
 use crate::exhibit::Cell;
-use crate::{Exhibit, Records, Table};
+use crate::{Exhibit, Outcome, Records};
 
 /// Values of the free parameters: instructions of the loop, and indices of the memory latency and
 /// of the bus.
@@ -57,7 +58,7 @@ impl Parameters {
 }
 
 /// Returns true if the paper allows the cost of reading and writing 512 KB.
-fn is_allowed(records: &Records, parameters: Parameters) -> Result<bool, String> {
+fn is_allowed(records: &Records, parameters: Parameters) -> Outcome<bool> {
     let [low, high] = ALLOWED_US.map(|us| us - DIRECT_US);
     Ok((low..=high).contains(&rmw(records, parameters, 512)?))
 }
@@ -70,50 +71,34 @@ fn cost(
     access: Access,
     stride: u64,
     kib: u64,
-) -> Result<f64, String> {
-    let (_, findings) = records.simulated(&sensitivity_step(
-        parameters.instructions,
-        access,
-        stride,
-        kib,
-    ))?;
-    let design = findings
-        .designs
-        .get(parameters.latency * BUS_CYCLES.len() + parameters.bus);
-    let design = design.ok_or("the record has no design with this latency and bus")?;
-    let cycles = design
-        .excess_cycles_per_switch
-        .ok_or("the record has no switches")?;
-    let [cycle_ns, _] = design
-        .cycle_ns
-        .ok_or("the design does not say how long a cycle is")?;
-    Ok(cycles * cycle_ns / 1e3)
+) -> Outcome<f64> {
+    let step = sensitivity_step(parameters.instructions, access, stride, kib);
+    let place = parameters.latency * BUS_CYCLES.len() + parameters.bus;
+    let why = "the record has no design with this latency and bus";
+    Ok(cost_ns(records.design(&step, place, why)?)? / 1e3)
 }
 
-fn rmw(records: &Records, parameters: Parameters, kib: u64) -> Result<f64, String> {
+fn rmw(records: &Records, parameters: Parameters, kib: u64) -> Outcome<f64> {
     cost(records, parameters, Access::Rmw, 8, kib)
 }
 
 /// Returns the ratio of the cost with `access` to the cost with reads, at an array size of 512 KiB.
-fn over_reading(records: &Records, parameters: Parameters, access: Access) -> Result<f64, String> {
+fn over_reading(records: &Records, parameters: Parameters, access: Access) -> Outcome<f64> {
     Ok(cost(records, parameters, access, 8, 512)?
         / cost(records, parameters, Access::Read, 8, 512)?)
 }
 
-fn stride_ratio(records: &Records, parameters: Parameters) -> Result<f64, String> {
+fn stride_ratio(records: &Records, parameters: Parameters) -> Outcome<f64> {
     Ok(cost(records, parameters, Access::Rmw, 128, 512)? / rmw(records, parameters, 512)?)
 }
 
 /// Returns the higher one of two costs in region 1, at 32 KiB and at 192 KiB, in microseconds.
-fn region_1(records: &Records, parameters: Parameters) -> Result<f64, String> {
+fn region_1(records: &Records, parameters: Parameters) -> Outcome<f64> {
     Ok(rmw(records, parameters, 32)?.max(rmw(records, parameters, 192)?))
 }
 
 /// Returns numbers at each setting that the paper's costs allow, the usual setting first.
-fn allowed_settings(
-    records: &Records,
-    of: impl Fn(Parameters) -> Result<Vec<Term>, String>,
-) -> Result<Found, String> {
+fn allowed_settings(records: &Records, of: impl Fn(Parameters) -> Outcome<Vec<Term>>) -> Outcome {
     let mut settings = Vec::new();
     for parameters in std::iter::once(USUAL).chain(parameter_sets()) {
         let name = parameters.words();
@@ -162,19 +147,19 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figures 1 and 2, sensitivity",
         "Shapes of the figures over the machine's unpublished parameters",
+        [
+            "instructions",
+            "latency",
+            "bus cycles",
+            "rmw us, 192 KB",
+            "512 KB",
+            "write over read",
+            "rmw over read",
+            "stride 128 over 8",
+        ],
     );
-    let mut table = Table::new(&[
-        "instructions",
-        "latency",
-        "bus cycles",
-        "rmw us, 192 KB",
-        "512 KB",
-        "write over read",
-        "rmw over read",
-        "stride 128 over 8",
-    ]);
     for parameters in parameter_sets() {
-        let cell = |found: Result<f64, String>| Cell::new(&found, 2, |number| *number);
+        let cell = |found: Outcome<f64>| Cell::new(&found, 2, |number| *number);
         let mut row = vec![
             Cell::number(f64::from(parameters.instructions), 0),
             Cell::number(f64::from(LATENCIES[parameters.latency]), 0),
@@ -186,14 +171,10 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
                 .map(|access| cell(over_reading(records, parameters, access))),
         );
         row.push(cell(stride_ratio(records, parameters)));
-        table.row(row);
+        exhibit.row(row);
     }
-    exhibit.table = table;
-    exhibit.notes.push(
-        "Latency: 199 cycles is the middle of the range in Intel's manual, 300 is the design's. Claims are judged only over rows \
+    exhibit.add_note("Latency: 199 cycles is the middle of the range in Intel's manual, 300 is the design's. Claims are judged only over rows \
          whose rmw cost at 512 KB is that of the paper, 101.6 to 203.2 us with the direct cost. Bus: from its peak to the lowest bandwidth that the paper's times allow. \
-         Instructions per element: 13 or 15, as gcc -O0 generates. Page frames are consecutive."
-            .into(),
-    );
+         Instructions per element: 13 or 15, as gcc -O0 generates. Page frames are consecutive.");
     exhibit
 }

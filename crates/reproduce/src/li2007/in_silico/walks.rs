@@ -1,24 +1,25 @@
 //! Simulated costs of a switch by access, stride and array size, on the committed design.
 
+use switchcost_analysis::simulation::DesignFinding;
 use switchcost_units::Bytes;
 use switchcost_workload::Access;
 
 use super::super::steps::simulated_step;
-use crate::{Records, Series, Style};
+use crate::records::collect_known;
+use crate::{Outcome, Records, Series, Style};
 
 /// Costs of a switch: array size in KiB, and cost in ns.
 pub(super) type Points = Vec<(u64, f64)>;
 
 /// Returns the cost of a switch in ns: the excess cycles of the shared hierarchy at the 2 GHz of
 /// the paper's machine.
-pub(super) fn cost(
-    records: &Records,
-    access: Access,
-    stride: u64,
-    kib: u64,
-) -> Result<f64, String> {
-    let (_, findings) = records.simulated(&simulated_step(access, stride, kib))?;
-    let design = findings.designs.first().ok_or("the record has no design")?;
+pub(super) fn cost(records: &Records, access: Access, stride: u64, kib: u64) -> Outcome<f64> {
+    let step = simulated_step(access, stride, kib);
+    cost_ns(records.design(&step, 0, "the record has no design")?)
+}
+
+/// Returns the cost in ns of a switch on a design: the excess cycles of the shared hierarchy.
+pub(super) fn cost_ns(design: &DesignFinding) -> Outcome<f64> {
     let cycles = design
         .excess_cycles_per_switch
         .ok_or("the record has no switches")?;
@@ -34,24 +35,8 @@ pub(super) fn points(
     access: Access,
     stride: u64,
     kibs: &[u64],
-) -> Result<Points, String> {
-    let found: Vec<_> = kibs
-        .iter()
-        .map(|kib| (*kib, cost(records, access, stride, *kib)))
-        .collect();
-    let why = found
-        .iter()
-        .find_map(|(_, cost)| cost.clone().err())
-        .unwrap_or_default();
-    let points: Points = found
-        .into_iter()
-        .filter_map(|(kib, cost)| Some((kib, cost.ok()?)))
-        .collect();
-    if points.is_empty() {
-        Err(why)
-    } else {
-        Ok(points)
-    }
+) -> Outcome<Points> {
+    collect_known(kibs, 1, |kib| cost(records, access, stride, kib))
 }
 
 pub(super) fn bytes(kib: u64) -> String {

@@ -7,8 +7,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use switchcost_units::CpuId;
 
 use super::*;
-use crate::Verdict;
 use crate::testing::Shown;
+use crate::{Outcome, Verdict};
 
 /// Half-width of Student's interval of the mean of the paper's six runs, in standard deviations of
 /// the runs.
@@ -59,7 +59,7 @@ fn judged(id: &str, found: &Found) -> Verdict {
     entry.judge(&found.terms)
 }
 
-type Of = fn(&[Block]) -> Result<Found, String>;
+type Of = fn(&[Block]) -> Outcome;
 
 const CLAIMS: [(&str, Of); 6] = [
     ("quiet-widths-alike", |b| {
@@ -163,7 +163,7 @@ fn with_one_cpu_the_second_setting_alone_is_run_and_judged() {
     for step in &steps {
         records.add_measured(&step.name, record.clone(), findings.clone());
     }
-    let why = |found: Result<_, String>| {
+    let why = |found: Outcome<_>| {
         found
             .map(|_: (Vec<Block>, _)| ())
             .expect_err("other sizes, or not run")

@@ -2,7 +2,7 @@
 
 use crate::arm::{ARMS, Arm};
 use crate::li2007::steps::{BUS_CYCLES, LATENCIES, list};
-use crate::{Effort, Site, Step};
+use crate::{Site, Step};
 
 /// Array sizes in KiB: 0 for the direct cost, and two that fit in the second-level cache of the
 /// paper's machine.
@@ -45,18 +45,11 @@ fn named(what: &str, arm: Arm, kib: u64) -> String {
 }
 
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let is_quick = site.effort == Effort::Quick;
-    let sizes: &[u64] = if is_quick {
-        &QUICK_SIZES_KIB
-    } else {
-        &SIZES_KIB
-    };
+    let sizes: &[u64] = site.effort.choose(&SIZES_KIB, &QUICK_SIZES_KIB);
     let list: Vec<String> = sizes.iter().map(|kib| format!("{kib}KiB")).collect();
-    let speed = if is_quick {
-        " --quick"
-    } else {
-        " --precision 0.5% --budget 30s"
-    };
+    let speed = site
+        .effort
+        .choose(" --precision 0.5% --budget 30s", " --quick");
     let line = format!(
         "measure --mechanism pipe,fiber --size {} --no-counters",
         list.join(",")
