@@ -1,5 +1,6 @@
 //! Renders the report on whether this machine is fit to measure.
 
+use itertools::Itertools;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::{Check, Fitness, Severity, strip_error_numbers};
@@ -71,9 +72,9 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
             .for_each(|(when, fix)| page.item(format!("{when}: {fix}")));
     }
     if !fit.is_empty() {
-        let names: Vec<&str> = fit.iter().map(|check| check.name.as_str()).collect();
+        let names = fit.iter().map(|check| check.name.as_str()).join(", ");
         page.gap();
-        page.prose(format!("passed: {}", names.join(", ")));
+        page.prose(format!("passed: {names}"));
     }
     page.prose("full report with permanent fixes: --details");
 }

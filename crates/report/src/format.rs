@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use schemars::JsonSchema;
 use serde::Serialize;
 use strum::{Display, EnumIter, EnumString};
@@ -47,7 +48,6 @@ pub(crate) fn written(report: &impl InEveryFormat, format: Format, style: Style)
             .tables()
             .into_iter()
             .map(|rows| csv(rows.into_iter()))
-            .collect::<Vec<_>>()
             .join("\n"),
     }
 }

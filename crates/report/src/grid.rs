@@ -2,6 +2,7 @@ use comfy_table::{
     Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table,
     TableComponent, Width, presets,
 };
+use itertools::Itertools;
 use textwrap::core::display_width;
 
 use crate::Style;
@@ -157,14 +158,14 @@ impl Grid {
             self.blocks(&shown, width)
         };
         let gap = gap.unwrap_or(WIDE_GAP);
-        let texts = blocks.iter().enumerate().map(|(i, columns)| {
+        let mut texts = blocks.iter().enumerate().map(|(i, columns)| {
             let rows = self
                 .rows
                 .iter()
                 .filter(|row| i == 0 || columns.iter().any(|c| self.is_news(row, *c)));
             self.render_block(columns, &rows.collect::<Vec<_>>(), gap, style)
         });
-        texts.collect::<Vec<String>>().join("\n")
+        texts.join("\n")
     }
 
     fn has_content(&self, column: usize) -> bool {

@@ -14,6 +14,7 @@ mod screen;
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_reproduce::{Cell, Claim, Counts, Exhibit, Kind, Paper, Reason, Verdict, Verdicts};
@@ -215,11 +216,11 @@ fn counted(verdicts: &Verdicts) -> String {
             "open",
         ),
     ];
-    let sentences = sentences
+    let mut sentences = sentences
         .iter()
         .filter(|(counts, ..)| counts.total() > 0)
         .map(|(counts, one, all, yes, open)| sentence(counts, [one, all], [yes, open]));
-    sentences.collect::<Vec<_>>().join(" ")
+    sentences.join(" ")
 }
 
 /// Returns a sentence on the verdicts of one kind of claims. `subjects` are the subjects for one
@@ -317,12 +318,7 @@ fn reasons(reasons: &[Reason]) -> String {
         .iter()
         .any(|reason| reason.verdict == Verdict::Holds);
     let none = (!is_shown).then(|| "No reason found.".to_owned());
-    reasons
-        .iter()
-        .map(one)
-        .chain(none)
-        .collect::<Vec<_>>()
-        .join(" ")
+    reasons.iter().map(one).chain(none).join(" ")
 }
 
 fn verdicts(exhibits: &[Exhibit]) -> Grid {

@@ -1,5 +1,6 @@
 //! JSON Schemas of all JSON output, derived from the fields and doc comments of the printed types.
 
+use itertools::Itertools;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
@@ -62,7 +63,7 @@ fn rewrite_description(schema: &mut Schema) {
     let Some(Value::String(said)) = schema.get_mut("description") else {
         return;
     };
-    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = said.split_whitespace().join(" ");
     let replaced = [
         ("[`", "`"),
         ("`]", "`"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
 use switchcost_analysis::compare::{
     Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Outcome, Pair, Part, Quantity,
     RunSpread, Subject, differing,
@@ -45,11 +46,11 @@ pub(super) fn answer(comparison: &Comparison) -> String {
 fn across(comparison: &Comparison) -> String {
     let changed = comparison.pairs.iter().filter_map(|pair| {
         let conditions = differing(pair.case()?, pair.new_case.as_ref()?);
-        let words = conditions
+        let mut words = conditions
             .into_iter()
             .filter(|(base, new)| !base.is_empty() && !new.is_empty())
             .map(|(base, new)| format!("{new} instead of {base}"));
-        Some(words.collect::<Vec<String>>().join(", "))
+        Some(words.join(", "))
     });
     let changed: BTreeSet<String> = changed.collect();
     match changed.into_iter().collect::<Vec<_>>().as_slice() {

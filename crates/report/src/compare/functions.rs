@@ -1,6 +1,7 @@
 //! Shows how many instructions each kernel function takes per switch on both sides, the largest
 //! change first.
 
+use itertools::Itertools;
 use switchcost_analysis::compare::{Comparison, Cost, Outcome, Pair, Part, Subject};
 
 use super::pairs::numbers;
@@ -117,6 +118,5 @@ fn misses(comparison: &Comparison, of: &Pair, name: &str) -> String {
         .iter()
         .filter_map(of_level)
         .take(LEVELS_NAMED)
-        .collect::<Vec<_>>()
         .join(", ")
 }

@@ -1,6 +1,7 @@
 //! Renders a comparison as Markdown, for a comment on a pull request: the answer, a table, and the
 //! differing facts in a collapsed section.
 
+use itertools::Itertools;
 use switchcost_analysis::compare::{Comparison, Outcome, Pair};
 
 use super::answer;
@@ -57,8 +58,8 @@ fn row(pair: &Pair) -> Vec<String> {
 }
 
 fn line(fields: impl IntoIterator<Item = String>) -> String {
-    let fields: Vec<String> = fields.into_iter().map(|field| inert(&field)).collect();
-    format!("| {} |", fields.join(" | "))
+    let fields = fields.into_iter().map(|field| inert(&field)).join(" | ");
+    format!("| {fields} |")
 }
 
 fn environment(comparison: &Comparison) -> Option<String> {

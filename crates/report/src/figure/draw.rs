@@ -642,8 +642,7 @@ fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
         point.note.clone(),
     ];
     let lines = lines.iter().filter(|line| !line.is_empty());
-    let lines: Vec<_> = lines.map(|line| crate::plain::plain(line)).collect();
-    lines.join("\n")
+    lines.map(|line| crate::plain::plain(line)).join("\n")
 }
 
 /// Returns the number of a series' colour: the series' own number, or the place of its name among

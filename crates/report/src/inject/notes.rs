@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use switchcost_analysis::injection::Findings;
 use switchcost_record::injection::{Injection, Other, Plan};
 
@@ -121,11 +122,10 @@ fn name_other_tasks(record: &Injection) -> Option<String> {
             share(part)
         )
     };
-    let others: Vec<String> = end.others.iter().map(of).collect();
+    let others = end.others.iter().map(of).join(", ");
     Some(format!(
-        "Other tasks also ran on CPU {}: {}.",
-        record.header.plan.cpu,
-        others.join(", ")
+        "Other tasks also ran on CPU {}: {others}.",
+        record.header.plan.cpu
     ))
 }
 

@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use switchcost_analysis::{CaseFinding, Estimate, Findings, FlagName, Part, Verdict};
 use switchcost_record::{Between, Case, Mechanism, Policy};
 use switchcost_units::Bytes;
@@ -67,7 +68,6 @@ fn answer(findings: &Findings) -> String {
         .into_iter()
         .flatten()
         .map(|sentence| format!("{sentence}."))
-        .collect::<Vec<_>>()
         .join(" ")
 }
 

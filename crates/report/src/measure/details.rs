@@ -1,6 +1,7 @@
 //! Shows the details for which a terminal has no room: the verdict on the environment, all
 //! controls, the machine and the plan.
 
+use itertools::Itertools;
 use switchcost_analysis::{Findings, Verdict};
 use switchcost_record::{
     Control, ControlOutcome, EndReason, Fact, HostManifest, MeasureRecord, SelfTestOutcome,
@@ -75,11 +76,11 @@ fn add_excluded(page: &mut Page, findings: &Findings) {
         .left(["interval by"]);
     for finding in &findings.results {
         let excluded = &finding.excluded;
-        let reasons: Vec<String> = excluded
+        let reasons = excluded
             .by_reason
             .iter()
             .map(|(reason, n)| format!("{reason} {n}"))
-            .collect();
+            .join(", ");
         let estimate = finding
             .total_ns
             .as_ref()
@@ -89,7 +90,7 @@ fn add_excluded(page: &mut Page, findings: &Findings) {
             label(&finding.case),
             excluded.total.to_string(),
             excluded.of.to_string(),
-            reasons.join(", "),
+            reasons,
             estimate.map(|estimate| estimate.n.to_string()),
             estimate.map(|estimate| estimate.method)
         ]);

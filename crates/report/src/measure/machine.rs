@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use switchcost_analysis::Findings;
 use switchcost_record::{Control, ControlOutcome, Header, Plan};
 use switchcost_units::format_cpu_list;
@@ -22,8 +23,8 @@ pub(super) fn add(page: &mut Page, header: &Header, findings: &Findings) {
         .filter(|c| c.outcome == ControlOutcome::TurnedOff)
         .collect();
     if !off.is_empty() {
-        let names: Vec<_> = off.iter().map(|control| control.name.as_str()).collect();
-        page.prose(format!("controls turned off: {}", names.join(", ")));
+        let names = off.iter().map(|control| control.name.as_str()).join(", ");
+        page.prose(format!("controls turned off: {names}"));
     }
 }
 
@@ -57,8 +58,8 @@ fn run(header: &Header, findings: &Findings) -> String {
             header.started_at, header.program_version
         ),
     ];
-    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    format!("run: {}", parts.join(", "))
+    let parts = parts.into_iter().filter(|part| !part.is_empty()).join(", ");
+    format!("run: {parts}")
 }
 
 /// Formats the usual core clock, at which costs are reported, and the fastest; empty if unknown.

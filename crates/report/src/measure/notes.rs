@@ -24,13 +24,13 @@ impl Numbering {
     /// Returns the numbers of the notes on a result, such as `1, 3`.
     pub(super) fn numbers(&self, finding: &CaseFinding) -> String {
         let has = |name: FlagName| finding.flags.iter().any(|flag| flag.name == name);
-        let numbers = self
+        let mut numbers = self
             .0
             .iter()
             .enumerate()
             .filter(|(_, name)| has(**name))
             .map(|(i, _)| (i + 1).to_string());
-        numbers.collect::<Vec<_>>().join(", ")
+        numbers.join(", ")
     }
 }
 
@@ -89,16 +89,11 @@ fn excluded(results: &[CaseFinding]) -> Option<String> {
     {
         *by_reason.entry(reason).or_default() += count;
     }
-    let reasons: Vec<_> = by_reason
+    let reasons = by_reason
         .iter()
         .map(|(reason, count)| format!("{reason} {count}"))
-        .collect();
-    (total > 0).then(|| {
-        format!(
-            "excluded: {total} of {of} samples were left out ({})",
-            reasons.join(", ")
-        )
-    })
+        .join(", ");
+    (total > 0).then(|| format!("excluded: {total} of {of} samples were left out ({reasons})"))
 }
 
 fn below_zero(results: &[CaseFinding]) -> Option<String> {

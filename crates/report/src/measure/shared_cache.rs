@@ -1,5 +1,6 @@
 //! Shows a cache that two tasks time-share or use concurrently, and which of the two costs more.
 
+use itertools::Itertools;
 use switchcost_analysis::{Findings, Interval, LosesMore, SharedCache};
 use switchcost_units::Bytes;
 
@@ -37,13 +38,7 @@ pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
         false => format!("Not compared with {size}: {why}"),
     }));
     parts.extend(largest(all));
-    Some(
-        parts
-            .iter()
-            .map(|part| format!("{part}."))
-            .collect::<Vec<_>>()
-            .join(" "),
-    )
+    Some(parts.iter().map(|part| format!("{part}.")).join(" "))
 }
 
 /// Formats the sizes for which `is_wanted` is true, such as `16 KiB, 512 KiB and 2 MiB`; `None` if

@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use switchcost_analysis::observation::{
     Advice, Change, Findings, NO_BOUND, NoAdvice, Range, UnknownBecause,
 };
@@ -129,13 +130,7 @@ fn busier_children(observation: &Observation, findings: &Findings) -> Option<(St
         subject(&observation.subject),
         count(older.switches)
     );
-    let list = |numbers: &[u32]| {
-        numbers
-            .iter()
-            .map(u32::to_string)
-            .collect::<Vec<_>>()
-            .join(",")
-    };
+    let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).join(",");
     Some((
         text,
         format!(

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
 use switchcost_analysis::observation::Findings;
 use switchcost_record::observation::{
     CountedTurns, Observation, SampledStacks, Source, Subject, Throttled,
@@ -149,12 +150,11 @@ fn between_looks(observation: &Observation) -> Option<&'static str> {
 fn counted_note(counted: &CountedTurns) -> Option<String> {
     let turns = counted.instructions.count() as f64;
     let events = counted.events.iter();
-    let each: Vec<String> = events
+    let each = events
         .map(|(name, count)| format!("{} {name}", number(*count as f64 / turns)))
-        .collect();
+        .join(", ");
     Some(format!(
-        "The CPU counted {} per time slice ({} instructions per nanosecond), kernel code included.",
-        each.join(", "),
+        "The CPU counted {each} per time slice ({} instructions per nanosecond), kernel code included.",
         number(counted.instructions_per_ns()?)
     ))
 }

@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use switchcost_analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
 use switchcost_record::observation::{Entry as KernelEntry, FutexWait, RESUMED_CALL, Why};
 
@@ -58,17 +59,14 @@ fn add_runtimes(page: &mut Page, findings: &Findings) {
             grid(&found, labelled, 4),
         );
     } else if !found.is_empty() {
-        let each = found.iter().take(MOST_RUNTIMES).map(|found| {
+        let mut each = found.iter().take(MOST_RUNTIMES).map(|found| {
             format!(
                 "{} ({} switches/s)",
                 labelled(found),
                 rounded(found.per_second)
             )
         });
-        page.item(format!(
-            "threads of language runtimes: {}",
-            each.collect::<Vec<_>>().join("; ")
-        ));
+        page.item(format!("threads of language runtimes: {}", each.join("; ")));
     }
 }
 

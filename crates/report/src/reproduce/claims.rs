@@ -1,5 +1,6 @@
 //! Renders the claims of papers with the rules that judge them, before anything is run.
 
+use itertools::Itertools;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_reproduce::{Entry, Kind, Paper, table};
@@ -163,17 +164,17 @@ fn summary(paper: Paper, claims: &[Entry]) -> String {
         (count(Kind::Shown), "shown without a verdict"),
         (count(Kind::Own), "our own"),
     ];
-    let kinds: Vec<String> = kinds
+    let kinds = kinds
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
-        .collect();
+        .join(", ");
     match claims.len() {
         0 => format!(
             "{}. It has no testable claims; without --claims, its table is measured and printed.",
             paper.title()
         ),
-        all => format!("{}. {all} claims: {}.", paper.title(), kinds.join(", ")),
+        all => format!("{}. {all} claims: {kinds}.", paper.title()),
     }
 }
 

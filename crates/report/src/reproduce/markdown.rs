@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use itertools::Itertools;
 use switchcost_reproduce::{Claim, Exhibit, Kind, Rule, Term, Verdict};
 
 use super::{Cell, Reproduction, chart, word};
@@ -210,8 +211,7 @@ fn reason(claim: &Claim) -> String {
         _ => String::new(),
     };
     let parts = [decides, claim.why_not.clone().unwrap_or_default()];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("; ")
+    parts.into_iter().filter(|part| !part.is_empty()).join("; ")
 }
 
 /// Returns the number that leaves a claim open, or what is missing.
@@ -243,12 +243,12 @@ fn cell(cell: &Cell) -> String {
 }
 
 fn add_row(page: &mut String, cells: Vec<String>) {
-    let cells: Vec<String> = cells
+    let cells = cells
         .iter()
         .map(|cell| {
             let plain = cell.replace('<', "&lt;").replace('\n', " ");
             plain.replace('|', "\\|")
         })
-        .collect();
-    let _ = writeln!(page, "| {} |", cells.join(" | "));
+        .join(" | ");
+    let _ = writeln!(page, "| {cells} |");
 }

@@ -167,16 +167,16 @@ fn planes<'a>(findings: &'a Findings, sweep: &'a Sweep) -> Vec<Plane<'a>> {
             Some((_, plane)) => plane.cells.push(cell),
             None => {
                 let others = sweep.axes[2..].iter().zip(rest);
-                let words: Vec<String> = others
+                let words = others
                     .map(|(axis, value)| format!("{}={}", axis.field, axis.values[*value]))
-                    .collect();
+                    .join(" ");
                 let (rows, columns) = (&sweep.axes[0], &sweep.axes[1]);
                 planes.push((
                     rest,
                     Plane {
                         rows,
                         columns,
-                        rest: words.join(" "),
+                        rest: words,
                         cells: vec![cell],
                     },
                 ));

@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use switchcost_analysis::simulation::{Findings, Group};
 use switchcost_design::result::Simulation;
 
@@ -73,6 +74,5 @@ fn order_in_words(order: &str, quantum_instructions: Option<u64>) -> String {
         "synthetic" => Some("generated".to_owned()),
         other => Some(format!("rescheduled: {other}")),
     };
-    let words: Vec<String> = order.into_iter().chain(slices).collect();
-    words.join(", ")
+    order.into_iter().chain(slices).join(", ")
 }

@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::simulation::{Findings, TrialFinding};
@@ -75,8 +76,8 @@ fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFin
         .iter()
         .all(|(head, _)| head.trace.guest == trials[0].0.trace.guest);
     if are_alike {
-        let sentences: Vec<String> = designs.iter().take(3).map(sentence).collect();
-        page.paragraph(sentences.join(" "));
+        let sentences = designs.iter().take(3).map(sentence).join(" ");
+        page.paragraph(sentences);
     } else {
         page.paragraph(
             "The trials have no common mean, because their guests were started differently.",

@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use std::path::Path;
 
 use crate::quantity::count;
@@ -19,8 +20,8 @@ pub fn describe_written(
         }),
         bytes.map(megabytes),
     ];
-    let counted: Vec<String> = counted.into_iter().flatten().collect();
-    format!("wrote {}: {}", path.display(), counted.join(", "))
+    let counted = counted.into_iter().flatten().join(", ");
+    format!("wrote {}: {counted}", path.display())
 }
 
 /// Formats a number of bytes in megabytes.

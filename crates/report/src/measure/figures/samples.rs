@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use itertools::Itertools;
 use strum::IntoEnumIterator;
 use switchcost_analysis::Point as Sample;
 use switchcost_record::{Arm, MeasureRecord};
@@ -127,16 +128,11 @@ fn table(record: &MeasureRecord, drawn: &[&Sample]) -> Grid {
             .get(case as usize)
             .map(conditions::label)
             .unwrap_or_default();
-        let reasons: Vec<String> = by_reason
+        let reasons = by_reason
             .iter()
             .map(|(reason, count)| format!("{reason} {count}"))
-            .collect();
-        grid.row(entries![
-            name,
-            arm.to_string(),
-            all.to_string(),
-            reasons.join(", ")
-        ]);
+            .join(", ");
+        grid.row(entries![name, arm.to_string(), all.to_string(), reasons]);
     }
     grid
 }

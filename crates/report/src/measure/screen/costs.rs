@@ -1,3 +1,4 @@
+use itertools::Itertools;
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::{Between, Case, Policy};
 
@@ -54,7 +55,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         };
         page.prose(format!(
             "user-level, in one thread: {}",
-            user.iter().map(one).collect::<Vec<_>>().join(", ")
+            user.iter().map(one).join(", ")
         ));
     }
 }

@@ -1,5 +1,6 @@
 //! Renders remarks on the results, one line each.
 
+use itertools::Itertools;
 use switchcost_analysis::{CaseFinding, Findings, FlagName, Verdict};
 use switchcost_record::{ControlOutcome, Header, strip_error_numbers};
 
@@ -164,8 +165,8 @@ fn missing_results(results: &[CaseFinding]) -> Option<String> {
         .map(|(why, names)| format!("{} ({why})", first_few(names, 1, ", ")));
     let others: usize = others.iter().map(|(_, names)| names.len()).sum();
     let others = (others > 0).then(|| format!("{others} more for other reasons (--details)"));
-    let all: Vec<String> = named.chain(others).collect();
-    Some(format!("not measured: {}", all.join(", ")))
+    let all = named.chain(others).join(", ");
+    Some(format!("not measured: {all}"))
 }
 
 /// Returns a remark on refused controls; `None` if no control was refused.

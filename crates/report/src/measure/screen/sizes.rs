@@ -1,5 +1,6 @@
 use std::ops::RangeInclusive;
 
+use itertools::Itertools;
 use switchcost_analysis::{CaseFinding, Estimate, Findings};
 use switchcost_record::Case;
 use switchcost_workload::WorkingSet;
@@ -61,12 +62,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     } else {
         String::new()
     };
-    let conditions = [unusual(&members, common), shown]
+    let mut conditions = [unusual(&members, common), shown]
         .into_iter()
         .filter(|words| !words.is_empty());
     page.table(
         "Cost of a switch with data",
-        conditions.collect::<Vec<_>>().join(", "),
+        conditions.join(", "),
         grid(&chosen(&members, rows), &varying),
     );
     if has_parts {
@@ -94,7 +95,6 @@ fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
     common
         .into_iter()
         .filter(|phrase| !said.contains(phrase))
-        .collect::<Vec<_>>()
         .join(", ")
 }
 
