@@ -30,7 +30,7 @@ use switchcost_record::printable;
 use switchcost_report::Format;
 use switchcost_report::observe::By;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::home;
 use crate::terminal::Color;
 
@@ -229,7 +229,7 @@ impl OutputArguments {
 
     /// Returns the path of the page that `--open` requests, and chooses one if no file is named;
     /// `None` without `--open`.
-    pub(crate) fn settle_page(&mut self) -> Result<Option<PathBuf>, Failure> {
+    pub(crate) fn settle_page(&mut self) -> Outcome<Option<PathBuf>> {
         if !self.open {
             return Ok(None);
         }
@@ -267,7 +267,7 @@ impl OutputArguments {
 
     /// Returns the format of the result, for a subcommand that has no HTML page; an error if a page
     /// is requested.
-    pub(crate) fn format_of_text(&self) -> Result<Format, Failure> {
+    pub(crate) fn format_of_text(&self) -> Outcome<Format> {
         if self.is_page() {
             return Err(Failure::usage(
                 "this command makes no HTML page; choose another format: table, json, jsonl or csv",

@@ -7,7 +7,7 @@ use std::path::Path;
 use switchcost_analysis::EarlierRecords;
 use switchcost_record::{EarlierRuns, Header, MeasureRecord, ReadRecordError, Source};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::kinds::{Kind, kind};
 use crate::runs;
 
@@ -22,7 +22,7 @@ pub(crate) struct Folder {
 impl Folder {
     /// Opens a folder and reads the headers of its records. Files that are no records of
     /// measurements are skipped. The folder may be empty.
-    pub(crate) fn open(folder: &Path) -> Result<Folder, Failure> {
+    pub(crate) fn open(folder: &Path) -> Outcome<Folder> {
         let failed = Failure::open_folder(folder);
         let entries = fs::read_dir(folder)
             .map_err(failed)?

@@ -74,6 +74,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// The result of a command or of a part of it, or the failure that ended it.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
 /// A failure without a result, with its message and exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]

@@ -4,7 +4,7 @@ use switchcost_record::Source;
 use switchcost_record::injection::INJECTION_FORM;
 use switchcost_record::observation::OBSERVATION_FORM;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 
 /// Ending of the file names of measurements.
 pub(crate) const MEASURE: &str = "measure.jsonl";
@@ -67,7 +67,7 @@ pub(crate) fn is_injection(source: &Source) -> bool {
 }
 
 /// Returns an error for a trace, which is often given in place of a record.
-pub(crate) fn refuse_trace(source: &Source) -> Result<(), Failure> {
+pub(crate) fn refuse_trace(source: &Source) -> Outcome {
     if source
         .begins_with(b"\x89SCT")
         .is_ok_and(|is_trace| is_trace)

@@ -33,7 +33,7 @@ use switchcost_units::Bytes;
 
 use cli::outputs::named_outputs;
 use cli::{Cli, Verb};
-use exit::{Exit, Failure};
+use exit::{Exit, Failure, Outcome};
 use messages::say;
 
 #[global_allocator]
@@ -147,7 +147,7 @@ fn ended<E: std::fmt::Display>(what: &str, outcome: Result<(), E>) -> ExitCode {
     )
 }
 
-fn run(mut cli: Cli, matches: &ArgMatches) -> Result<Exit, Failure> {
+fn run(mut cli: Cli, matches: &ArgMatches) -> Outcome<Exit> {
     terminal::set_color(cli.talk.color);
     messages::set_quiet(cli.talk.quiet);
     let page = match cli.verb.page_form() {
@@ -161,7 +161,7 @@ fn run(mut cli: Cli, matches: &ArgMatches) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn run_verb(verb: &Verb, matches: &ArgMatches) -> Result<Exit, Failure> {
+fn run_verb(verb: &Verb, matches: &ArgMatches) -> Outcome<Exit> {
     signals::survive_file_size_limit()?;
     switchcost_host::signals::hear_of_children().map_err(Failure::signals)?;
     switchcost_host::cpu_limit::announce_in_time().map_err(Failure::signals)?;

@@ -13,7 +13,7 @@ use switchcost_host::pause::Pause;
 use switchcost_record::{printable, split_hint, strip_error_numbers};
 
 use crate::cli::Cli;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::terminal;
 
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
@@ -245,7 +245,7 @@ fn plain(wrong: &str) -> Option<String> {
 }
 
 /// Prints help and version on stdout, and errors of the command line on stderr.
-pub(crate) fn show(answer: &clap::Error) -> Result<(), Failure> {
+pub(crate) fn show(answer: &clap::Error) -> Outcome {
     if answer.use_stderr() && answer.kind() != MistakeKind::DisplayHelpOnMissingArgumentOrSubcommand
     {
         let (wrong, hint) = explain(answer);

@@ -13,13 +13,13 @@ use switchcost_host::draft::Draft;
 use switchcost_report::Style;
 
 use crate::cli::Verbosity;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::terminal;
 use destination::{Destination, open_stream};
 
 /// Result of writing an output. The outer error is an error of the output. The inner error is an
 /// error in producing the content.
-type Written<T> = io::Result<Result<T, Failure>>;
+type Written<T> = io::Result<Outcome<T>>;
 
 /// An output that is opened before the work begins, so that an unwritable one is reported
 /// immediately.
@@ -48,7 +48,7 @@ impl Output {
         sink: Sink::Stderr,
     };
 
-    pub(crate) fn claim(path: Option<&Path>) -> Result<Output, Failure> {
+    pub(crate) fn claim(path: Option<&Path>) -> Outcome<Output> {
         let Some(name) = path.filter(|name| *name != Path::new("-")) else {
             return Ok(Output::STDOUT);
         };
@@ -61,7 +61,7 @@ impl Output {
 
     /// Creates an output in a folder that switchcost owns. An existing file is replaced, and a
     /// symbolic link is not followed.
-    pub(crate) fn create_in_folder(path: &Path) -> Result<Output, Failure> {
+    pub(crate) fn create_in_folder(path: &Path) -> Outcome<Output> {
         let draft = Draft::new(path).map_err(Failure::output(path))?;
         Ok(Output {
             name: Some(path.to_owned()),
@@ -70,7 +70,7 @@ impl Output {
     }
 
     /// Writes a text as a whole. If writing fails, no file is created.
-    pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn write(self, text: &str) -> Outcome {
         let text = match self.sink {
             Sink::Stdout => terminal::shown(text, &io::stdout()),
             Sink::Stderr => terminal::shown(text, &io::stderr()),
@@ -80,7 +80,7 @@ impl Output {
     }
 
     /// Writes bytes as a whole. If writing fails, no file is created.
-    pub(crate) fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn write_bytes(self, bytes: &[u8]) -> Outcome {
         self.write_by(|into| into.write_all(bytes).map(Ok))
             .map(|_| ())
     }
@@ -90,7 +90,7 @@ impl Output {
     pub(crate) fn write_by<T>(
         self,
         write: impl FnOnce(&mut dyn Write) -> Written<T>,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Outcome<Option<T>> {
         let failed = |source| match self.name {
             Some(path) => Failure::output(&path)(source),
             None => Failure::print(source),

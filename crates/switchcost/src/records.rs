@@ -5,13 +5,13 @@ use switchcost_design::result::Simulation;
 use switchcost_record::Source;
 use switchcost_simulation_record::{Returned, SimulationRecord};
 
-use crate::exit::Failure;
+use crate::exit::Outcome;
 
 /// Reads the record of a simulation, and returns its head and the findings from its intervals.
 pub(crate) fn simulation(
     source: impl Into<Source>,
     options: Options,
-) -> Result<(Simulation, Findings), Failure> {
+) -> Outcome<(Simulation, Findings)> {
     let record = SimulationRecord::read(source)?;
     let mut analyser = Analyser::new(&record.head, options);
     for batch in record.intervals()? {

@@ -19,7 +19,7 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{OffsetDateTime, PrimitiveDateTime};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::home::{self, NoHome, make_temporary, make_writable};
 use crate::kinds::{INJECTION, MEASURE, OBSERVATION, SIMULATION, is_observation};
 use crate::messages::say;
@@ -35,7 +35,7 @@ impl Place {
     /// Chooses the path named by the user, or a new name in the usual folder. The usual folder is
     /// created if needed. If the usual folder is not writable, a temporary folder is used, which is
     /// reported. Only this user may read a record in the usual folder.
-    pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Result<Place, Failure> {
+    pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Outcome<Place> {
         let is_usual = |path: &&Path| folder().is_ok_and(|folder| path.starts_with(folder));
         match named {
             Some(path) if is_usual(&path) => Ok(Place {
@@ -50,7 +50,7 @@ impl Place {
         }
     }
 
-    fn usual(ending: &str) -> Result<Place, Failure> {
+    fn usual(ending: &str) -> Outcome<Place> {
         Ok(Place {
             path: new_name(ending)?,
             readers: Readers::Owner,
@@ -59,7 +59,7 @@ impl Place {
 }
 
 /// Returns a new path in the usual folder, which is created if needed.
-pub(crate) fn new_name(ending: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn new_name(ending: &str) -> Outcome<PathBuf> {
     let folder = usual_folder("runs")?;
     let now = name_stamp(OffsetDateTime::now_utc());
     Ok(folder.join(format!("{now}-{}-{ending}", std::process::id())))
@@ -101,13 +101,13 @@ pub(crate) fn take_turn(name: &str, is_over: impl Fn() -> bool) -> Option<File> 
 }
 
 /// Returns the default folder for the site of reproduced papers, which is created if needed.
-pub(crate) fn reproduce_folder() -> Result<PathBuf, Failure> {
+pub(crate) fn reproduce_folder() -> Outcome<PathBuf> {
     usual_folder("reproduce")
 }
 
 /// Returns a writable folder of the given name in the state folder, or a temporary folder if the
 /// state folder cannot be used.
-fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
+fn usual_folder(name: &str) -> Outcome<PathBuf> {
     let usual = home::state().map(|state| state.join(name));
     match usual.and_then(|folder| make_writable(&folder).map(|()| folder)) {
         Ok(folder) => {
@@ -153,7 +153,7 @@ fn is_of_living(path: &Path) -> bool {
 /// Creates a temporary folder for files that the usual folder cannot take, and returns the same
 /// folder when called again. A home may be read-only, and a daemon has none. The folder is never
 /// removed.
-fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
+fn temporary_folder(refused: &NoHome) -> Outcome<PathBuf> {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     if let Some(folder) = FOLDER.get() {
         return Ok(folder.clone());
@@ -187,7 +187,7 @@ pub(crate) fn short(path: &Path) -> String {
 }
 
 /// Returns the newest readable record in the usual folder; an error if there is none.
-pub(crate) fn newest_record() -> Result<Source, Failure> {
+pub(crate) fn newest_record() -> Outcome<Source> {
     let folder = folder()
         .map_err(|why| Failure::record(format!("no record is given, and {why}; name the file")))?;
     let none = || {

@@ -14,7 +14,7 @@ use signal_hook::low_level::{emulate_default_handler, exit, pipe};
 use switchcost_host::cpu_limit::REACHED;
 use switchcost_host::task::is_ignored;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::messages::{report, say};
 
 /// Signals that ask a run to stop.
@@ -27,7 +27,7 @@ const LONGEST_ANSWER: Duration = Duration::from_millis(400);
 /// Makes a write beyond the file size limit (`ulimit -f`) an error with advice, instead of a fatal
 /// signal. The signal gets a handler that does nothing, because traced programs would inherit an
 /// ignored signal.
-pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
+pub(crate) fn survive_file_size_limit() -> Outcome {
     if is_ignored(SIGXFSZ) {
         return Ok(());
     }
@@ -67,7 +67,7 @@ impl Interrupt {
     /// Watches for signals. A run that does not stop in time after a signal is ended immediately,
     /// and the data recorded so far are kept. Cleanup helpers then act as if the run had been
     /// killed.
-    pub(crate) fn watch() -> Result<Interrupt, Failure> {
+    pub(crate) fn watch() -> Outcome<Interrupt> {
         let interrupt = Interrupt::watch_to_the_end()?;
         interrupt.end_in_time("interrupted: the unfinished part is not recorded")?;
         Ok(interrupt)
@@ -76,7 +76,7 @@ impl Interrupt {
     /// Ends the program immediately if it does not stop in time after a signal. An earlier signal
     /// counts, too, except Ctrl-C, because the user waits for the report and may press Ctrl-C
     /// again.
-    pub(crate) fn end_in_time(&self, message: &'static str) -> Result<(), Failure> {
+    pub(crate) fn end_in_time(&self, message: &'static str) -> Outcome {
         let (mut told, mut tell) = UnixStream::pair().map_err(Failure::signals)?;
         for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
             let tell = tell.try_clone().map_err(Failure::signals)?;
@@ -107,7 +107,7 @@ impl Interrupt {
     /// records its data, and then calls [`end_in_time`](Interrupt::end_in_time).
     ///
     /// Signals that are ignored stay ignored, as `nohup` and a shell's background jobs expect.
-    pub(crate) fn watch_to_the_end() -> Result<Interrupt, Failure> {
+    pub(crate) fn watch_to_the_end() -> Outcome<Interrupt> {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
         let is_without_result = Arc::new(AtomicBool::new(false));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::destination::{Destination, folder_of};
 use crate::cli::outputs::Named;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 
 /// How a text record names its format, within the first [`START`] bytes.
 const RECORD: &[u8] = br#""schema":"switchcost.record."#;
@@ -19,7 +19,7 @@ const BEGINNINGS: [(&[u8], &str); 2] = [(b"\x89SCT\r\n\x1a\n", "trace"), (b"PAR1
 /// Returns an error if two options name the same file, even by different paths, or one names a
 /// record or a trace. A device, a FIFO, or an open file of a process may be named several times.
 /// `--record` itself replaces no file at all.
-pub(crate) fn check(outputs: &[Named]) -> Result<(), Failure> {
+pub(crate) fn check(outputs: &[Named]) -> Outcome {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
     for Named { option, path } in outputs {
         if *option == "--record" && path == Path::new("-") {

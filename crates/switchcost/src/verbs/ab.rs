@@ -15,7 +15,7 @@ use switchcost_record::Readers;
 use switchcost_report::compare::render_in_turns;
 
 use crate::cli::ab::AbArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output::Output;
 use crate::runs;
 use crate::signals::Interrupt;
@@ -30,7 +30,7 @@ const USUAL_CHANGE: f64 = 0.02;
 /// experiments (Cohen, Statistical Power Analysis, 1988).
 const POWER: f64 = 0.8;
 
-pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &AbArguments) -> Outcome<Exit> {
     switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
     let format = arguments.form.format_of_text()?;
     let output = Output::claim(arguments.form.output.as_deref())?;
@@ -61,7 +61,7 @@ fn time_of(arguments: &AbArguments) -> flags::Time {
     }
 }
 
-fn folder(arguments: &AbArguments) -> Result<PathBuf, Failure> {
+fn folder(arguments: &AbArguments) -> Outcome<PathBuf> {
     arguments
         .record
         .clone()
@@ -74,7 +74,7 @@ fn turns(
     folders: Folders,
     interrupt: &Interrupt,
     before: &HostManifest,
-) -> Result<InTurns, Failure> {
+) -> Outcome<InTurns> {
     let arms = [
         Arm {
             setup: arguments.base.clone(),

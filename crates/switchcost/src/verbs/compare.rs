@@ -13,12 +13,12 @@ use switchcost_report::compare::render;
 use switchcost_report::html::render_comparison;
 
 use crate::cli::compare::CompareArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::runs;
 use place::Place;
 pub(super) use verdicts::Verdicts;
 
-pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &CompareArguments) -> Outcome<Exit> {
     match (&arguments.history, &arguments.base, &arguments.new) {
         (Some(folder), ..) => history::run(folder, arguments),
         (None, Some(base), Some(new)) => two_sides(base, new, arguments),
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     }
 }
 
-fn two_sides(base: &Path, new: &Path, arguments: &CompareArguments) -> Result<Exit, Failure> {
+fn two_sides(base: &Path, new: &Path, arguments: &CompareArguments) -> Outcome<Exit> {
     let (base, new) = (records_at(base)?, records_at(new)?);
     let all = [&base[..], &new].concat();
     let place = Place::claim(arguments, &all)?;
@@ -66,7 +66,7 @@ pub(super) fn exit(comparison: &Comparison) -> Exit {
 }
 
 /// Returns the record at a path, or all records of a folder in the order of their names.
-fn records_at(path: &Path) -> Result<Vec<Source>, Failure> {
+fn records_at(path: &Path) -> Outcome<Vec<Source>> {
     if path.is_dir() {
         records_in(path)
     } else {
@@ -74,7 +74,7 @@ fn records_at(path: &Path) -> Result<Vec<Source>, Failure> {
     }
 }
 
-fn records_in(folder: &Path) -> Result<Vec<Source>, Failure> {
+fn records_in(folder: &Path) -> Outcome<Vec<Source>> {
     let records: Vec<Source> = entries(folder)?
         .into_iter()
         .map(Source::listed)
@@ -91,7 +91,7 @@ fn records_in(folder: &Path) -> Result<Vec<Source>, Failure> {
 }
 
 /// Returns the entries of a folder in the order of their names.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn entries(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let failed = Failure::open_folder(folder);
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -4,10 +4,10 @@
 use clap::CommandFactory;
 
 use crate::cli::{Cli, CompletionsArguments};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Outcome};
 use crate::output::Output;
 
-pub(crate) fn run(arguments: &CompletionsArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &CompletionsArguments) -> Outcome<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(
         arguments.shell,

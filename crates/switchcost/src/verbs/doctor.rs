@@ -5,10 +5,10 @@ use switchcost_facts::Root;
 use switchcost_record::Severity;
 
 use crate::cli::DoctorArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Outcome};
 use crate::output::Output;
 
-pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &DoctorArguments) -> Outcome<Exit> {
     let format = arguments.form.format_of_text()?;
     let output = Output::claim(arguments.form.output.as_deref())?;
     let fitness = check(&Root::system());

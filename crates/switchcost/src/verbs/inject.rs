@@ -28,7 +28,7 @@ use time::OffsetDateTime;
 use super::report::{Loaded, show_loaded};
 use crate::claims::Claims;
 use crate::cli::inject::{Footprint, InjectArguments};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds;
 use crate::messages::{pause_message, say};
 use crate::output::Output;
@@ -45,14 +45,14 @@ const TURN: Nanos = Nanos::millis(8);
 /// Default period of the preemptions of a command.
 const PERIOD: Nanos = Nanos::micros(250);
 
-pub(crate) fn run(arguments: &InjectArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &InjectArguments) -> Outcome<Exit> {
     match arguments.pid.zip(arguments.work.as_deref()) {
         Some((number, work)) => service::run(arguments, number, work),
         None => run_twins(arguments),
     }
 }
 
-fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
+fn run_twins(arguments: &InjectArguments) -> Outcome<Exit> {
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let Some(path) = recorded(arguments, &interrupt)? else {
@@ -62,7 +62,7 @@ fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
 }
 
 /// Prints the report from the record of an injection.
-fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Result<Exit, Failure> {
+fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Outcome<Exit> {
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
@@ -77,10 +77,7 @@ fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Result<Exit
 
 /// Measures, and returns the path of the record; `None` if the run was stopped before there was a
 /// record.
-fn recorded(
-    arguments: &InjectArguments,
-    interrupt: &Interrupt,
-) -> Result<Option<PathBuf>, Failure> {
+fn recorded(arguments: &InjectArguments, interrupt: &Interrupt) -> Outcome<Option<PathBuf>> {
     switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::folder)?;
     if let Some(kept) = &arguments.keep_output {
@@ -108,7 +105,7 @@ fn plan(
     host: &HostManifest,
     subject: &Subject,
     claims: &mut Claims,
-) -> Result<Plan, Failure> {
+) -> Outcome<Plan> {
     let (first, further) = timings(&arguments.period, PERIOD, |period| {
         TURN.max(Nanos(period.0 * 2))
     });
@@ -155,11 +152,7 @@ fn missing_groups(why: &io::Error) -> Failure {
 
 /// Returns the CPU named by the user, or the quietest CPU that no other measurement uses. If only
 /// one CPU is allowed, `--only-cpu` is required.
-fn cpu(
-    arguments: &InjectArguments,
-    host: &HostManifest,
-    claims: &mut Claims,
-) -> Result<CpuId, Failure> {
+fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) -> Outcome<CpuId> {
     check_others(arguments, host, "the CPU of the copies")?;
     check_move(arguments, host)?;
     let candidates: Vec<CpuId> = cpus_by_quiet(host)
@@ -179,7 +172,7 @@ fn cpu(
 }
 
 /// Checks that the CPU of `--move-to` is allowed, and differs from the copies' CPU.
-fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Failure> {
+fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Outcome {
     let Some(other) = arguments.move_to else {
         return Ok(());
     };
@@ -194,11 +187,7 @@ fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Fa
 
 /// Checks that there is a CPU for all other tasks, or that the user lets these tasks wait
 /// (`--only-cpu`).
-fn check_others(
-    arguments: &InjectArguments,
-    host: &HostManifest,
-    taken: &str,
-) -> Result<(), Failure> {
+fn check_others(arguments: &InjectArguments, host: &HostManifest, taken: &str) -> Outcome {
     match host.cpus_allowed.as_slice() {
         [only] if !arguments.only_cpu => Err(Failure::broken(format!(
             "CPU {only} is the only one allowed, so everything else would wait for {taken}; allow more CPUs (taskset \
@@ -209,7 +198,7 @@ fn check_others(
 }
 
 /// Returns the footprints in bytes, in ascending order, beginning with 0.
-fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Failure> {
+fn footprints(named: &[Footprint], host: &HostManifest) -> Outcome<Vec<Bytes>> {
     let of = |footprint: &Footprint| match footprint {
         Footprint::Size(size) => Ok(*size),
         Footprint::Level(level) => {
@@ -226,10 +215,7 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
             })
         }
     };
-    let mut sizes = named
-        .iter()
-        .map(of)
-        .collect::<Result<Vec<Bytes>, Failure>>()?;
+    let mut sizes = named.iter().map(of).collect::<Outcome<Vec<Bytes>>>()?;
     sizes.push(Bytes(0));
     sizes.sort_unstable();
     let available = host.memory_available_bytes;
@@ -247,7 +233,7 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
 }
 
 /// Checks that this process may get the real-time priority that the preemptor needs.
-fn check_rights(cpu: CpuId) -> Result<(), Failure> {
+fn check_rights(cpu: CpuId) -> Outcome {
     let requested = RequestedControls {
         cpus: Some(vec![cpu]),
         policy: Policy::Fifo,
@@ -279,7 +265,7 @@ fn record(
     plan: Plan,
     place: &Place,
     interrupt: &Interrupt,
-) -> Result<Option<()>, Failure> {
+) -> Outcome<Option<()>> {
     let now = OffsetDateTime::now_utc();
     let start = monotonic();
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
@@ -351,7 +337,7 @@ fn tried(
     plan: Plan,
     executor: &mut ProcessExecutor,
     interrupt: &Interrupt,
-) -> Result<Option<(Subject, Plan, Undisturbed)>, Failure> {
+) -> Outcome<Option<(Subject, Plan, Undisturbed)>> {
     let mut run = |subject: &Subject| {
         undisturbed(subject, instruments, &plan, executor, &|| {
             interrupt.is_raised()

@@ -7,10 +7,10 @@ use clap_mangen::Man;
 
 use crate::cli::Cli;
 use crate::cli::man::{ManArguments, ManFormat};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output::Output;
 
-pub(crate) fn run(arguments: &ManArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &ManArguments) -> Outcome<Exit> {
     let command = described(arguments.verb.as_deref())?;
     let text = match arguments.format {
         ManFormat::Roff => page(command)?,
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &ManArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn described(verb: Option<&str>) -> Result<Command, Failure> {
+fn described(verb: Option<&str>) -> Outcome<Command> {
     let mut command = Cli::command();
     command.build();
     match verb {
@@ -33,7 +33,7 @@ fn described(verb: Option<&str>) -> Result<Command, Failure> {
     }
 }
 
-fn page(command: Command) -> Result<String, Failure> {
+fn page(command: Command) -> Outcome<String> {
     let mut page = Vec::new();
     Man::new(command)
         .render(&mut page)

@@ -20,7 +20,7 @@ use crate::claims::Claims;
 use crate::cli::Redaction;
 use crate::cli::measure::MeasureArguments;
 use crate::earlier::Folder;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds;
 use crate::messages::say;
 use crate::output::Output;
@@ -29,7 +29,7 @@ use crate::signals::Interrupt;
 use record_run::RunToRecord;
 use runtimes::Chosen;
 
-pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &MeasureArguments) -> Outcome<Exit> {
     switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
     if let Some(path) = &arguments.prices {
         return prices::run(arguments, path);
@@ -56,10 +56,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
 
 /// Measures the costs that `observe` needs, as precisely as `measure --quick`. Returns the path of
 /// the record.
-pub(super) fn measure_for_observe(
-    redaction: Redaction,
-    interrupt: &Interrupt,
-) -> Result<PathBuf, Failure> {
+pub(super) fn measure_for_observe(redaction: Redaction, interrupt: &Interrupt) -> Outcome<PathBuf> {
     record(
         &MeasureArguments {
             redaction,
@@ -71,11 +68,7 @@ pub(super) fn measure_for_observe(
 }
 
 /// Plans and measures a run, records all samples, and returns the path of the record.
-fn record(
-    arguments: &MeasureArguments,
-    preset: Preset,
-    interrupt: &Interrupt,
-) -> Result<PathBuf, Failure> {
+fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -> Outcome<PathBuf> {
     let history = arguments.history.as_deref().map(Folder::open).transpose()?;
     let root = Root::system();
     let host = manifest(&root);
@@ -147,7 +140,7 @@ fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy 
 
 /// Starts network noise on a CPU. Returns the noise with its entry in the record's list of
 /// controls.
-fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure> {
+fn make_noise(cpu: CpuId, seed: u64) -> Outcome<(NetworkNoise, Control)> {
     let noise = NetworkNoise::start(cpu, seed).map_err(|error| {
         Failure::usage(format!(
             "cannot make noise on CPU {cpu} ({error}); name an allowed CPU"

@@ -24,7 +24,7 @@ use time::OffsetDateTime;
 
 use super::report::{Loaded, StackFiles, show_loaded, show_text};
 use crate::cli::observe::ObserveArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds;
 use crate::messages::say;
 use crate::output::Output;
@@ -35,7 +35,7 @@ use events::Events;
 use kept::Kept;
 use views::Views;
 
-pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &ObserveArguments) -> Outcome<Exit> {
     if arguments.live {
         live::check_terminal()?;
     }
@@ -125,7 +125,7 @@ fn observe(
     interrupt: &Interrupt,
     kept: &mut Kept,
     events: Option<&mut Events<'_>>,
-) -> Result<(Observation, Result<Option<Exit>, Failure>), Failure> {
+) -> Outcome<(Observation, Outcome<Option<Exit>>)> {
     let options = Options {
         wants_wakers: arguments.wakers,
         wants_events: events.is_some(),
@@ -163,7 +163,7 @@ fn observe(
     Ok((observation, written.map(|()| views.failed)))
 }
 
-fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
+fn target(arguments: &ObserveArguments) -> Outcome<Target> {
     let root = Root::system();
     let found = if let Some(name) = &arguments.cgroup {
         Target::group(&root, name)
@@ -188,7 +188,7 @@ fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
 }
 
 /// Opens the output of the report: stderr for a report on a command that itself uses stdout.
-fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
+fn claim_output(arguments: &ObserveArguments) -> Outcome<Output> {
     if keeps_output(arguments) && arguments.form.output.is_none() {
         return Ok(Output::STDERR);
     }
@@ -292,7 +292,7 @@ fn call_tracing(arguments: &ObserveArguments) -> CallTracing {
 }
 
 /// Prints a notice that BPF is missing; an error if the requested data need BPF.
-fn report_missing_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure> {
+fn report_missing_bpf(arguments: &ObserveArguments, reason: &str) -> Outcome {
     if arguments.events.is_some() {
         return Err(Failure::broken(format!(
             "switches cannot be traced one by one: {reason}"
@@ -313,7 +313,7 @@ fn show(
     path: &Path,
     output: Output,
     stacks: StackFiles,
-) -> Result<Exit, Failure> {
+) -> Outcome<Exit> {
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
@@ -333,7 +333,7 @@ fn show_unrecorded(
     observation: Observation,
     output: Output,
     stacks: StackFiles,
-) -> Result<(), Failure> {
+) -> Outcome {
     let loaded = Loaded::observed(observation).group_by(arguments.rows.by);
     show_text(&loaded, &arguments.form, arguments.verbosity, output)?;
     stacks.write(&loaded)

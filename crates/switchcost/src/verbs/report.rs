@@ -12,13 +12,13 @@ use switchcost_report::{Format, Style, html};
 use crate::cli::report::ReportArguments;
 use crate::cli::{OutputArguments, Verbosity};
 use crate::earlier::Folder;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output::Output;
 use crate::runs;
 pub(super) use loaded::Loaded;
 pub(super) use stacks::StackFiles;
 
-pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &ReportArguments) -> Outcome<Exit> {
     let records: Vec<Source> = if arguments.record.is_empty() {
         let newest = runs::newest_record()?;
         runs::report_future_records();
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         .then(|| claim(&records, form.output.as_deref()))
         .transpose()?;
     let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
-    let read = |record: &Source| -> Result<Loaded, Failure> {
+    let read = |record: &Source| -> Outcome<Loaded> {
         Loaded::read(record)?
             .group_by(arguments.rows.by)
             .add_history(earlier.as_ref())
@@ -70,7 +70,7 @@ pub(crate) fn show(
     form: &OutputArguments,
     verbosity: Verbosity,
     output: Output,
-) -> Result<Exit, Failure> {
+) -> Outcome<Exit> {
     show_loaded(&Loaded::read(path)?, path, form, verbosity, output)
 }
 
@@ -81,7 +81,7 @@ pub(super) fn show_loaded(
     form: &OutputArguments,
     verbosity: Verbosity,
     output: Output,
-) -> Result<Exit, Failure> {
+) -> Outcome<Exit> {
     let text = match form.is_page() {
         true => html::render(&[loaded.part()]).page,
         false => text(loaded, path, form.format(), output.style(verbosity)),
@@ -96,7 +96,7 @@ pub(super) fn show_text(
     form: &OutputArguments,
     verbosity: Verbosity,
     output: Output,
-) -> Result<(), Failure> {
+) -> Outcome {
     let text = match form.is_page() {
         true => html::render(&[loaded.part()]).page,
         false => loaded.text(form.format(), output.style(verbosity)),
@@ -142,7 +142,7 @@ fn worse(a: Exit, b: Exit) -> Exit {
 
 /// Opens an output; an error if the output is one of the records, because a typing mistake would
 /// destroy the record.
-pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Result<Output, Failure> {
+pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Outcome<Output> {
     if let Some(name) = name
         && let Ok(place) = name.canonicalize()
         && records.iter().any(|source| {

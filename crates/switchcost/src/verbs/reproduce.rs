@@ -16,7 +16,7 @@ use switchcost_reproduce::{Claim, Effort, Exhibit, Paper, Site, Step, stand};
 use switchcost_units::{CpuId, Nanos};
 
 use crate::cli::reproduce::{ReproduceArguments, What};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::messages::say;
 use crate::output::Output;
 use crate::signals::Interrupt;
@@ -33,7 +33,7 @@ struct Done {
     machine: String,
 }
 
-pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &ReproduceArguments) -> Outcome<Exit> {
     let host = manifest(&Root::system());
     let papers: Vec<Paper> = Paper::iter()
         .filter(|paper| is_wanted(&arguments.papers, *paper))
@@ -91,7 +91,7 @@ fn site<'a>(
     arguments: &ReproduceArguments,
     host: &'a HostManifest,
     begun_on: Option<CpuId>,
-) -> Result<Site<'a>, Failure> {
+) -> Outcome<Site<'a>> {
     let begun_on = begun_on.filter(|cpu| host.cpus_allowed.contains(cpu));
     let quiet_cpu = arguments
         .cpu
@@ -130,7 +130,7 @@ fn budget(step: &Step) -> Nanos {
     named.unwrap_or(Nanos(0))
 }
 
-fn dry_run(papers: &[Paper], site: &Site<'_>) -> Result<Exit, Failure> {
+fn dry_run(papers: &[Paper], site: &Site<'_>) -> Outcome<Exit> {
     let steps: Vec<Step> = papers.iter().flat_map(|paper| paper.steps(site)).collect();
     let count = steps.len();
     let minutes = steps.iter().map(|step| budget(step).0).sum::<u64>() / 60_000_000_000;
@@ -153,11 +153,7 @@ fn machine(host: &HostManifest) -> String {
     format!("{model}, {} CPUs, {}", host.cpus_allowed.len(), host.kernel)
 }
 
-fn write(
-    done: &mut [Done],
-    folder: &Folder,
-    arguments: &ReproduceArguments,
-) -> Result<Exit, Failure> {
+fn write(done: &mut [Done], folder: &Folder, arguments: &ReproduceArguments) -> Outcome<Exit> {
     if arguments.quick {
         done.iter_mut()
             .flat_map(|done| &mut done.exhibits)

@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use super::man::flags;
 use crate::cli::schema::{Printed, SchemaArguments};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Outcome};
 use crate::output::Output;
 
-pub(crate) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &SchemaArguments) -> Outcome<Exit> {
     let mut schemas = schemas();
     schemas.values_mut().for_each(finish_schema);
     let text = match arguments.printed {

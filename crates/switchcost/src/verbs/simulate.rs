@@ -19,7 +19,7 @@ use switchcost_trace::{Chunk, ReadTraceError, TraceHeader, read_ahead};
 
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::cli::trace::{CaptureArguments, TURN_SEED};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::messages::say;
 use crate::output::Output;
 use crate::redact;
@@ -37,7 +37,7 @@ const LIST: &str = "list";
 
 const DEFAULT_INTERVAL: u64 = 10_000;
 
-pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &SimulateArguments) -> Outcome<Exit> {
     if arguments.designs.design.iter().any(|name| name == LIST) {
         Output::claim(arguments.designs.form.output.as_deref())?.write(&designs::list())?;
         return Ok(Exit::Success);
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
 }
 
 /// Returns an error if flags for tracing are given, which only live simulations use.
-fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
+fn refuse_capture_flags(capture: &CaptureArguments) -> Outcome {
     let Some(name) = capture.first_given() else {
         return Ok(());
     };
@@ -103,7 +103,7 @@ fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
     )))
 }
 
-fn simulate_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
+fn simulate_file(path: &Path, arguments: &DesignArguments) -> Outcome<Exit> {
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let Some((ended, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
@@ -125,7 +125,7 @@ fn simulate(
     arguments: &DesignArguments,
     record: Option<Place>,
     interrupt: &Interrupt,
-) -> Result<Option<(Ended, bool)>, Failure> {
+) -> Outcome<Option<(Ended, bool)>> {
     let reader = look::open(path)?;
     let mut run = Run::begin(
         arguments,
@@ -154,7 +154,7 @@ fn feed(
     path: &Path,
     interrupt: &Interrupt,
     mut next: impl FnMut(&mut Chunk) -> Result<bool, ReadTraceError>,
-) -> Result<Option<String>, Failure> {
+) -> Outcome<Option<String>> {
     let dependences = run.dependences(path);
     let mut chunk = Chunk::default();
     loop {
@@ -194,7 +194,7 @@ pub(crate) fn live(
         skipped_switches,
     }: Stretch,
     keep: Option<&Path>,
-) -> Result<Exit, Failure> {
+) -> Outcome<Exit> {
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let is_redacted = arguments.redaction.redact;

@@ -9,9 +9,9 @@ pub(crate) mod system;
 mod walks;
 
 use crate::cli::trace::{TraceAction, TraceArguments};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Outcome};
 
-pub(crate) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &TraceArguments) -> Outcome<Exit> {
     match &arguments.action {
         None if arguments.system.system => system::run(arguments),
         None => capture::run(arguments),

@@ -12,9 +12,9 @@ use super::simulate;
 use super::trace::capture::{Session, order};
 use super::trace::system::LiveGuest;
 use crate::cli::simulate::WorkloadArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 
-pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &WorkloadArguments) -> Outcome<Exit> {
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::folder)?;
     let programs = arguments.set.prepare(folder.path(), arguments.seed)?;
     programs.iter().try_for_each(check)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
 
 /// Returns an error for a program in PATH that root should not execute. A missing program is
 /// reported later, when it is started.
-fn check(program: &Program) -> Result<(), Failure> {
+fn check(program: &Program) -> Outcome {
     let name = program.arguments.first().map(|name| name.to_string_lossy());
     let name = name.as_deref().unwrap_or_default();
     match find_program(name) {
@@ -84,7 +84,7 @@ fn guest(
     arguments: &WorkloadArguments,
     switches: u64,
     folder: &Path,
-) -> Result<LiveGuest, Failure> {
+) -> Outcome<LiveGuest> {
     let commands = programs.into_iter().map(|program| {
         let within = program
             .folder

@@ -6,7 +6,7 @@ use switchcost_units::{CpuId, Nanos};
 
 use crate::cli::measure::{MeasureArguments, PlacementFlag, SELECTORS};
 use crate::cli::{Cli, Verb};
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::messages;
 use clap::Parser;
 
@@ -43,7 +43,7 @@ pub(super) struct Flags {
 
 impl Flags {
     /// Parses the given flags of `measure`, and adds the flags that one of many runs needs.
-    pub(super) fn new(given: &[String], cpu: Option<CpuId>, time: Time) -> Result<Flags, Failure> {
+    pub(super) fn new(given: &[String], cpu: Option<CpuId>, time: Time) -> Outcome<Flags> {
         let command = ["switchcost", "measure"]
             .into_iter()
             .map(str::to_owned)

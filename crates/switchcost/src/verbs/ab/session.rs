@@ -20,7 +20,7 @@ use switchcost_units::Nanos;
 use super::POWER;
 use super::flags::Flags;
 use crate::cli::ab::AbArguments;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::progress::{over_time, tell};
 use crate::signals::Interrupt;
 
@@ -44,7 +44,7 @@ pub(super) struct Folders {
 
 impl Folders {
     /// Creates the folders for a new A/B test; an error if they exist.
-    pub(super) fn make(all: &Path, readers: Readers) -> Result<Folders, Failure> {
+    pub(super) fn make(all: &Path, readers: Readers) -> Outcome<Folders> {
         for folder in [all.to_owned(), all.join("base"), all.join("new")] {
             let failed = |source: io::Error| match source.kind() {
                 io::ErrorKind::AlreadyExists => {
@@ -165,7 +165,7 @@ impl<'a> Session<'a> {
         compare(&analysed(base), &analysed(new), &[], request)
     }
 
-    fn kept(&self, side: Side, record: &Path, log: &Path) -> Result<Kept, Failure> {
+    fn kept(&self, side: Side, record: &Path, log: &Path) -> Outcome<Kept> {
         let arm = &self.arms[side as usize];
         let output = self
             .folders
@@ -230,7 +230,7 @@ fn analysed(side: &[Read]) -> Vec<Analysed<'_>> {
 impl Runs for Session<'_> {
     type Error = Failure;
 
-    fn run(&mut self, side: Side) -> Result<(), Failure> {
+    fn run(&mut self, side: Side) -> Outcome {
         self.show();
         let number = self.records[side as usize].len() + 1;
         let [path, log] = ["jsonl", "log"].map(|ending| self.folders.file(side, number, ending));
@@ -275,7 +275,7 @@ impl Runs for Session<'_> {
         Ok(())
     }
 
-    fn is_enough(&mut self) -> Result<bool, Failure> {
+    fn is_enough(&mut self) -> Outcome<bool> {
         Ok(self
             .comparison()
             .detectable(POWER)

@@ -13,7 +13,7 @@ use time::OffsetDateTime;
 use super::place::Place;
 use super::{entries, records_in};
 use crate::cli::compare::CompareArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds::{Kind, kind};
 use crate::messages::say;
 use crate::runs;
@@ -24,7 +24,7 @@ struct Loaded {
     records: Vec<(MeasureRecord, Findings)>,
 }
 
-pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, Failure> {
+pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Outcome<Exit> {
     let places = states(folder)?;
     let records: Vec<Source> = places
         .iter()
@@ -60,7 +60,7 @@ pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, F
 
 /// Returns the states in a folder: records and folders of records, each with its records. Folders
 /// without records are skipped.
-fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
+fn states(folder: &Path) -> Outcome<Vec<(PathBuf, Vec<Source>)>> {
     let is_state =
         |path: &PathBuf| path.is_dir() || runs::is_named_as_record(&Source::listed(path));
     let states: Vec<(PathBuf, Vec<Source>)> = entries(folder)?
@@ -86,7 +86,7 @@ fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
     }
 }
 
-fn load(path: &Path, records: &[Source]) -> Result<Loaded, Failure> {
+fn load(path: &Path, records: &[Source]) -> Outcome<Loaded> {
     let name = if path.is_dir() {
         path.file_name()
     } else {
@@ -98,7 +98,7 @@ fn load(path: &Path, records: &[Source]) -> Result<Loaded, Failure> {
     Ok(Loaded { name, records })
 }
 
-fn read(source: &Source) -> Result<(MeasureRecord, Findings), Failure> {
+fn read(source: &Source) -> Outcome<(MeasureRecord, Findings)> {
     match kind(source) {
         Kind::Measurement => super::sides::read(source),
         other => Err(Failure::broken(format!(

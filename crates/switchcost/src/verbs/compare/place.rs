@@ -8,7 +8,7 @@ use switchcost_report::html::Html;
 
 use crate::cli::Verbosity;
 use crate::cli::compare::CompareArguments;
-use crate::exit::Failure;
+use crate::exit::Outcome;
 use crate::output::Output;
 use crate::verbs::report::{self as verb, pictures};
 
@@ -22,10 +22,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn claim(
-        arguments: &CompareArguments,
-        records: &[Source],
-    ) -> Result<Place, Failure> {
+    pub(super) fn claim(arguments: &CompareArguments, records: &[Source]) -> Outcome<Place> {
         let CompareArguments {
             figures,
             form,
@@ -48,7 +45,7 @@ impl Place {
         self,
         text: impl FnOnce(Style) -> String,
         page: impl FnOnce() -> Html,
-    ) -> Result<(), Failure> {
+    ) -> Outcome {
         if !self.is_page {
             return self.output.map_or(Ok(()), |output| {
                 let text = text(output.style(self.verbosity));

@@ -15,7 +15,7 @@ use switchcost_record::injection::Injection;
 use switchcost_record::observation::Observation;
 use switchcost_record::{MeasureRecord, Source};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::kinds::{Kind, kind, refuse_trace};
 use crate::records;
 
@@ -24,7 +24,7 @@ pub(super) fn compared(
     base: &[Source],
     new: &[Source],
     request: Request<'_>,
-) -> Result<Comparison, Failure> {
+) -> Outcome<Comparison> {
     // The kind of a missing file is unknown.
     base.iter()
         .chain(new)
@@ -52,7 +52,7 @@ pub(super) fn compared(
     }
 }
 
-fn open(file: &Source) -> Result<File, Failure> {
+fn open(file: &Source) -> Outcome<File> {
     file.open().map_err(Failure::open(file.path()))
 }
 
@@ -60,9 +60,9 @@ fn open(file: &Source) -> Result<File, Failure> {
 fn read_sides<T>(
     base: &[Source],
     new: &[Source],
-    read: impl Fn(&Source) -> Result<T, Failure>,
+    read: impl Fn(&Source) -> Outcome<T>,
     run: impl Fn(&T) -> (String, u64),
-) -> Result<[Vec<T>; 2], Failure> {
+) -> Outcome<[Vec<T>; 2]> {
     let all = |records: &[Source]| records.iter().map(&read).collect::<Result<Vec<_>, _>>();
     let sides = [all(base)?, all(new)?];
     let [of_base, of_new] = sides
@@ -76,7 +76,7 @@ fn measurements_compared(
     base: &[Source],
     new: &[Source],
     request: Request<'_>,
-) -> Result<Comparison, Failure> {
+) -> Outcome<Comparison> {
     let run = |(record, _): &(MeasureRecord, Findings)| {
         (record.header.started_at.clone(), record.header.seed)
     };
@@ -95,7 +95,7 @@ fn measurements_compared(
     ))
 }
 
-pub(super) fn read(source: &Source) -> Result<(MeasureRecord, Findings), Failure> {
+pub(super) fn read(source: &Source) -> Outcome<(MeasureRecord, Findings)> {
     let record = MeasureRecord::read(source)?;
     let findings = switchcost_analysis::analyse(&record);
     Ok((record, findings))
@@ -113,7 +113,7 @@ type Runs<'a> = (&'a [Source], &'a [(String, u64)]);
 
 /// Returns an error if two records are copies of one run. A copy would count as another run with
 /// the same result, which would make the spread and the interval too small.
-fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
+fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Outcome {
     let mut known: HashMap<&(String, u64), (&str, &Source)> = HashMap::new();
     for (side, (records, runs)) in [("base", base), ("new", new)] {
         for (record, run) in records.iter().zip(runs) {
@@ -135,7 +135,7 @@ fn observations_compared(
     base: &[Source],
     new: &[Source],
     request: Request<'_>,
-) -> Result<Comparison, Failure> {
+) -> Outcome<Comparison> {
     let run = |record: &Observation| (record.started_at.clone(), record.window_ns.0);
     let [base, new] = read_sides(base, new, |source| Ok(Observation::read(source)?), run)?;
     Ok(compare_observations(
@@ -149,7 +149,7 @@ fn injections_compared(
     base: &[Source],
     new: &[Source],
     request: Request<'_>,
-) -> Result<Comparison, Failure> {
+) -> Outcome<Comparison> {
     let run = |record: &Injection| (record.header.started_at.clone(), record.header.seed);
     let [base, new] = read_sides(base, new, |source| Ok(Injection::read(source)?), run)?;
     Ok(compare_injections(
@@ -163,7 +163,7 @@ fn simulations_compared(
     base: &[Source],
     new: &[Source],
     request: Request<'_>,
-) -> Result<Comparison, Failure> {
+) -> Outcome<Comparison> {
     let analysis = simulation::Options {
         confidence: request.confidence,
         ..simulation::Options::default()
@@ -172,7 +172,7 @@ fn simulations_compared(
         records
             .iter()
             .map(|source| records::simulation(source, analysis))
-            .collect::<Result<Vec<_>, Failure>>()
+            .collect::<Outcome<Vec<_>>>()
     };
     let sides = (all(base)?, all(new)?);
     fn heads(records: &[(Simulation, simulation::Findings)]) -> Vec<&Simulation> {

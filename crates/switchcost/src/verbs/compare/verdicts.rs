@@ -7,7 +7,7 @@ use switchcost_record::Source;
 use switchcost_report::compare::{junit, markdown};
 
 use crate::cli::compare::VerdictFiles;
-use crate::exit::Failure;
+use crate::exit::Outcome;
 use crate::output::Output;
 use crate::verbs::report;
 
@@ -23,10 +23,7 @@ impl Verdicts {
     /// # Errors
     ///
     /// Returns an error if one of the files is one of the compared records.
-    pub(in crate::verbs) fn claim(
-        files: &VerdictFiles,
-        records: &[Source],
-    ) -> Result<Verdicts, Failure> {
+    pub(in crate::verbs) fn claim(files: &VerdictFiles, records: &[Source]) -> Outcome<Verdicts> {
         let claim = |path: &Option<PathBuf>| {
             path.as_deref()
                 .map(|path| report::claim(records, Some(path)))
@@ -38,7 +35,7 @@ impl Verdicts {
         })
     }
 
-    pub(in crate::verbs) fn write(self, comparison: &Comparison) -> Result<(), Failure> {
+    pub(in crate::verbs) fn write(self, comparison: &Comparison) -> Outcome {
         self.junit
             .map_or(Ok(()), |output| output.write(&junit(comparison)))?;
         self.markdown

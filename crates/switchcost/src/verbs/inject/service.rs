@@ -24,7 +24,7 @@ use super::{
     timings, work,
 };
 use crate::cli::inject::InjectArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds;
 use crate::messages::say;
 use crate::output::Output;
@@ -39,7 +39,7 @@ const PERIOD: Nanos = Nanos::micros(500);
 /// Least length of a phase, in periods of preemptions.
 const LEAST_TURNS: u64 = 8;
 
-pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Outcome<Exit> {
     switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
@@ -89,7 +89,7 @@ fn plan(
     found: &Found,
     counted: &Work,
     claims: &mut Claims,
-) -> Result<Plan, Failure> {
+) -> Outcome<Plan> {
     let phase = |period: Nanos| found.phase(counted).max(Nanos(period.0 * LEAST_TURNS));
     let (first, further) = timings(&arguments.period, PERIOD, phase);
     Ok(Plan {
@@ -115,7 +115,7 @@ fn cpu(
     host: &HostManifest,
     found: &Found,
     claims: &mut Claims,
-) -> Result<CpuId, Failure> {
+) -> Outcome<CpuId> {
     let of_thread = allowed_cpus(found.id.thread).unwrap_or_default();
     let both: Vec<CpuId> = of_thread
         .into_iter()
@@ -144,7 +144,7 @@ fn record(
     plan: Plan,
     place: &Place,
     interrupt: &Interrupt,
-) -> Result<(), Failure> {
+) -> Outcome {
     let now = OffsetDateTime::now_utc();
     let others = remaining_cpus(&host, &[Some(plan.cpu)]);
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
@@ -232,8 +232,8 @@ fn preempt(
     instruments: &Instruments,
     others: Vec<CpuId>,
     watcher: &mut Watcher<'_>,
-    sink: &mut dyn FnMut(Line) -> Result<(), Failure>,
-) -> Result<Followed, Failure> {
+    sink: &mut dyn FnMut(Line) -> Outcome,
+) -> Outcome<Followed> {
     let plan = &header.plan;
     let _placed = Placed::place(run.found.id, plan.cpu)
         .map_err(|error| placement_failure(&run.found, error))?;
@@ -296,7 +296,7 @@ fn pass(plan: &Plan) -> Nanos {
 const LEAST_GROUPS: u64 = 5;
 
 /// Checks that the budget has room for enough groups.
-fn check_time(plan: &Plan) -> Result<(), Failure> {
+fn check_time(plan: &Plan) -> Outcome {
     let needed = Nanos(pass(plan).0 * LEAST_GROUPS * 3 / 2);
     if plan.budget_ns.0 >= pass(plan).0 * LEAST_GROUPS {
         return Ok(());

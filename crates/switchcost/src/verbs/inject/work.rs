@@ -8,10 +8,10 @@ use switchcost_inject::service::Work;
 use switchcost_record::printable;
 use switchcost_symbols::offset_of_function;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 
 /// Parses a unit of work: `syscall:NAME`, `uprobe:LIBRARY:FUNCTION`, or a command.
-pub(super) fn parse(text: &str, process: u32) -> Result<Work, Failure> {
+pub(super) fn parse(text: &str, process: u32) -> Outcome<Work> {
     if let Some(name) = text.strip_prefix("syscall:") {
         return Ok(Work::Called(Called::SystemCall(name.to_owned())));
     }
@@ -21,7 +21,7 @@ pub(super) fn parse(text: &str, process: u32) -> Result<Work, Failure> {
     }
 }
 
-fn function(text: &str, process: u32) -> Result<Called, Failure> {
+fn function(text: &str, process: u32) -> Outcome<Called> {
     let (library, function) = text
         .rsplit_once(':')
         .filter(|(library, function)| !library.is_empty() && !function.is_empty())

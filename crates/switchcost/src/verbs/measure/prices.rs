@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 use super::selection::placement;
 use crate::claims::Claims;
 use crate::cli::measure::MeasureArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::home;
 use crate::messages::say;
 use crate::output::Output;
@@ -38,7 +38,7 @@ const STEPS: [(usize, usize); 3] = [(4, 2), (2, 2), (1, 1)];
 const ARRAYS: usize = 8;
 const BUDGET: Nanos = Nanos::seconds(60);
 
-pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Outcome<Exit> {
     let output = Output::claim(Some(path))?;
     let interrupt = Interrupt::watch()?;
     let began = monotonic();
@@ -68,11 +68,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
 }
 
 /// Returns the CPU named by the user, or the quietest CPU that no other measurement uses.
-fn cpu(
-    arguments: &MeasureArguments,
-    host: &HostManifest,
-    claims: &mut Claims,
-) -> Result<CpuId, Failure> {
+fn cpu(arguments: &MeasureArguments, host: &HostManifest, claims: &mut Claims) -> Outcome<CpuId> {
     let placement = placement(arguments, host, claims)?;
     let [cpu] = placement.cpus()[..] else {
         return Err(Failure::usage(
@@ -92,7 +88,7 @@ fn lines(
     latest: Nanos,
     seed: u64,
     interrupt: &Interrupt,
-) -> Result<Option<Vec<Price>>, Failure> {
+) -> Outcome<Option<Vec<Price>>> {
     let _pin = pin(&[cpu]).ok();
     let clock = clock(cpu, host.is_tsc_invariant);
     let grids = grids();

@@ -14,7 +14,7 @@ use switchcost_runtimes::{Handoff, Missing, Row, prepare, shipped};
 use switchcost_units::{Bytes, Nanos};
 
 use crate::cli::measure::MeasureArguments;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::home;
 use crate::messages::say;
 use crate::signals::Interrupt;
@@ -41,7 +41,7 @@ pub(super) struct Runtimes {
 }
 
 impl Chosen {
-    pub(super) fn new(arguments: &MeasureArguments) -> Result<Chosen, Failure> {
+    pub(super) fn new(arguments: &MeasureArguments) -> Outcome<Chosen> {
         if arguments.mechanism.contains(&Mechanism::Runtime) {
             return Err(Failure::usage(
                 "--mechanism runtime does not say which runtime; name it with --runtime, such as --runtime go"
@@ -94,11 +94,7 @@ impl Chosen {
     }
 
     /// Finds and compiles each runtime, within twice the budget in total.
-    pub(super) fn prepared(
-        &self,
-        budget: Nanos,
-        interrupt: &Interrupt,
-    ) -> Result<Runtimes, Failure> {
+    pub(super) fn prepared(&self, budget: Nanos, interrupt: &Interrupt) -> Outcome<Runtimes> {
         let mut runtimes = Runtimes::default();
         if self.0.is_empty() {
             return Ok(runtimes);
@@ -183,7 +179,7 @@ impl Runtimes {
 
 /// Returns the runtimes that a word of the command line selects: `all`, a TOML file, or a runtime,
 /// optionally with one of its hand-offs or another program.
-fn named(word: &str) -> Result<Vec<Row>, Failure> {
+fn named(word: &str) -> Outcome<Vec<Row>> {
     if word == ALL {
         return Ok(shipped().into_iter().map(usual_handoffs).collect());
     }

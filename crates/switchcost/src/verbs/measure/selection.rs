@@ -9,7 +9,7 @@ use switchcost_units::{CpuId, parse_cpu_list};
 
 use crate::claims::Claims;
 use crate::cli::measure::{MeasureArguments, PlacementFlag, VectorStateFlag};
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 
 /// Returns the placement of the tasks on the CPUs named by the user. By default, the tasks are on
 /// the quietest CPU that no other measurement uses, on a pair that includes this CPU, or on all
@@ -18,7 +18,7 @@ pub(super) fn placement(
     arguments: &MeasureArguments,
     host: &HostManifest,
     claims: &mut Claims,
-) -> Result<PlacementChoice, Failure> {
+) -> Outcome<PlacementChoice> {
     let named = arguments.cpu.as_deref().map(parse_cpu_list).transpose();
     let mut named = named.map_err(|error| Failure::usage(error.to_string()))?;
     // A CPU that is named twice counts once.
@@ -133,7 +133,7 @@ pub(super) fn selection(
     placement: PlacementChoice,
     policy: Policy,
     runtimes: Vec<RuntimeSelection>,
-) -> Result<Selection, Failure> {
+) -> Outcome<Selection> {
     let vectors = vectors(arguments)?;
     Ok(Selection {
         preset,
@@ -169,7 +169,7 @@ pub(super) fn selection(
 
 /// Returns the cases for the vector registers named by the user; an error if the machine lacks
 /// some.
-fn vectors(arguments: &MeasureArguments) -> Result<Vec<VectorCase>, Failure> {
+fn vectors(arguments: &MeasureArguments) -> Outcome<Vec<VectorCase>> {
     let named = &arguments.vector_state;
     if named.is_empty() {
         return Ok(Vec::new());

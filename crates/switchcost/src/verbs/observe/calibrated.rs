@@ -8,7 +8,7 @@ use switchcost_record::{HostManifest, MeasureRecord};
 use time::OffsetDateTime;
 
 use crate::cli::observe::ObserveArguments;
-use crate::exit::Failure;
+use crate::exit::Outcome;
 use crate::messages::say;
 use crate::runs;
 use crate::runs::calibrations::{Outcomes, RETRY, keep, place};
@@ -21,7 +21,7 @@ pub(super) fn find(
     host: &HostManifest,
     arguments: &ObserveArguments,
     interrupt: &Interrupt,
-) -> Result<Option<Calibration>, Failure> {
+) -> Outcome<Option<Calibration>> {
     let place = place();
     let known = || remembered(place.as_deref(), host, arguments);
     if let Some(known) = known() {

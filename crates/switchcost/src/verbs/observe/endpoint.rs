@@ -20,7 +20,7 @@ use switchcost_record::observation::Observation;
 use time::OffsetDateTime;
 
 use super::matching::Matching;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::messages::say;
 use server::Server;
 
@@ -71,7 +71,7 @@ pub(super) struct Address {
 }
 
 impl Address {
-    pub(super) fn claim(asked: SocketAddr) -> Result<Address, Failure> {
+    pub(super) fn claim(asked: SocketAddr) -> Outcome<Address> {
         let listener = listen(asked).map_err(|error| refused(asked, &error))?;
         let own = listener
             .local_addr()
@@ -96,7 +96,7 @@ fn refused(address: SocketAddr, error: &io::Error) -> Failure {
 
 impl Endpoint {
     /// Starts the thread that answers requests.
-    pub(super) fn serve(address: Address, matching: Matching) -> Result<Endpoint, Failure> {
+    pub(super) fn serve(address: Address, matching: Matching) -> Outcome<Endpoint> {
         Endpoint::start(address.listener, matching).map_err(|error| refused(address.asked, &error))
     }
 

@@ -10,7 +10,7 @@ use switchcost_record::observation::Event;
 use switchcost_units::Nanos;
 use time::OffsetDateTime;
 
-use crate::exit::Failure;
+use crate::exit::Outcome;
 use crate::output::Output;
 
 /// A Perfetto trace that is being written.
@@ -26,8 +26,8 @@ pub(super) struct Events<'a> {
 pub(super) fn written<T>(
     output: Output,
     costs: Option<DirectCosts>,
-    observe: impl FnOnce(&mut Events<'_>) -> Result<T, Failure>,
-) -> Result<(T, Result<(), Failure>), Failure> {
+    observe: impl FnOnce(&mut Events<'_>) -> Outcome<T>,
+) -> Outcome<(T, Outcome)> {
     let mut observation = None;
     let outcome = output.write_by(|into| {
         let mut events = Events {

@@ -10,7 +10,7 @@ use switchcost_observe::NoBpf;
 use switchcost_record::WriteRecordError;
 use switchcost_record::observation::Observation;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::runs::Place;
 
 /// Least time from one snapshot to the next.
@@ -30,7 +30,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn claim(place: Place) -> Result<Kept, Failure> {
+    pub(super) fn claim(place: Place) -> Outcome<Kept> {
         let Place { path, readers } = &place;
         if path.symlink_metadata().is_ok() {
             return Err(Failure::from(WriteRecordError::Exists(path.clone())));

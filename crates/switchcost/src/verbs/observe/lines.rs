@@ -11,7 +11,7 @@ use switchcost_units::Nanos;
 use time::OffsetDateTime;
 
 use super::matching::Matching;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::runs::stamp;
 
 pub(super) struct Lines {
@@ -46,7 +46,7 @@ impl Lines {
     pub(super) fn look(
         &mut self,
         so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
-    ) -> Result<(), Failure> {
+    ) -> Outcome {
         let now = Instant::now();
         let due_at = *self.due_at.get_or_insert(now + self.every);
         if now < due_at {
@@ -66,7 +66,7 @@ impl Lines {
     /// # Errors
     ///
     /// If this line or an earlier one could not be written.
-    pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
+    pub(super) fn end(&mut self, observation: &Observation) -> Outcome {
         if !self.is_left {
             self.write(observation);
         }

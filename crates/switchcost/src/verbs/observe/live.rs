@@ -15,7 +15,7 @@ use switchcost_report::{Format, Style};
 use switchcost_units::Nanos;
 
 use super::matching::Matching;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::terminal;
 
 /// Time between two screens.
@@ -66,7 +66,7 @@ fn missing_terminal(why: &str) -> Failure {
 }
 
 /// Returns an error for a terminal that cannot be redrawn, or that has no keyboard.
-pub(super) fn check_terminal() -> Result<(), Failure> {
+pub(super) fn check_terminal() -> Outcome {
     let refused = |why: &str| Err(missing_terminal(why));
     if !io::stdout().is_terminal() {
         return refused("standard output is not one");
@@ -99,7 +99,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn start(matching: Matching) -> Result<Live, Failure> {
+    pub(super) fn start(matching: Matching) -> Outcome<Live> {
         check_terminal()?;
         // Without the cleanup helper, a kill leaves the terminal in raw mode.
         let helper = CleanupHelper::start(&Step::Terminal).ok();
@@ -125,10 +125,7 @@ impl Live {
     }
 
     /// Handles keys, and redraws the screen if a redraw is due.
-    pub(super) fn tick(
-        &mut self,
-        so_far: impl FnOnce() -> Result<Observation, NoBpf>,
-    ) -> Result<(), Failure> {
+    pub(super) fn tick(&mut self, so_far: impl FnOnce() -> Result<Observation, NoBpf>) -> Outcome {
         let lost = |error: io::Error| missing_terminal(&format!("this one is gone ({error})"));
         let mut is_changed = self.take_keys().map_err(lost)?;
         is_changed |= self.drawn.is_none();

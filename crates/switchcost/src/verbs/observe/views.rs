@@ -14,7 +14,7 @@ use super::lines::Lines;
 use super::live::Live;
 use super::matching::Matching;
 use crate::cli::observe::ObserveArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::messages::say;
 use crate::signals::Interrupt;
 
@@ -42,7 +42,7 @@ impl<'a, 'b> Views<'a, 'b> {
         interrupt: &'a Interrupt,
         kept: &'a mut Kept,
         events: Option<&'a mut Events<'b>>,
-    ) -> Result<Views<'a, 'b>, Failure> {
+    ) -> Outcome<Views<'a, 'b>> {
         let matching = Matching::default();
         let live = arguments.live.then(|| Live::start(matching.clone()));
         let live = live.transpose()?;
@@ -67,7 +67,7 @@ impl<'a, 'b> Views<'a, 'b> {
 
 impl Views<'_, '_> {
     /// Passes the final observation to the views that need it.
-    pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
+    pub(super) fn end(&mut self, observation: &Observation) -> Outcome {
         self.lines
             .as_mut()
             .map_or(Ok(()), |lines| lines.end(observation))
@@ -85,7 +85,7 @@ impl Listener for Views<'_, '_> {
 
     /// Announces the start of the observation, unless there is a live screen, and starts the
     /// endpoint.
-    fn began(&mut self) -> Result<(), Failure> {
+    fn began(&mut self) -> Outcome {
         if self.live.is_none() {
             say!("{}", self.announcement);
         }
@@ -103,10 +103,7 @@ impl Listener for Views<'_, '_> {
         }
     }
 
-    fn look(
-        &mut self,
-        so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
-    ) -> Result<(), Failure> {
+    fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) -> Outcome {
         if let Some(events) = &mut self.events {
             events.write();
         }

@@ -10,7 +10,7 @@ use switchcost_report::observe::By;
 use switchcost_report::{Format, Style, html, inject, measure, observe, simulate};
 
 use crate::earlier::Folder;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds::{is_injection, is_observation, is_simulation, refuse_trace};
 use crate::records;
 
@@ -43,7 +43,7 @@ enum Content {
 
 impl Loaded {
     /// Reads a record of any kind, and analyses its content.
-    pub(crate) fn read(source: impl Into<Source>) -> Result<Self, Failure> {
+    pub(crate) fn read(source: impl Into<Source>) -> Outcome<Self> {
         let source = source.into();
         refuse_trace(&source)?;
         let path = source.path();
@@ -82,7 +82,7 @@ impl Loaded {
 
     /// Adds the spread between earlier runs of the machine to the findings of a measurement.
     /// `earlier` is `None` if no folder of records is named.
-    pub(super) fn add_history(mut self, earlier: Option<&Folder>) -> Result<Self, Failure> {
+    pub(super) fn add_history(mut self, earlier: Option<&Folder>) -> Outcome<Self> {
         let Some(earlier) = earlier else {
             return Ok(self);
         };
@@ -224,7 +224,7 @@ fn is_much_missing(plan: &Plan, findings: &Findings) -> bool {
     missing > bearable
 }
 
-fn measured(source: &Source) -> Result<Content, Failure> {
+fn measured(source: &Source) -> Outcome<Content> {
     let record = Box::new(MeasureRecord::read(source)?);
     let (findings, points) = (
         switchcost_analysis::analyse(&record),
@@ -246,13 +246,13 @@ fn observed(record: Observation) -> Content {
     }
 }
 
-fn injected(source: &Source) -> Result<Content, Failure> {
+fn injected(source: &Source) -> Outcome<Content> {
     let record = Box::new(Injection::read(source)?);
     let findings = Box::new(injection::analyse(&record));
     Ok(Content::Injected { record, findings })
 }
 
-fn simulated(source: &Source) -> Result<Content, Failure> {
+fn simulated(source: &Source) -> Outcome<Content> {
     let (head, findings) = records::simulation(source, Options::default())?;
     Ok(Content::Simulated {
         head: Box::new(head),

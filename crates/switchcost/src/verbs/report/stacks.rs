@@ -7,7 +7,7 @@ use switchcost_record::Source;
 
 use super::{Loaded, claim};
 use crate::cli::Stacks;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 
 /// Files for stack tools, opened before the work begins.
@@ -17,7 +17,7 @@ pub(crate) struct StackFiles {
 }
 
 impl StackFiles {
-    pub(crate) fn claim(records: &[Source], stacks: &Stacks) -> Result<StackFiles, Failure> {
+    pub(crate) fn claim(records: &[Source], stacks: &Stacks) -> Outcome<StackFiles> {
         let file = |name: &Option<PathBuf>| {
             name.as_deref()
                 .map(|name: &Path| claim(records, Some(name)))
@@ -33,7 +33,7 @@ impl StackFiles {
         self.folded.is_some() || self.pprof.is_some()
     }
 
-    pub(crate) fn write(self, loaded: &Loaded) -> Result<(), Failure> {
+    pub(crate) fn write(self, loaded: &Loaded) -> Outcome {
         if !self.is_any() {
             return Ok(());
         }

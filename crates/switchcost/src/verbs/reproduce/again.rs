@@ -10,14 +10,14 @@ use super::folder::Folder;
 use super::others::Others;
 use super::{Done, write};
 use crate::cli::reproduce::ReproduceArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 
 pub(super) fn run(
     file: &Path,
     papers: &[Paper],
     others: &Others,
     arguments: &ReproduceArguments,
-) -> Result<Exit, Failure> {
+) -> Outcome<Exit> {
     let &[paper] = papers else {
         return Err(Failure::usage(
             "--judge takes the result of one paper; name that paper".to_owned(),

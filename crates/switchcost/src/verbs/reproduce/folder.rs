@@ -8,7 +8,7 @@ use switchcost_remedies::write_remedy;
 use switchcost_reproduce::Step;
 use switchcost_units::CpuId;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::runs;
 
 /// The folder of a site: its pages, and the records of its steps.
@@ -18,7 +18,7 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Opens the folder of a site, which is created if it does not exist.
-    pub(super) fn open(path: Option<&Path>) -> Result<Folder, Failure> {
+    pub(super) fn open(path: Option<&Path>) -> Outcome<Folder> {
         type Make = fn(&Path) -> std::io::Result<()>;
         let (path, make): (_, Make) = match path {
             Some(path) => (path.to_owned(), |path| std::fs::create_dir_all(path)),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use switchcost_record::Source;
 use switchcost_reproduce::{Earlier, Paper};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 
 /// Results from other days or machines, by paper.
 pub(super) struct Others(BTreeMap<Paper, Vec<Earlier>>);
@@ -14,7 +14,7 @@ pub(super) struct Others(BTreeMap<Paper, Vec<Earlier>>);
 impl Others {
     /// Reads results from files that `reproduce` wrote. Each file must have one of the wanted
     /// papers.
-    pub(super) fn read(files: &[PathBuf], papers: &[Paper]) -> Result<Others, Failure> {
+    pub(super) fn read(files: &[PathBuf], papers: &[Paper]) -> Outcome<Others> {
         let mut others: BTreeMap<Paper, Vec<Earlier>> = BTreeMap::new();
         for file in files {
             let (paper, earlier) = one(file, papers)?;
@@ -29,7 +29,7 @@ impl Others {
 }
 
 /// Reads the result of the first wanted paper in a file.
-fn one(file: &Path, papers: &[Paper]) -> Result<(Paper, Earlier), Failure> {
+fn one(file: &Path, papers: &[Paper]) -> Outcome<(Paper, Earlier)> {
     let failure = |why: String| {
         Failure::broken(format!(
             "cannot read another result, {}: {why}; name a PAPER.json that reproduce wrote",

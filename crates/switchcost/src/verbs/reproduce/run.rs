@@ -20,7 +20,7 @@ use switchcost_report::reproduce::Command;
 use switchcost_reproduce::{Records, Step};
 
 use super::folder::{Folder, fresh};
-use crate::exit::Failure;
+use crate::exit::Outcome;
 use crate::messages::say;
 use crate::records::simulation;
 use crate::signals::Interrupt;
@@ -73,7 +73,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs each step that has no record of the same command, and reads the records of all steps.
-    pub(super) fn run_all(&self, steps: &[Step]) -> Result<(Records, Vec<Command>), Failure> {
+    pub(super) fn run_all(&self, steps: &[Step]) -> Outcome<(Records, Vec<Command>)> {
         let mut records = Records::default();
         let mut commands = Vec::new();
         for (number, step) in steps.iter().enumerate() {

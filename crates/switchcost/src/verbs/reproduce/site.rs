@@ -8,7 +8,7 @@ use switchcost_report::{Format, Style, html};
 use switchcost_reproduce::Paper;
 
 use super::folder::Folder;
-use crate::exit::Failure;
+use crate::exit::Outcome;
 use crate::output::Output;
 use crate::verbs::report::pictures;
 
@@ -16,7 +16,7 @@ pub(super) fn write(
     reproductions: &[Reproduction<'_>],
     folder: &Folder,
     wants_figures: bool,
-) -> Result<(), Failure> {
+) -> Outcome {
     for reproduction in reproductions {
         let name = reproduction.paper.to_string();
         let html = html::render_reproduction(reproduction);

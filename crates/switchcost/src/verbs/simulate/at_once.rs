@@ -13,22 +13,18 @@ use switchcost_trace::reorder::{Reordered, Schedule, Streams};
 use super::{designs, orders, print_notes};
 use crate::cli::simulate::SimulateArguments;
 use crate::cli::trace::QUANTUM_INSTRUCTIONS;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
 /// Simulates both ways of sharing. Alternating time slices of `instructions` instructions stand for
 /// concurrent use.
-pub(super) fn run(
-    path: &Path,
-    instructions: u64,
-    arguments: &SimulateArguments,
-) -> Result<Exit, Failure> {
+pub(super) fn run(path: &Path, instructions: u64, arguments: &SimulateArguments) -> Outcome<Exit> {
     arguments.designs.form.format_of_text()?;
     let output = Output::claim(arguments.designs.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    let machines = || -> Result<Vec<SideBySide>, Failure> {
+    let machines = || -> Outcome<Vec<SideBySide>> {
         let one = |design: switchcost_design::Design| {
             let name = design.name.clone();
             SideBySide::new(design, arguments.designs.private_by).map_err(|why| {
@@ -87,7 +83,7 @@ fn simulate(
     quantum: u64,
     mut machines: Vec<SideBySide>,
     interrupt: &Interrupt,
-) -> Result<Option<Vec<LastLevelCounts>>, Failure> {
+) -> Outcome<Option<Vec<LastLevelCounts>>> {
     let file = orders::open(path)?;
     let mut progress = StreamProgress::over_trace(file.index().instructions);
     let mut turns = Reordered::new(file, Arc::clone(streams), Schedule::RoundRobin, quantum);

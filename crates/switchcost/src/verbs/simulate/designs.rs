@@ -12,7 +12,7 @@ use switchcost_host::machine::manifest_at_once;
 use switchcost_record::{Source, printable};
 
 use crate::cli::simulate::DesignArguments;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 
 /// Line size in bytes for designs without caches, which have only TLBs.
 const LONGEST_LINE: u64 = 64;
@@ -24,7 +24,7 @@ const DEFAULT: [&str; 4] = ["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"];
 const MOST_BYTES: u64 = 2 << 20;
 
 /// Returns the requested designs with all their variants, in the order of the command line.
-pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failure> {
+pub(super) fn selected(arguments: &DesignArguments) -> Outcome<Vec<Design>> {
     let named: Vec<&str> = match arguments.design.as_slice() {
         [] => DEFAULT.to_vec(),
         names => names.iter().map(String::as_str).collect(),
@@ -45,7 +45,7 @@ pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failu
 }
 
 /// Returns the shortest line size of all caches of the requested designs, in bytes.
-pub(super) fn shortest_line(arguments: &DesignArguments) -> Result<u64, Failure> {
+pub(super) fn shortest_line(arguments: &DesignArguments) -> Outcome<u64> {
     let designs = selected(arguments)?;
     let lines = designs
         .iter()
@@ -54,7 +54,7 @@ pub(super) fn shortest_line(arguments: &DesignArguments) -> Result<u64, Failure>
     Ok(lines.min().unwrap_or(LONGEST_LINE))
 }
 
-fn find(name: &str) -> Result<Design, Failure> {
+fn find(name: &str) -> Outcome<Design> {
     if let Some(design) = shipped::find(name) {
         return Ok(design);
     }
@@ -89,7 +89,7 @@ fn find(name: &str) -> Result<Design, Failure> {
 }
 
 /// Returns a text on how each level of the requested designs is simulated.
-pub(super) fn explain(arguments: &DesignArguments) -> Result<String, Failure> {
+pub(super) fn explain(arguments: &DesignArguments) -> Outcome<String> {
     let mut text = String::new();
     for design in selected(arguments)? {
         let _ = writeln!(text, "{}", printable(&design.name));

@@ -8,7 +8,7 @@ use switchcost_report::as_argument;
 use switchcost_simulation_record::WriteSimulationError;
 
 use crate::cli::simulate::DesignArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Outcome};
 use crate::output::Output;
 use crate::records::simulation;
 use crate::verbs::report::{self, Loaded};
@@ -29,7 +29,7 @@ impl Ended {
     }
 
     /// Prints the report on the simulation.
-    pub(super) fn show(self, arguments: &DesignArguments, output: Output) -> Result<Exit, Failure> {
+    pub(super) fn show(self, arguments: &DesignArguments, output: Output) -> Outcome<Exit> {
         let (form, verbosity) = (&arguments.form, arguments.verbosity);
         match self {
             Ended::Recorded(record) => report::show(&record, form, verbosity, output),
@@ -50,7 +50,7 @@ pub(super) struct Several {
 }
 
 impl Several {
-    pub(super) fn load(ended: Vec<Ended>) -> Result<Several, Failure> {
+    pub(super) fn load(ended: Vec<Ended>) -> Outcome<Several> {
         let mut several = Several {
             contents: Vec::new(),
             records: Vec::new(),
@@ -88,7 +88,7 @@ impl Several {
 
     /// Returns the error of a record that could not be written, if any. To be called after
     /// everything else is reported.
-    pub(super) fn check(self) -> Result<(), Failure> {
+    pub(super) fn check(self) -> Outcome {
         self.unrecorded.map_or(Ok(()), |error| Err(error.into()))
     }
 }

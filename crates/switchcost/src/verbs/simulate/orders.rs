@@ -17,7 +17,7 @@ use super::ended::{Ended, Several};
 use super::{DEFAULT_INTERVAL, Run, designs, feed, print_notes};
 use crate::cli::simulate::{DesignArguments, Quantum, SimulateArguments};
 use crate::cli::trace::{QUANTUM_INSTRUCTIONS, TURN_SEED};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds;
 use crate::output::Output;
 use crate::progress::StreamProgress;
@@ -63,7 +63,7 @@ impl Order {
 
 /// Returns the quantum of programs that are simulated as they run, in instructions; an error for a
 /// time, for several quanta, or if a flag for stored traces is given.
-pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure> {
+pub(super) fn live_quantum(arguments: &SimulateArguments) -> Outcome<u64> {
     if let Some(flag) = arguments.flag_of_stored_trace() {
         return Err(Failure::usage(format!(
             "{flag} needs a stored trace, and simulate live stores none; write one with switchcost trace, or leave {flag} out"
@@ -83,7 +83,7 @@ pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure
 }
 
 /// Returns the requested orders; empty for the order of the trace itself.
-pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<Order>, Failure> {
+pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Outcome<Vec<Order>> {
     let (mut schedules, quanta) = (arguments.schedule.clone(), &arguments.quantum);
     let page_faults = arguments
         .page_faults
@@ -128,7 +128,7 @@ pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<O
     Ok(orders)
 }
 
-fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u64, Failure> {
+fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Outcome<u64> {
     match quantum {
         Quantum::Instructions(instructions) => Ok(instructions),
         Quantum::Time(time) => {
@@ -140,7 +140,7 @@ fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u6
 
 /// Returns the cycle time that all designs have in common, in ns. A range of cycle times is
 /// replaced by its geometric mean.
-fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
+fn one_cycle_ns(designs: &[Design], time: Nanos) -> Outcome<f64> {
     let refused = |found: &str| {
         Failure::usage(format!(
             "{time:#} cannot be converted to instructions: {found}; give a number of instructions, or \
@@ -160,11 +160,7 @@ fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
 }
 
 /// Simulates each order, and compares the orders if there are several.
-pub(super) fn run(
-    path: &Path,
-    orders: &[Order],
-    arguments: &DesignArguments,
-) -> Result<Exit, Failure> {
+pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) -> Outcome<Exit> {
     if arguments.record.is_some() && orders.len() > 1 {
         return Err(record_of_several(orders.len()));
     }
@@ -204,10 +200,7 @@ pub(super) fn run(
 }
 
 /// Splits the trace into the streams of its tasks; `None` if the run was stopped.
-pub(super) fn take_apart(
-    path: &Path,
-    interrupt: &Interrupt,
-) -> Result<Option<Arc<Streams>>, Failure> {
+pub(super) fn take_apart(path: &Path, interrupt: &Interrupt) -> Outcome<Option<Arc<Streams>>> {
     let failed = Failure::read_trace(path);
     let mut reader = StreamsReader::new(open(path)?);
     while reader.next_chunk().map_err(failed)? {
@@ -218,7 +211,7 @@ pub(super) fn take_apart(
     Ok(Some(Arc::new(reader.finish())))
 }
 
-pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
+pub(super) fn open(path: &Path) -> Outcome<TraceFile<'static>> {
     let file = Source::named(path).open().map_err(Failure::open(path))?;
     TraceFile::open(file).map_err(Failure::read_trace(path))
 }
@@ -232,7 +225,7 @@ pub(super) fn record_of_several(simulations: usize) -> Failure {
 }
 
 /// Returns the path of a new record. `number` distinguishes records written within a second.
-pub(super) fn new_record(number: usize) -> Result<Place, Failure> {
+pub(super) fn new_record(number: usize) -> Outcome<Place> {
     Place::choose(None, &format!("{number:02}-{}", kinds::SIMULATION))
 }
 
@@ -243,7 +236,7 @@ fn simulate(
     arguments: &DesignArguments,
     record: Option<Place>,
     interrupt: &Interrupt,
-) -> Result<Option<Ended>, Failure> {
+) -> Outcome<Option<Ended>> {
     let file = open(path)?;
     let mut progress = StreamProgress::over_trace(file.index().instructions);
     let mut run = Run::begin(

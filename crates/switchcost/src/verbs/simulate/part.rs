@@ -10,7 +10,7 @@ use super::run::{Run, options};
 use super::{DEFAULT_INTERVAL, designs, orders};
 use crate::cli::parts::Stretch;
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
@@ -19,11 +19,7 @@ use crate::signals::Interrupt;
 /// also simulated. So first-level caches are correct immediately, and other levels soon.
 const WARM_UP_INSTRUCTIONS: u64 = 1_000_000;
 
-pub(super) fn run(
-    path: &Path,
-    stretch: &Stretch,
-    arguments: &SimulateArguments,
-) -> Result<Exit, Failure> {
+pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments) -> Outcome<Exit> {
     let output = Output::claim(arguments.designs.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let designs = choose_in_full(&arguments.designs);
@@ -133,7 +129,7 @@ pub(super) fn feed(
     parts: &mut Parts<'_>,
     mut progress: StreamProgress,
     interrupt: &Interrupt,
-    mut take: impl FnMut(&mut Chunk, Purpose, Option<u64>) -> Result<(), Failure>,
+    mut take: impl FnMut(&mut Chunk, Purpose, Option<u64>) -> Outcome,
 ) -> Result<bool, Stop> {
     let mut chunk = Chunk::default();
     let mut is_known = false;
@@ -162,7 +158,7 @@ struct WithoutWarmUps {
 }
 
 impl WithoutWarmUps {
-    fn begin(arguments: &DesignArguments) -> Result<WithoutWarmUps, Failure> {
+    fn begin(arguments: &DesignArguments) -> Outcome<WithoutWarmUps> {
         let simulator = Simulator::new(
             designs::selected(arguments)?,
             options(arguments, DEFAULT_INTERVAL),
@@ -173,7 +169,7 @@ impl WithoutWarmUps {
         })
     }
 
-    fn take(&mut self, chunk: &Chunk, purpose: Purpose) -> Result<(), Failure> {
+    fn take(&mut self, chunk: &Chunk, purpose: Purpose) -> Outcome {
         let mut own = match purpose {
             Purpose::Count { part: 0 } => chunk.clone(),
             Purpose::Count { .. } => return Ok(()),

@@ -23,7 +23,7 @@ use super::user_only::remove_kernel;
 use super::warm_up::differences;
 use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
-use crate::exit::Failure;
+use crate::exit::Outcome;
 use crate::kinds;
 use crate::messages::say;
 use crate::prices;
@@ -165,7 +165,7 @@ impl Run {
         source: &str,
         header: &TraceHeader,
         place: Option<Place>,
-    ) -> Result<Run, Failure> {
+    ) -> Outcome<Run> {
         let options = options(arguments, interval);
         let designs = designs::selected(arguments)?;
         let is_priced =
@@ -232,7 +232,7 @@ impl Run {
     }
 
     /// Simulates the next chunk, and replaces it by an empty chunk that can be reused.
-    pub(super) fn chunk(&mut self, chunk: &mut Chunk) -> Result<(), Failure> {
+    pub(super) fn chunk(&mut self, chunk: &mut Chunk) -> Outcome {
         self.leave_kernel_out(chunk);
         self.has_blocks |= !chunk.blocks.is_empty();
         self.simulator.feed(chunk, &mut self.intervals)?;
@@ -252,7 +252,7 @@ impl Run {
         chunk: &mut Chunk,
         purpose: Purpose,
         since_switch: Option<u64>,
-    ) -> Result<(), Failure> {
+    ) -> Outcome {
         let is_counted = matches!(purpose, Purpose::Count { .. });
         self.has_blocks |= is_counted && !chunk.blocks.is_empty();
         self.simulator
@@ -269,7 +269,7 @@ impl Run {
         }
     }
 
-    fn keep_intervals(&mut self) -> Result<(), Failure> {
+    fn keep_intervals(&mut self) -> Outcome {
         self.writer.write(&self.intervals)?;
         self.intervals.clear();
         Ok(())
@@ -287,7 +287,7 @@ impl Run {
 
     /// Ends the simulation, and writes the record. `incomplete` is the reason if the trace was not
     /// simulated to its end.
-    pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<Ended, Failure> {
+    pub(super) fn finish(mut self, incomplete: Option<String>) -> Outcome<Ended> {
         let symbols = self
             .symbols
             .unwrap_or_else(|| places::symbols_of(Path::new(&self.source)));

@@ -11,12 +11,12 @@ use switchcost_report::{Format, Style};
 use super::ended::Several;
 use super::{orders, print_notes, refuse_capture_flags, simulate};
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output::Output;
 use crate::signals::Interrupt;
 use crate::verbs::trace::look;
 
-pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Exit, Failure> {
+pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Outcome<Exit> {
     let quantum = (!arguments.quantum.is_empty()).then_some("--quantum");
     if let Some(flag) = arguments.flag_of_stored_trace().or(quantum) {
         return Err(Failure::usage(format!(

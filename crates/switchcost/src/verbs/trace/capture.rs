@@ -19,7 +19,7 @@ use switchcost_trace::{
 use switchcost_units::CpuId;
 
 use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds;
 use crate::messages::say;
 use crate::progress::StreamProgress;
@@ -35,7 +35,7 @@ pub(crate) struct NewTrace {
 }
 
 impl NewTrace {
-    pub(crate) fn create(path: &Path, header: &TraceHeader) -> Result<NewTrace, Failure> {
+    pub(crate) fn create(path: &Path, header: &TraceHeader) -> Outcome<NewTrace> {
         let writer = TraceWriter::create(new_file(path, Readers::AsUsual)?, header);
         Ok(NewTrace {
             path: path.to_owned(),
@@ -43,14 +43,14 @@ impl NewTrace {
         })
     }
 
-    pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+    pub(crate) fn write(&mut self, chunk: &Chunk) -> Outcome {
         self.writer
             .write(chunk)
             .map_err(|source| failed(&self.path, source))
     }
 
     /// Replaces the header of an imported trace.
-    pub(super) fn replace_header(&mut self, header: &TraceHeader) -> Result<(), Failure> {
+    pub(super) fn replace_header(&mut self, header: &TraceHeader) -> Outcome {
         self.writer
             .replace_header(header)
             .map_err(|source| failed(&self.path, source))
@@ -67,7 +67,7 @@ impl NewTrace {
     }
 
     /// Finishes the trace. Removes the file if the trace has no instructions.
-    pub(crate) fn finish(self) -> Result<Written, Failure> {
+    pub(crate) fn finish(self) -> Outcome<Written> {
         let (_, written) = self
             .writer
             .finish()
@@ -81,7 +81,7 @@ impl NewTrace {
 
 /// Creates the file of a trace, without a buffer. Records are long, and data that the writer
 /// reports as written should have reached the kernel.
-pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
+pub(super) fn new_file(path: &Path, readers: Readers) -> Outcome<File> {
     if path == Path::new("-") {
         return Err(Failure::usage(
             "a trace cannot be written to standard output; name a file",
@@ -109,7 +109,7 @@ pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
     ))
 }
 
-pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &TraceArguments) -> Outcome<Exit> {
     let session =
         Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.share_output();
     let is_redacted = arguments.redaction.redact;
@@ -180,8 +180,8 @@ pub(crate) trait Live {
     fn run(
         self,
         interrupt: &Interrupt,
-        sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), Failure>,
-    ) -> Result<Ended, Failure>;
+        sink: impl FnMut(&mut Chunk, &Dependences) -> Outcome,
+    ) -> Outcome<Ended>;
 }
 
 impl Ended {
@@ -272,7 +272,7 @@ impl Session {
         arguments: &CaptureArguments,
         quantum_instructions: u64,
         turn_seed: u64,
-    ) -> Result<Session, Failure> {
+    ) -> Outcome<Session> {
         let commands = commands(arguments)?;
         let input = if commands.len() == 1 {
             Input::Ours
@@ -292,7 +292,7 @@ impl Session {
         order: Order,
         cpu: Option<CpuId>,
         switches: Option<u64>,
-    ) -> Result<Session, Failure> {
+    ) -> Outcome<Session> {
         let cpu = Some(cpu.map_or_else(last_cpu, allowed)?);
         let options = Options {
             order,
@@ -356,7 +356,7 @@ impl Session {
         interrupt: &Interrupt,
         path: &Path,
         recorder: &mut Recorder<File>,
-    ) -> Result<Ended, Failure> {
+    ) -> Outcome<Ended> {
         self.watch(|commands, options| {
             switchcost_capture::record(commands, options, interrupt.flag(), recorder)
                 .map_err(|failure| capture_failure(failure, |source| failed(path, source)))
@@ -367,8 +367,8 @@ impl Session {
     /// another one.
     fn watch(
         self,
-        capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>,
-    ) -> Result<Ended, Failure> {
+        capture: impl FnOnce(&[Command], Options) -> Outcome<Summary>,
+    ) -> Outcome<Ended> {
         let _guard = self
             .options
             .cpu
@@ -401,8 +401,8 @@ impl Live for Session {
     fn run(
         self,
         interrupt: &Interrupt,
-        mut sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), Failure>,
-    ) -> Result<Ended, Failure> {
+        mut sink: impl FnMut(&mut Chunk, &Dependences) -> Outcome,
+    ) -> Outcome<Ended> {
         let is_silent = matches!(self.options.output, Output::Nowhere);
         let mut captured = StreamProgress::new(is_silent, self.options.stop_after_switches);
         // The progress bar ends together with `sink`, before anything about the capture is printed.
@@ -444,7 +444,7 @@ pub(super) fn capture_failure<E: std::error::Error>(
     }
 }
 
-pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Failure> {
+pub(super) fn commands(arguments: &CaptureArguments) -> Outcome<Vec<Command>> {
     if arguments.command.is_empty() {
         return Err(Failure::usage(
             "no command is given; put it after --, such as switchcost trace -- ls",
@@ -465,13 +465,13 @@ pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Fai
 
 /// Returns the allowed CPU with the highest number, because interrupts tend to go to the first
 /// CPUs.
-fn last_cpu() -> Result<CpuId, Failure> {
+fn last_cpu() -> Outcome<CpuId> {
     let allowed = switchcost_facts::allowed_cpus(&Root::system());
     allowed.last().copied().ok_or_else(Failure::missing_cpu)
 }
 
 /// Returns the CPU named by the user; an error if this process may not use the CPU.
-fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
+fn allowed(cpu: CpuId) -> Outcome<CpuId> {
     let allowed = switchcost_facts::allowed_cpus(&Root::system());
     if allowed.contains(&cpu) {
         return Ok(cpu);

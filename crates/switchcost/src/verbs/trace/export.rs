@@ -9,11 +9,11 @@ use switchcost_trace::{
 
 use super::look;
 use crate::cli::trace::{ExportArguments, ExportFormat};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::messages::say;
 use crate::output::Output;
 
-pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
+pub(super) fn export(arguments: &ExportArguments) -> Outcome<Exit> {
     let pieces = match (arguments.to, arguments.pieces) {
         (ExportFormat::Lackey, Some(_)) => {
             return Err(Failure::usage(

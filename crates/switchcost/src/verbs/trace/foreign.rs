@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use switchcost_trace::Unzipped;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 
 /// First bytes of every zip file.
 const ZIP: &[u8; 4] = b"PK\x03\x04";
@@ -18,7 +18,7 @@ const SCHEDULES: [&str; 2] = ["cpu_schedule.bin", "serial_schedule.bin"];
 /// A trace file: its name, and its unpacked content.
 type Named = (String, Box<dyn BufRead>);
 
-pub(super) fn text(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+pub(super) fn text(path: &Path) -> Outcome<Box<dyn BufRead>> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
@@ -26,14 +26,14 @@ pub(super) fn text(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
 }
 
 /// Opens a file of records, or the file of each thread in a folder.
-pub(super) fn records(path: &Path) -> Result<Vec<Named>, Failure> {
+pub(super) fn records(path: &Path) -> Outcome<Vec<Named>> {
     if path.is_dir() {
         return threads(path)?.iter().map(|path| one(path)).collect();
     }
     Ok(vec![one(path)?])
 }
 
-fn one(path: &Path) -> Result<Named, Failure> {
+fn one(path: &Path) -> Outcome<Named> {
     let name = name(path);
     if SCHEDULES.iter().any(|schedule| name.starts_with(schedule)) {
         return Err(Failure::record(format!(
@@ -50,7 +50,7 @@ fn one(path: &Path) -> Result<Named, Failure> {
     Ok((name, records))
 }
 
-fn perhaps_zipped(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+fn perhaps_zipped(path: &Path) -> Outcome<Box<dyn BufRead>> {
     let failed = |error: std::io::Error| {
         Failure::record(format!(
             "{} cannot be unpacked ({error}); name a complete zip file",
@@ -72,7 +72,7 @@ fn perhaps_zipped(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
 
 /// Returns the files of the threads in a folder, sorted by name. A drmemtrace folder has these
 /// files in its subfolder `trace`.
-fn threads(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn threads(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let mut paths = listed(folder)?;
     if paths.is_empty() && folder.join("trace").is_dir() {
         paths = listed(&folder.join("trace"))?;
@@ -92,7 +92,7 @@ fn threads(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-fn listed(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn listed(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let failed = Failure::open(folder);
     let entries = fs::read_dir(folder).map_err(failed)?;
     let paths = entries
@@ -118,7 +118,7 @@ fn name(path: &Path) -> String {
         .into_owned()
 }
 
-fn open(path: &Path) -> Result<File, Failure> {
+fn open(path: &Path) -> Outcome<File> {
     File::open(path).map_err(Failure::open(path))
 }
 

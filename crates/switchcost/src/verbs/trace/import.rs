@@ -8,10 +8,10 @@ use switchcost_trace::{Chunk, ImportFormat, Importer, TraceHeader, TraceOrder};
 use super::capture::NewTrace;
 use super::foreign;
 use crate::cli::trace::ImportArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::messages::say;
 
-pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
+pub(super) fn import(arguments: &ImportArguments) -> Outcome<Exit> {
     let mut importer = importer(arguments)?;
     let failed = Failure::import(&arguments.file);
     // The architecture is known only after the first chunk, and the notes only at the end.
@@ -39,7 +39,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn importer(arguments: &ImportArguments) -> Result<Importer<'static>, Failure> {
+fn importer(arguments: &ImportArguments) -> Outcome<Importer<'static>> {
     let ImportArguments {
         from,
         file,

@@ -9,19 +9,19 @@ use switchcost_trace::{Chunk, Dependences, ReadTraceError, TraceReader};
 
 use crate::cli::Verbosity;
 use crate::cli::trace::{HeadArguments, TraceFile};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output::Output;
 use crate::progress::FileWithBar;
 
 /// Opens a trace, and reads its header.
-pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static>, Failure> {
+pub(crate) fn open(path: &Path) -> Outcome<TraceReader<impl Read + Send + 'static>> {
     let failed = Failure::read_trace(path);
     let file = Source::named(path).open_once();
     let file = file.map_err(Failure::open(path))?;
     TraceReader::new(BufReader::with_capacity(1 << 20, FileWithBar::new(file))).map_err(failed)
 }
 
-pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
+pub(super) fn info(arguments: &TraceFile) -> Outcome<Exit> {
     let format = arguments.form.format_of_text()?;
     let output = Output::claim(arguments.form.output.as_deref())?;
     let reader = open(&arguments.file)?;
@@ -37,7 +37,7 @@ pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
     })
 }
 
-pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
+pub(super) fn check(arguments: &TraceFile) -> Outcome<Exit> {
     let format = arguments.form.format_of_text()?;
     let output = Output::claim(arguments.form.output.as_deref())?;
     let found = switchcost_trace::check(open(&arguments.file)?);
@@ -66,7 +66,7 @@ pub(crate) fn known_dependences(path: &Path) -> Dependences {
 
 /// Checks the symbols and dependences after the index of a trace. Input that is no regular file
 /// cannot be read twice, and is not checked.
-fn check_symbols(path: &Path) -> Result<(), Failure> {
+fn check_symbols(path: &Path) -> Outcome {
     if !path.is_file() {
         return Ok(());
     }
@@ -77,7 +77,7 @@ fn check_symbols(path: &Path) -> Result<(), Failure> {
         .map_err(|source| lost(path, source))
 }
 
-pub(super) fn head(arguments: &HeadArguments) -> Result<Exit, Failure> {
+pub(super) fn head(arguments: &HeadArguments) -> Outcome<Exit> {
     let mut reader = open(&arguments.file)?;
     let mut chunk = Chunk::default();
     let (mut text, mut left) = (String::new(), arguments.number);

@@ -17,7 +17,7 @@ use super::capture::{capture_failure, commands, creation_failure, failed, new_fi
 use crate::cli::Redaction;
 use crate::cli::system::GuestArguments;
 use crate::cli::trace::TraceArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds;
 use crate::messages::say;
 use crate::redact;
@@ -26,7 +26,7 @@ use crate::signals::Interrupt;
 pub(crate) use live::LiveGuest;
 use trials::Trial;
 
-pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &TraceArguments) -> Outcome<Exit> {
     let commands = commands(&arguments.capture)?;
     let place = Place::choose(arguments.output.as_deref(), kinds::TRACE)?;
     let trials = trials::plan_trials(arguments, &place).map_err(CaptureError::from)?;
@@ -49,7 +49,7 @@ pub(super) fn between_stops(
     arguments: &GuestArguments,
     redaction: Redaction,
     path: &Path,
-) -> Result<Exit, Failure> {
+) -> Outcome<Exit> {
     let system = trials::between_stops(arguments).map_err(CaptureError::from)?;
     let place = Place {
         path: path.to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn between_stops(
 }
 
 /// Returns an error if a trace already exists or is named twice, before a guest boots.
-fn refuse_taken(trials: &[Trial]) -> Result<(), Failure> {
+fn refuse_taken(trials: &[Trial]) -> Outcome {
     let is_twice = |place: usize| {
         trials[..place]
             .iter()
@@ -82,7 +82,7 @@ fn trace(
         redact: is_redacted,
     }: Redaction,
     interrupt: &Interrupt,
-) -> Result<Exit, Failure> {
+) -> Outcome<Exit> {
     let path = &place.path;
     let recorder = Recorder::create(
         new_file(path, place.readers)?,
@@ -106,7 +106,7 @@ fn capture(
     interrupt: &Interrupt,
     path: &Path,
     mut recorder: Recorder<fs::File>,
-) -> Result<(GuestSummary, u64), Failure> {
+) -> Outcome<(GuestSummary, u64)> {
     let summary =
         switchcost_capture::record_system(commands, system, interrupt.flag(), &mut recorder)
             .map_err(|failure| capture_failure(failure, |source| failed(path, source)))?;

@@ -15,10 +15,10 @@ use switchcost_workload::WorkingSet;
 use super::capture::NewTrace;
 use super::system;
 use crate::cli::trace::WalksArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::messages::say;
 
-pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &WalksArguments) -> Outcome<Exit> {
     let set = WorkingSet {
         size_bytes: arguments.size,
         stride_bytes: arguments.stride,
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
 
 /// Traces the tasks of `measure` in a guest with one CPU. There `measure` has all the rights that
 /// it needs.
-fn walk_in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit, Failure> {
+fn walk_in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Outcome<Exit> {
     let arm = match (arguments.alone, working_set.is_empty()) {
         (true, true) => Arm::BaselineDirect,
         (true, false) => Arm::BaselineTotal,

@@ -9,7 +9,7 @@ use switchcost_trace::{Chunk, Dependences, TraceHeader};
 use super::header;
 use super::trials::one;
 use crate::cli::system::{GuestArguments, IcountShift};
-use crate::exit::Failure;
+use crate::exit::Outcome;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 use crate::verbs::trace::capture::{Ended, Live, capture_failure};
@@ -34,7 +34,7 @@ impl LiveGuest {
         switches: u64,
         files: Vec<PathBuf>,
         folder: PlacedFolder,
-    ) -> Result<LiveGuest, Failure> {
+    ) -> Outcome<LiveGuest> {
         let mut system = one(arguments, OF_1990).map_err(CaptureError::from)?;
         system.slice = Some(Duration::from_nanos(
             quantum_instructions << system.icount_shift,
@@ -54,8 +54,8 @@ impl Live for LiveGuest {
     fn run(
         self,
         interrupt: &Interrupt,
-        mut sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), Failure>,
-    ) -> Result<Ended, Failure> {
+        mut sink: impl FnMut(&mut Chunk, &Dependences) -> Outcome,
+    ) -> Outcome<Ended> {
         let mut captured = StreamProgress::new(true, self.system.stop_after_switches);
         let sink = move |chunk: &mut Chunk| {
             captured.show(chunk);
