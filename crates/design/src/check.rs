@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use switchcost_units::Bytes;
 
-use crate::error::{Part, UnrealisableDesign, quoted};
+use crate::error::{Checked, Part, quoted};
 use crate::paths;
 use crate::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, Prefetch, Replacement, TlbLevel,
@@ -49,7 +49,7 @@ impl Design {
     /// # Errors
     ///
     /// If a field is impossible: the first such field, and the change that makes it possible.
-    pub fn check(&self) -> Result<(), UnrealisableDesign> {
+    pub fn check(&self) -> Checked {
         check_head(self)?;
         check_names(self)?;
         self.levels.iter().try_for_each(check_level)?;
@@ -60,7 +60,7 @@ impl Design {
     }
 }
 
-fn check_head(design: &Design) -> Result<(), UnrealisableDesign> {
+fn check_head(design: &Design) -> Checked {
     let place = Part::design(design);
     place.require(
         design.schema == DESIGN_SCHEMA,
@@ -94,7 +94,7 @@ fn check_head(design: &Design) -> Result<(), UnrealisableDesign> {
     check_cycle_time(&place, design)
 }
 
-fn check_cycle_time(place: &Part, design: &Design) -> Result<(), UnrealisableDesign> {
+fn check_cycle_time(place: &Part, design: &Design) -> Checked {
     let Some([shortest, longest]) = design.cycle_ns else {
         return Ok(());
     };
@@ -111,7 +111,7 @@ fn is_clean(text: &str) -> bool {
     !text.chars().any(char::is_control)
 }
 
-fn check_names(design: &Design) -> Result<(), UnrealisableDesign> {
+fn check_names(design: &Design) -> Checked {
     let place = Part::design(design);
     for (field, count) in [("level", design.levels.len()), ("tlb", design.tlbs.len())] {
         place.require(
@@ -149,7 +149,7 @@ fn is_level_name(name: &str) -> bool {
     (1..=LONGEST_LEVEL_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
-fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_level(level: &Level) -> Checked {
     let place = Part::level(level);
     check_size(&place, level)?;
     check_replacement(
@@ -174,7 +174,7 @@ fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
     check_exclusive(&place, level)
 }
 
-fn check_size(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_size(place: &Part, level: &Level) -> Checked {
     let (size, line) = (level.size, level.line);
     place.require(
         line.0.is_power_of_two() && LINES.contains(&line.0),
@@ -199,7 +199,7 @@ fn check_size(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     )
 }
 
-fn check_ways(place: &Part, ways: Ways) -> Result<(), UnrealisableDesign> {
+fn check_ways(place: &Part, ways: Ways) -> Checked {
     place.require(
         ways != Ways::Count(0),
         "ways is 0",
@@ -213,7 +213,7 @@ fn check_replacement(
     lines: u64,
     ways: Ways,
     seed: u64,
-) -> Result<(), UnrealisableDesign> {
+) -> Checked {
     let ways = ways.of(lines);
     place.require(
         replacement != Replacement::Drrip || lines > ways,
@@ -232,7 +232,7 @@ fn check_replacement(
     )
 }
 
-fn check_cycles(place: &Part, field: &'static str, cycles: u32) -> Result<(), UnrealisableDesign> {
+fn check_cycles(place: &Part, field: &'static str, cycles: u32) -> Checked {
     place.require(
         cycles <= MOST_CYCLES,
         format_args!("{field} is {cycles}, more than {MOST_CYCLES}"),
@@ -240,7 +240,7 @@ fn check_cycles(place: &Part, field: &'static str, cycles: u32) -> Result<(), Un
     )
 }
 
-fn check_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_writes(place: &Part, level: &Level) -> Checked {
     if level.holds == Holds::Instructions {
         return check_no_writes(place, level);
     }
@@ -263,7 +263,7 @@ fn check_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     check_cycles(place, "write_buffers.drain_cycles", buffers.drain_cycles)
 }
 
-fn check_no_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_no_writes(place: &Part, level: &Level) -> Checked {
     let settings = [
         ("write", level.write == WritePolicy::Through),
         ("write_allocate", level.write_allocate.is_some()),
@@ -280,7 +280,7 @@ fn check_no_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
 
 /// Checks that an exclusive level has none of the settings that need lines to be filled on demand
 /// or to stay in the level after a hit.
-fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_exclusive(place: &Part, level: &Level) -> Checked {
     if level.inclusion != Inclusion::Exclusive {
         return Ok(());
     }
@@ -309,7 +309,7 @@ fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
     })
 }
 
-fn check_tlb(tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
+fn check_tlb(tlb: &TlbLevel) -> Checked {
     let place = Part::tlb(tlb);
     place.require(
         tlb.page.0.is_power_of_two() && PAGES.contains(&tlb.page.0),
@@ -336,7 +336,7 @@ fn check_tlb(tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
     check_cycles(&place, "miss_cycles", tlb.miss_cycles)
 }
 
-fn check_total(design: &Design) -> Result<(), UnrealisableDesign> {
+fn check_total(design: &Design) -> Checked {
     let levels = design.levels.iter().map(Level::lines);
     let total: u64 = levels
         .chain(design.tlbs.iter().map(|tlb| u64::from(tlb.entries)))
@@ -348,7 +348,7 @@ fn check_total(design: &Design) -> Result<(), UnrealisableDesign> {
     )
 }
 
-fn check_pages(design: &Design) -> Result<(), UnrealisableDesign> {
+fn check_pages(design: &Design) -> Checked {
     let place = Part::design(design);
     let is_physical =
         |level: &&Level| level.index == AddressKind::Physical || level.tag == AddressKind::Physical;

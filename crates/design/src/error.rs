@@ -2,6 +2,9 @@ use std::fmt;
 
 use crate::{Design, Level, TlbLevel};
 
+/// The result of a check of a design.
+pub(crate) type Checked = Result<(), UnrealisableDesign>;
+
 /// Error for a design that cannot exist in hardware or cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}; {remedy}")]

@@ -1,10 +1,10 @@
 //! Checks whether the levels on the path of instruction fetches fit together, and those on the path
 //! of loads and stores.
 
-use crate::error::{Part, UnrealisableDesign, quoted};
+use crate::error::{Checked, Part, quoted};
 use crate::{AddressKind, Design, Holds, Inclusion, Level, TlbLevel, WritePolicy};
 
-pub(crate) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
+pub(crate) fn check(design: &Design) -> Checked {
     for kind in [Holds::Instructions, Holds::Data] {
         let is_on = |holds: Holds| holds == Holds::Both || holds == kind;
         let path: Vec<&Level> = design
@@ -33,7 +33,7 @@ pub(crate) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
         .try_for_each(|pair| check_stores(pair[0], pair[1]))
 }
 
-fn check_level(level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
+fn check_level(level: &Level, before: &[&Level]) -> Checked {
     let place = Part::level(level);
     for earlier in before {
         check_line(&place, level, earlier)?;
@@ -46,7 +46,7 @@ fn check_level(level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesig
     }
 }
 
-fn check_line(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
+fn check_line(place: &Part, level: &Level, earlier: &Level) -> Checked {
     place.require(
         level.line >= earlier.line,
         format_args!(
@@ -61,7 +61,7 @@ fn check_line(place: &Part, level: &Level, earlier: &Level) -> Result<(), Unreal
 
 /// Checks that a level after a physically tagged level also uses physical addresses, because a line
 /// evicted from the earlier level is known only by its physical address.
-fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
+fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Checked {
     if earlier.tag == AddressKind::Virtual {
         return Ok(());
     }
@@ -78,11 +78,7 @@ fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
     Ok(())
 }
 
-fn check_inclusive(
-    place: &Part,
-    level: &Level,
-    before: &[&Level],
-) -> Result<(), UnrealisableDesign> {
+fn check_inclusive(place: &Part, level: &Level, before: &[&Level]) -> Checked {
     check_not_first(place, before, "inclusive")?;
     before.iter().try_for_each(|earlier| {
         place.require(
@@ -99,11 +95,7 @@ fn check_inclusive(
     })
 }
 
-fn check_exclusive(
-    place: &Part,
-    level: &Level,
-    before: &[&Level],
-) -> Result<(), UnrealisableDesign> {
+fn check_exclusive(place: &Part, level: &Level, before: &[&Level]) -> Checked {
     check_not_first(place, before, "exclusive")?;
     if let Some(last) = before.last() {
         // A line that moves out of stream buffers would lose its modified state, which they cannot
@@ -140,7 +132,7 @@ fn check_exclusive(
     })
 }
 
-fn check_not_first(place: &Part, before: &[&Level], kind: &str) -> Result<(), UnrealisableDesign> {
+fn check_not_first(place: &Part, before: &[&Level], kind: &str) -> Checked {
     place.require(
         !before.is_empty(),
         format_args!("inclusion is {kind}, but no level is before it"),
@@ -150,7 +142,7 @@ fn check_not_first(place: &Part, before: &[&Level], kind: &str) -> Result<(), Un
 
 /// Checks that two levels have the same kind of tags, so that each line of one level corresponds to
 /// exactly one line of the other for all processes.
-fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
+fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Checked {
     place.require(
         level.tag == earlier.tag,
         format_args!(
@@ -165,7 +157,7 @@ fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
 }
 
 /// Checks that `earlier` passes no stores on to `level` if `level` is exclusive.
-fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_stores(earlier: &Level, level: &Level) -> Checked {
     Part::level(level).require(
         level.inclusion != Inclusion::Exclusive || earlier.allocates_on_write(),
         format_args!(
@@ -176,7 +168,7 @@ fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign
     )
 }
 
-fn check_pages(earlier: &TlbLevel, tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
+fn check_pages(earlier: &TlbLevel, tlb: &TlbLevel) -> Checked {
     Part::tlb(tlb).require(
         tlb.page >= earlier.page,
         format_args!(

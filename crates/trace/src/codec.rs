@@ -26,7 +26,7 @@ mod wide;
 
 pub use addresses::LANES;
 pub(crate) use closing::{Closer, Position};
-pub(crate) use columns::{BadBody, Body};
+pub(crate) use columns::{BadBody, Body, Unpacked};
 pub(crate) use decoder::{ChunkDecoder, ChunkHead};
 pub(crate) use encoder::{ChunkEncoder, EncodeError, Piece};
 pub(crate) use marks::{oversized, text_bytes};

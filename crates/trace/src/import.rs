@@ -29,6 +29,7 @@ use drmemtrace::Drmemtrace;
 use gem5::Gem5;
 use lines::Text;
 
+pub(crate) use error::Imported;
 pub use error::{ImportError, Location};
 pub use unzip::Unzipped;
 
@@ -52,7 +53,7 @@ pub enum ImportFormat {
 /// Reader of one format.
 trait Source {
     /// Reads one line or record; returns false at the end.
-    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError>;
+    fn step(&mut self, into: &mut Assembler) -> Imported<bool>;
 
     /// Returns notes on results, by the part of the trace read so far.
     fn notes(&self) -> Vec<&'static str> {
@@ -86,11 +87,7 @@ impl<'a> Importer<'a> {
     ///
     /// If the file cannot be read or is packed in an unsupported way, or (in a format without
     /// sizes) if `word_bytes` is no power of two up to 128.
-    pub fn new(
-        format: ImportFormat,
-        from: impl BufRead + 'a,
-        word_bytes: u64,
-    ) -> Result<Self, ImportError> {
+    pub fn new(format: ImportFormat, from: impl BufRead + 'a, word_bytes: u64) -> Imported<Self> {
         let source: Box<dyn Source + 'a> = match format {
             ImportFormat::Lackey => {
                 Box::new(Text::new(from, format, lackey::NEEDED, lackey::parse))
@@ -119,7 +116,7 @@ impl<'a> Importer<'a> {
     pub fn drmemtrace_files(
         files: Vec<(String, impl BufRead + 'a)>,
         cpu: Option<u64>,
-    ) -> Result<Self, ImportError> {
+    ) -> Imported<Self> {
         let source = Box::new(Drmemtrace::new(files, cpu)?);
         Ok(Importer::start(source, Assembler::default()))
     }
@@ -139,7 +136,7 @@ impl<'a> Importer<'a> {
     ///
     /// If the input is invalid or cannot be read, or a reference precedes any instruction. The
     /// error is returned once, after all data before it.
-    pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ImportError> {
+    pub fn next_into(&mut self, chunk: &mut Chunk) -> Imported<bool> {
         chunk.clear();
         while !self.is_over && !self.assembler.is_full() {
             let step = self.source.step(&mut self.assembler);

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::{MOST_BUFFERED, check_cycles};
 use crate::Level;
-use crate::error::{Part, UnrealisableDesign};
+use crate::error::{Checked, Part};
 
 /// Possible numbers of fills before a stream begins. The largest is the number of lines of 4 bytes
 /// in a page.
@@ -14,7 +14,7 @@ const ENTRIES: RangeInclusive<u32> = 1..=65_536;
 const DEGREES: RangeInclusive<u32> = 1..=64;
 const DISTANCES: RangeInclusive<u32> = 1..=1024;
 
-pub(super) fn check_buffers(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
+pub(super) fn check_buffers(place: &Part, level: &Level) -> Checked {
     if let Some(victim) = level.victim {
         place.require(
             victim.lines != 0 && u64::from(victim.lines) <= MOST_BUFFERED,
@@ -53,7 +53,7 @@ pub(super) fn check_buffers(place: &Part, level: &Level) -> Result<(), Unrealisa
     check_cycles(place, "streams.hit_cycles", streams.hit_cycles)
 }
 
-pub(super) fn check_prefetchers(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
+pub(super) fn check_prefetchers(place: &Part, level: &Level) -> Checked {
     let stride = level.stride.map(|stride| {
         [
             ("stride.entries", stride.entries, ENTRIES),

@@ -1,7 +1,7 @@
 //! Checks the cache partition of a level: the ways that each program may fill.
 
 use super::{LONGEST_DESIGN_NAME_BYTES, is_clean};
-use crate::error::{Part, UnrealisableDesign, quoted};
+use crate::error::{Checked, Part, quoted};
 use crate::{Level, Partition};
 
 /// Largest number of ways of a partitioned level: the bits of a capacity bitmask.
@@ -9,7 +9,7 @@ const MOST_PARTITIONED_WAYS: u64 = 64;
 /// Largest number of masks in a partition, which exceeds the classes of service of any processor.
 const MOST_CLASSES: usize = 64;
 
-pub(super) fn check(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
+pub(super) fn check(place: &Part, level: &Level) -> Checked {
     let Some(partition) = &level.partition else {
         return Ok(());
     };

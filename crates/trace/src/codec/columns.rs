@@ -5,6 +5,9 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::limits;
 use crate::UnfitShape;
 
+/// A part of the body of a chunk, or why it cannot be decoded.
+pub(crate) type Unpacked<T = ()> = Result<T, BadBody>;
+
 /// Why the body of a chunk cannot be decoded although its checksum is right. A message prints the
 /// reason after "the chunk cannot be decoded: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -179,7 +182,7 @@ struct Packed<'a> {
 pub(super) struct Directory<'a>([Packed<'a>; COLUMNS]);
 
 impl<'a> Directory<'a> {
-    pub(super) fn read(body: &'a [u8]) -> Result<Self, BadBody> {
+    pub(super) fn read(body: &'a [u8]) -> Unpacked<Self> {
         let (entries, mut rest) = body
             .split_at_checked(COLUMNS * ENTRY_BYTES)
             .ok_or(BadBody::Head)?;
@@ -248,7 +251,7 @@ impl Unpacker {
         directory: &Directory<'_>,
         column: Column,
         into: &mut Vec<u8>,
-    ) -> Result<(), BadBody> {
+    ) -> Unpacked {
         let length = directory.length(column as usize);
         into.clear();
         into.resize(length, 0);
@@ -261,7 +264,7 @@ impl Unpacker {
         directory: &Directory<'_>,
         column: usize,
         into: &mut [u8],
-    ) -> Result<(), BadBody> {
+    ) -> Unpacked {
         let packed = directory.0[column];
         let is_whole = match packed.packing {
             PLAIN if packed.bytes.len() == into.len() => {

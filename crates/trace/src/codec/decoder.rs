@@ -1,7 +1,7 @@
 use std::io;
 
 use super::addresses::{FAR_BYTES, Slot};
-use super::columns::{BadBody, Column, Directory, NAMES, Unpacker};
+use super::columns::{BadBody, Column, Directory, NAMES, Unpacked, Unpacker};
 use super::open::zeroed;
 use super::references::{KINDS, ROOM, RUNS, Residuals, STEP, put_together};
 use super::sequence::{INDEX_BITS, SUCCESSORS, SequenceReader};
@@ -49,7 +49,7 @@ impl ChunkHead {
 
     /// Reads the head, checks its counts against the limits, and returns it with the rest of the
     /// body.
-    pub(crate) fn read(body: &[u8]) -> Result<(Self, &[u8]), BadBody> {
+    pub(crate) fn read(body: &[u8]) -> Unpacked<(Self, &[u8])> {
         let (head, rest) = body.split_at_checked(HEAD_BYTES).ok_or(BadBody::Head)?;
         let u32_at =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
@@ -69,7 +69,7 @@ impl ChunkHead {
         Ok((head, rest))
     }
 
-    fn check(&self) -> Result<(), BadBody> {
+    fn check(&self) -> Unpacked {
         for (what, found, most) in [
             ("blocks", self.blocks, limits::BLOCKS as u32),
             ("references", self.references, limits::REFERENCES as u32),
@@ -89,7 +89,7 @@ impl ChunkHead {
     }
 
     /// Checks each column's length against the largest length that the counts allow.
-    fn check_lengths(&self, directory: &Directory<'_>) -> Result<(), BadBody> {
+    fn check_lengths(&self, directory: &Directory<'_>) -> Unpacked {
         let (blocks, references) = (self.blocks as usize, self.references as usize);
         let (kinds, slots) = (self.kinds as usize, self.slots as usize);
         let most = [
@@ -145,7 +145,7 @@ impl ChunkDecoder {
     }
 
     /// Decodes a whole body into `chunk`. After an error, `chunk` is empty.
-    pub(crate) fn decode(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
+    pub(crate) fn decode(&mut self, body: &[u8], chunk: &mut Chunk) -> Unpacked<ChunkHead> {
         chunk.marks.clear();
         let outcome = self.decode_parts(body, chunk);
         if outcome.is_err() {
@@ -154,7 +154,7 @@ impl ChunkDecoder {
         outcome
     }
 
-    fn decode_parts(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
+    fn decode_parts(&mut self, body: &[u8], chunk: &mut Chunk) -> Unpacked<ChunkHead> {
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
         head.check_lengths(&directory)?;
@@ -170,7 +170,7 @@ impl ChunkDecoder {
         head: &ChunkHead,
         directory: &Directory<'_>,
         blocks: &mut Vec<Block>,
-    ) -> Result<(), BadBody> {
+    ) -> Unpacked {
         let [addresses, shapes, references, _] = &mut self.columns;
         self.unpacker
             .column(directory, Column::ShapeAddresses, addresses)?;
@@ -199,7 +199,7 @@ impl ChunkDecoder {
         directory: &Directory<'_>,
         numbers: &mut Vec<u32>,
         references: &mut Vec<Reference>,
-    ) -> Result<(), BadBody> {
+    ) -> Unpacked {
         let [indices, mispredictions, widths, residuals] = &mut self.columns;
         for (column, into) in [
             (Column::SuccessorIndices, &mut *indices),
@@ -259,7 +259,7 @@ impl ChunkDecoder {
         head: &ChunkHead,
         directory: &Directory<'_>,
         marks: &mut Vec<Placed>,
-    ) -> Result<(), BadBody> {
+    ) -> Unpacked {
         let column = &mut self.columns[0];
         self.unpacker.column(directory, Column::Marks, column)?;
         marks::decode(column, head.marks as usize, head.blocks as usize, marks)

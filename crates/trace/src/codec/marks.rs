@@ -2,7 +2,7 @@
 //! mark in postcard's encoding.
 
 use super::varint::{Numbers, put};
-use super::{BadBody, limits};
+use super::{BadBody, Unpacked, limits};
 use crate::{Mark, Placed};
 
 /// Appends marks to their column. Positions are counted from `first_block`.
@@ -27,7 +27,7 @@ pub(super) fn decode(
     count: usize,
     blocks: usize,
     marks: &mut Vec<Placed>,
-) -> Result<(), BadBody> {
+) -> Unpacked {
     let mut numbers = Numbers::new("marks", column);
     let mut before_block = 0;
     for number in 0..count {

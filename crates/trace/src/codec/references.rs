@@ -1,9 +1,9 @@
 //! Assembles references, several at a time, from the explicit addresses of the executed shapes and
 //! the rules for deriving other addresses.
 
-use super::BadBody;
 use super::addresses::{FAR, FAR_BYTES, Slot, WIDTHS};
 use super::shapes::Shape;
+use super::{BadBody, Unpacked};
 use crate::Reference;
 use crate::shape::Unfold;
 
@@ -59,7 +59,7 @@ impl<'a> Residuals<'a> {
         slot_of_explicit: &[u32],
         slots: &mut [Slot],
         addresses: &mut [u64],
-    ) -> Result<(), BadBody> {
+    ) -> Unpacked {
         let mut place = self.place;
         if self.widths.len() < (self.number + slot_of_explicit.len()).div_ceil(4) {
             return Err(BadBody::Short { column: "widths" });
@@ -93,7 +93,7 @@ impl<'a> Residuals<'a> {
     }
 
     /// Checks that all residuals have been read.
-    pub(super) fn end(self) -> Result<(), BadBody> {
+    pub(super) fn end(self) -> Unpacked {
         let used = self.number.div_ceil(4);
         if self.widths.len() > used {
             return Err(BadBody::Long {
@@ -118,7 +118,7 @@ impl<'a> Residuals<'a> {
 
 /// Reads a far residual, which does not fit five bytes.
 #[cold]
-fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
+fn far(residuals: &[u8], place: usize) -> Unpacked<u64> {
     let bytes = residuals.get(place..place + 6).ok_or(BadBody::Short {
         column: "residuals",
     })?;

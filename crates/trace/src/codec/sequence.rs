@@ -1,10 +1,10 @@
 //! Encodes the order of the executed shapes: the index of each shape among the successors predicted
 //! for the shape before, and mispredictions.
 
-use super::BadBody;
 use super::references::{EXPLICIT, KINDS, ROOM, RUNS, SLOTS};
 use super::shapes::{NO_SHAPE, Shape};
 use super::varint::Numbers;
+use super::{BadBody, Unpacked};
 
 /// Number of predicted successors of each shape.
 pub(super) const SUCCESSORS: usize = 4;
@@ -51,7 +51,7 @@ impl<'a> SequenceReader<'a> {
         predictors: &'a mut Vec<[u32; SUCCESSORS]>,
         shapes: usize,
         blocks: usize,
-    ) -> Result<Self, BadBody> {
+    ) -> Unpacked<Self> {
         predictors.clear();
         predictors.resize(shapes + 1, [NO_SHAPE; SUCCESSORS]);
         let mut reader = SequenceReader {
@@ -82,7 +82,7 @@ impl<'a> SequenceReader<'a> {
         into: &mut [u32; RUNS],
         numbers: &mut [u32],
         slots: &mut [u32; ROOM],
-    ) -> Result<Step, BadBody> {
+    ) -> Unpacked<Step> {
         let Sums {
             mut references,
             mut instructions,
@@ -142,7 +142,7 @@ impl<'a> SequenceReader<'a> {
     }
 
     /// Ends the sequence after its last block, and returns the sums.
-    pub(super) fn end(self) -> Result<Sums, BadBody> {
+    pub(super) fn end(self) -> Unpacked<Sums> {
         if self.next_misprediction != usize::MAX {
             return Err(BadBody::Misprediction {
                 found: self.next_misprediction as u64,
@@ -165,7 +165,7 @@ impl<'a> SequenceReader<'a> {
     /// `current`.
     #[cold]
     #[inline(never)]
-    fn mispredict(&mut self, current: usize, count: usize) -> Result<(), BadBody> {
+    fn mispredict(&mut self, current: usize, count: usize) -> Unpacked {
         let next = self.mispredicted(count)?;
         let predictor = &mut self.predictors[current];
         predictor.rotate_right(1);
@@ -176,7 +176,7 @@ impl<'a> SequenceReader<'a> {
 
     /// Returns the position of the next misprediction; after the last, a position that no shape
     /// has.
-    fn next_misprediction(&mut self, last: usize) -> Result<usize, BadBody> {
+    fn next_misprediction(&mut self, last: usize) -> Unpacked<usize> {
         if self.mispredictions.rest().is_empty() {
             return Ok(usize::MAX);
         }
@@ -193,7 +193,7 @@ impl<'a> SequenceReader<'a> {
 
     /// Returns the number of the mispredicted shape. In the column, 0 means the first shape that
     /// has not occurred yet, and n means shape n - 1.
-    fn mispredicted(&mut self, count: usize) -> Result<u32, BadBody> {
+    fn mispredicted(&mut self, count: usize) -> Unpacked<u32> {
         let number = self.mispredictions.take()?;
         let shape = if number == 0 {
             u64::from(self.seen)

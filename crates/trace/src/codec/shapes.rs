@@ -1,8 +1,8 @@
 //! Encodes the table of shapes of a chunk, in order of first occurrence.
 
-use super::BadBody;
 use super::addresses::ADDRESS_MASK;
 use super::varint::{Numbers, put, unzigzag, zigzag};
+use super::{BadBody, Unpacked};
 use crate::shape::{self, AddressKind, ShapeReference};
 use crate::{Block, BlockFlags, Reference};
 
@@ -105,11 +105,7 @@ pub(super) struct Shape {
 
 /// Computes the lengths of each shape from the first indices of the next one. Returns the number of
 /// explicit references of all shapes.
-fn complete(
-    shapes: &mut [Shape],
-    blocks: &[Block],
-    forms: &[ShapeReference],
-) -> Result<usize, BadBody> {
+fn complete(shapes: &mut [Shape], blocks: &[Block], forms: &[ShapeReference]) -> Unpacked<usize> {
     let mut slots = 0;
     for number in 0..shapes.len() {
         let (block_end, form_end) = shapes
@@ -163,7 +159,7 @@ impl<'a> ShapeReader<'a> {
         blocks: &mut Vec<Block>,
         shapes: &mut Vec<Shape>,
         forms: &mut Vec<ShapeReference>,
-    ) -> Result<usize, BadBody> {
+    ) -> Unpacked<usize> {
         blocks.clear();
         shapes.clear();
         forms.clear();
@@ -207,7 +203,7 @@ impl<'a> ShapeReader<'a> {
 
     /// Reads the next block. Also returns whether the block belongs to the same shape as the one
     /// before.
-    fn block(&mut self) -> Result<(Block, bool), BadBody> {
+    fn block(&mut self) -> Unpacked<(Block, bool)> {
         let address = self
             .expected
             .wrapping_add_signed(unzigzag(self.addresses.take()?));
@@ -232,7 +228,7 @@ impl<'a> ShapeReader<'a> {
         block: &Block,
         before: usize,
         forms: &mut Vec<ShapeReference>,
-    ) -> Result<(), BadBody> {
+    ) -> Unpacked {
         let mut through = 0;
         for number in (before as u64..).take(block.references.into()) {
             through += self
@@ -261,7 +257,7 @@ impl<'a> ShapeReader<'a> {
         Ok(())
     }
 
-    fn difference(&mut self) -> Result<i64, BadBody> {
+    fn difference(&mut self) -> Unpacked<i64> {
         Ok(unzigzag(self.references.next_at_most(ADDRESS_MASK)?))
     }
 }

@@ -1,7 +1,7 @@
 //! Variable-length numbers (LEB128): seven bits per byte, the lowest first, bit 7 set in all bytes
 //! but the last.
 
-use super::BadBody;
+use super::{BadBody, Unpacked};
 
 /// Appends a number to a column.
 #[inline]
@@ -37,7 +37,7 @@ impl<'a> Numbers<'a> {
     }
 
     #[inline]
-    pub(super) fn take(&mut self) -> Result<u64, BadBody> {
+    pub(super) fn take(&mut self) -> Unpacked<u64> {
         if let [first, rest @ ..] = self.rest
             && *first < 0x80
         {
@@ -47,7 +47,7 @@ impl<'a> Numbers<'a> {
         self.take_long()
     }
 
-    fn take_long(&mut self) -> Result<u64, BadBody> {
+    fn take_long(&mut self) -> Unpacked<u64> {
         let mut value = 0;
         for (place, &byte) in self.rest.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * place);
@@ -60,7 +60,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the next number, which must be at most `most`.
-    pub(crate) fn next_at_most(&mut self, most: u64) -> Result<u64, BadBody> {
+    pub(crate) fn next_at_most(&mut self, most: u64) -> Unpacked<u64> {
         let found = self.take()?;
         if found > most {
             return Err(BadBody::Large {
@@ -73,7 +73,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Checks that no byte of the column is left.
-    pub(super) fn end(&self) -> Result<(), BadBody> {
+    pub(super) fn end(&self) -> Unpacked {
         if self.rest.is_empty() {
             Ok(())
         } else {

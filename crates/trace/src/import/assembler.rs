@@ -2,7 +2,7 @@
 
 use crate::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, SIZES, TaskId};
 
-use super::{ImportError, Location};
+use super::{ImportError, Imported, Location};
 
 const LARGEST_REFERENCE: u64 = SIZES[SIZES.len() - 1] as u64;
 /// Largest size of a reference in bytes. Dirty helpers of Valgrind touch up to some KiB.
@@ -61,12 +61,7 @@ impl Assembler {
         self.chunk.mark(mark);
     }
 
-    pub(super) fn instruction(
-        &mut self,
-        place: Location,
-        address: u64,
-        bytes: u64,
-    ) -> Result<(), ImportError> {
+    pub(super) fn instruction(&mut self, place: Location, address: u64, bytes: u64) -> Imported {
         let most = u64::from(u8::MAX);
         let length = u8::try_from(bytes).ok().filter(|&bytes| bytes > 0);
         let length = length.ok_or(ImportError::Size { place, bytes, most })?;
@@ -118,7 +113,7 @@ impl Assembler {
 
     /// Repeats the last instruction of the open block in a new block, if the open block can hold no
     /// more references.
-    fn repeat_instruction(&mut self, place: Location) -> Result<(), ImportError> {
+    fn repeat_instruction(&mut self, place: Location) -> Imported {
         let block = self
             .open
             .as_ref()
@@ -155,7 +150,7 @@ impl Assembler {
         place: Location,
         address: u64,
         is_store: bool,
-    ) -> Result<(), ImportError> {
+    ) -> Imported {
         self.unknown_sizes += 1;
         self.reference(place, address, 1, is_store)
     }
@@ -166,7 +161,7 @@ impl Assembler {
         address: u64,
         bytes: u64,
         is_store: bool,
-    ) -> Result<(), ImportError> {
+    ) -> Imported {
         if !(1..=LARGEST_DATA).contains(&bytes) {
             return Err(ImportError::Size {
                 place,
@@ -225,7 +220,7 @@ impl Assembler {
 
 /// Checks that an address fits 48 bits. A trace stores no more bits, and a wrong address is worse
 /// than an error.
-fn check_address(place: Location, address: u64) -> Result<(), ImportError> {
+fn check_address(place: Location, address: u64) -> Imported {
     let kept = ((address << 16) as i64 >> 16) as u64;
     if kept == address {
         Ok(())

@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use super::assembler::Assembler;
 use super::packed::Unpacked;
-use super::{ImportError, ImportFormat, Location, Source};
+use super::{ImportError, ImportFormat, Imported, Location, Source};
 
 const RECORD_BYTES: usize = 64;
 /// Lengths in bytes of other tracers' records, with the tracers' names.
@@ -39,7 +39,7 @@ struct Instruction {
 }
 
 impl<R: BufRead> ChampSim<R> {
-    pub(super) fn new(from: R) -> Result<Self, ImportError> {
+    pub(super) fn new(from: R) -> Imported<Self> {
         let records = Unpacked::new(from, ImportFormat::ChampSim)?;
         let place = records.place();
         let are_of = |bytes| are_records(records.start(), bytes);
@@ -58,7 +58,7 @@ impl<R: BufRead> ChampSim<R> {
         })
     }
 
-    fn next_record(&mut self) -> Result<Option<(Location, Instruction)>, ImportError> {
+    fn next_record(&mut self) -> Imported<Option<(Location, Instruction)>> {
         let mut bytes = [0; RECORD_BYTES];
         let place = self.records.place();
         match self.records.fill(&mut bytes)? {
@@ -75,7 +75,7 @@ impl<R: BufRead> ChampSim<R> {
 }
 
 impl<R: BufRead> Source for ChampSim<R> {
-    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+    fn step(&mut self, into: &mut Assembler) -> Imported<bool> {
         let next = self.next_record();
         let following = next
             .as_ref()
@@ -104,7 +104,7 @@ fn are_records(start: &[u8], record_bytes: usize) -> bool {
 }
 
 impl Instruction {
-    fn decode(place: Location, bytes: &[u8; RECORD_BYTES]) -> Result<Self, ImportError> {
+    fn decode(place: Location, bytes: &[u8; RECORD_BYTES]) -> Imported<Self> {
         let (words, _) = bytes.as_chunks();
         let word = |index: usize| u64::from_le_bytes(words[index]);
         let [is_branch, is_taken] = [bytes[8], bytes[9]];
@@ -128,12 +128,7 @@ impl Instruction {
     }
 
     /// Adds the instruction, then its loads, then its stores.
-    fn put(
-        &self,
-        place: Location,
-        following: Option<u64>,
-        assembler: &mut Assembler,
-    ) -> Result<(), ImportError> {
+    fn put(&self, place: Location, following: Option<u64>, assembler: &mut Assembler) -> Imported {
         let distance = following
             .filter(|_| !self.is_taken)
             .map(|next| next.wrapping_sub(self.address));

@@ -3,13 +3,13 @@
 //! without changing the cache's content; such lines are ignored and counted. Either number may
 //! begin with `0x`, and an address stands for its whole word. The rest of a line is a comment.
 
-use super::ImportError;
 use super::lines::{Parsed, hexadecimal};
+use super::{ImportError, Imported};
 
 pub(super) const NEEDED: &str = "a label from 0 to 4 and a hexadecimal address";
 
 /// Returns the parser of a line, for words of `word_bytes` bytes: a power of two up to 128.
-pub(super) fn parser(word_bytes: u64) -> Result<impl Fn(&[u8]) -> Parsed, ImportError> {
+pub(super) fn parser(word_bytes: u64) -> Imported<impl Fn(&[u8]) -> Parsed> {
     if !word_bytes.is_power_of_two() || word_bytes > 128 {
         return Err(ImportError::Word(word_bytes));
     }

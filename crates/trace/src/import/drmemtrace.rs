@@ -17,7 +17,7 @@ use std::io::BufRead;
 
 use super::assembler::Assembler;
 use super::lines::harmless;
-use super::{ImportError, Location, Source};
+use super::{ImportError, Imported, Location, Source};
 use file::File;
 use file_type::{FIRST_PART, FileType};
 use numbers::{kind, marker};
@@ -69,7 +69,7 @@ impl<R: BufRead> Source for Drmemtrace<R> {
         self.file_type.and_then(FileType::arch)
     }
 
-    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+    fn step(&mut self, into: &mut Assembler) -> Imported<bool> {
         let Some(file) = self.files.get_mut(self.current) else {
             return Ok(false);
         };
@@ -85,7 +85,7 @@ impl<R: BufRead> Source for Drmemtrace<R> {
 }
 
 impl<R: BufRead> Drmemtrace<R> {
-    pub(super) fn new(files: Vec<(String, R)>, cpu: Option<u64>) -> Result<Self, ImportError> {
+    pub(super) fn new(files: Vec<(String, R)>, cpu: Option<u64>) -> Imported<Self> {
         let is_one = files.len() == 1;
         let open = |(name, from): (String, R)| {
             let name = harmless(name.as_bytes());
@@ -104,12 +104,7 @@ impl<R: BufRead> Drmemtrace<R> {
         })
     }
 
-    fn follow(
-        &mut self,
-        record: &Record,
-        place: Location,
-        into: &mut Assembler,
-    ) -> Result<(), ImportError> {
+    fn follow(&mut self, record: &Record, place: Location, into: &mut Assembler) -> Imported {
         match record.kind {
             kind::THREAD => self.belongs_to(Some(record.address), None),
             kind::PROCESS => self.belongs_to(self.files[self.current].thread, Some(record.address)),
@@ -127,12 +122,7 @@ impl<R: BufRead> Drmemtrace<R> {
 
     /// Adds the instruction, the instructions (of a bundle) or the data reference of a record.
     /// Prefetches and flushes are ignored and counted.
-    fn executed(
-        &mut self,
-        record: &Record,
-        place: Location,
-        into: &mut Assembler,
-    ) -> Result<(), ImportError> {
+    fn executed(&mut self, record: &Record, place: Location, into: &mut Assembler) -> Imported {
         let Record {
             kind,
             size,
@@ -175,7 +165,7 @@ impl<R: BufRead> Drmemtrace<R> {
         address: u64,
         bytes: u64,
         into: &mut Assembler,
-    ) -> Result<(), ImportError> {
+    ) -> Imported {
         self.has_run = true;
         self.threads.run(place, into)?;
         into.set_flags(self.threads.flags(address));
@@ -184,12 +174,7 @@ impl<R: BufRead> Drmemtrace<R> {
 
     /// Adds up to eight instructions that follow the last one. The record has the instructions'
     /// lengths instead of an address.
-    fn bundle(
-        &mut self,
-        record: &Record,
-        place: Location,
-        into: &mut Assembler,
-    ) -> Result<(), ImportError> {
+    fn bundle(&mut self, record: &Record, place: Location, into: &mut Assembler) -> Imported {
         let lengths = record.address.to_le_bytes();
         let lengths = lengths
             .get(..record.size.into())
@@ -211,12 +196,7 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    fn marker(
-        &mut self,
-        record: &Record,
-        place: Location,
-        into: &mut Assembler,
-    ) -> Result<(), ImportError> {
+    fn marker(&mut self, record: &Record, place: Location, into: &mut Assembler) -> Imported {
         let value = record.address;
         match record.size {
             marker::FILE_TYPE => return self.file_type(FileType::new(value, place)?, place),
@@ -250,7 +230,7 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    fn file_type(&mut self, found: FileType, place: Location) -> Result<(), ImportError> {
+    fn file_type(&mut self, found: FileType, place: Location) -> Imported {
         let core = |needed| Err(ImportError::Core { place, needed });
         if found.is_core() && self.files.len() > 1 {
             return core("the trace of this core alone");
@@ -337,7 +317,7 @@ impl<R: BufRead> Drmemtrace<R> {
         true
     }
 
-    fn next_file(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+    fn next_file(&mut self, into: &mut Assembler) -> Imported<bool> {
         self.present().is_read = true;
         if self.choose(into) {
             return Ok(true);

@@ -20,6 +20,9 @@ impl fmt::Display for Location {
     }
 }
 
+/// A part of a foreign trace, or why the trace cannot be read further.
+pub(crate) type Imported<T = ()> = Result<T, ImportError>;
+
 /// Why a foreign trace cannot be read further.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {

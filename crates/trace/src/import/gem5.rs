@@ -6,7 +6,7 @@ use std::io::BufRead;
 
 use super::assembler::Assembler;
 use super::packed::Unpacked;
-use super::{ImportError, ImportFormat, Location, Source};
+use super::{ImportError, ImportFormat, Imported, Location, Source};
 
 const MAGIC: &[u8; 4] = b"gem5";
 const NEEDED_MAGIC: &str = "gem5's packet trace, which begins with the word gem5";
@@ -56,7 +56,7 @@ struct Packet {
 }
 
 impl<R: BufRead> Gem5<R> {
-    pub(super) fn new(from: R) -> Result<Self, ImportError> {
+    pub(super) fn new(from: R) -> Imported<Self> {
         Ok(Gem5 {
             records: Unpacked::new(from, ImportFormat::Gem5)?,
             has_header: false,
@@ -66,7 +66,7 @@ impl<R: BufRead> Gem5<R> {
         })
     }
 
-    fn read_magic(&mut self) -> Result<(), ImportError> {
+    fn read_magic(&mut self) -> Imported {
         let (place, mut magic) = (self.records.place(), [0; MAGIC.len()]);
         let filled = self.records.fill(&mut magic)?;
         if filled < magic.len() || magic != *MAGIC {
@@ -80,7 +80,7 @@ impl<R: BufRead> Gem5<R> {
         Ok(())
     }
 
-    fn next_message(&mut self) -> Result<Option<Vec<u8>>, ImportError> {
+    fn next_message(&mut self) -> Imported<Option<Vec<u8>>> {
         let place = self.records.place();
         let Some(length) = self.next_length(place)? else {
             return Ok(None);
@@ -98,7 +98,7 @@ impl<R: BufRead> Gem5<R> {
         Ok(Some(message))
     }
 
-    fn next_length(&mut self, place: Location) -> Result<Option<u64>, ImportError> {
+    fn next_length(&mut self, place: Location) -> Imported<Option<u64>> {
         let mut length = 0;
         for shift in (0..64).step_by(7) {
             let mut byte = [0];
@@ -119,12 +119,7 @@ impl<R: BufRead> Gem5<R> {
         Err(unknown(place, "a length without end"))
     }
 
-    fn put(
-        &mut self,
-        place: Location,
-        packet: &Packet,
-        assembler: &mut Assembler,
-    ) -> Result<(), ImportError> {
+    fn put(&mut self, place: Location, packet: &Packet, assembler: &mut Assembler) -> Imported {
         self.has_lines |= LINES.contains(&packet.command);
         if packet.flags & IS_FETCH != 0 {
             self.has_fetches = true;
@@ -156,7 +151,7 @@ impl<R: BufRead> Source for Gem5<R> {
             .collect()
     }
 
-    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+    fn step(&mut self, into: &mut Assembler) -> Imported<bool> {
         if !self.has_header {
             self.read_magic()?;
         }

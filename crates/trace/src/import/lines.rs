@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use super::assembler::Assembler;
 use super::packed::refuse_packed;
-use super::{ImportError, ImportFormat, Location, Source};
+use super::{ImportError, ImportFormat, Imported, Location, Source};
 
 /// Maximum length of a line in bytes, more than the formats of lackey and Dinero and Valgrind's
 /// messages need.
@@ -56,7 +56,7 @@ impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Text<R, P> {
     }
 
     /// Reads the next line; returns false at the end.
-    fn read_line(&mut self) -> Result<bool, ImportError> {
+    fn read_line(&mut self) -> Imported<bool> {
         self.line.clear();
         self.number += 1;
         let place = Location::Line(self.number);
@@ -86,7 +86,7 @@ impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Text<R, P> {
 }
 
 impl<R: BufRead, P: Fn(&[u8]) -> Parsed> Source for Text<R, P> {
-    fn step(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+    fn step(&mut self, into: &mut Assembler) -> Imported<bool> {
         if !self.read_line()? {
             return Ok(false);
         }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Chain, Cursor, Read};
 use flate2::bufread::MultiGzDecoder;
 use snap::read::FrameDecoder;
 
-use super::{ImportError, ImportFormat, Location};
+use super::{ImportError, ImportFormat, Imported, Location};
 
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 const SNAPPY: &[u8] = b"\xff\x06\x00\x00sNaPpY";
@@ -61,7 +61,7 @@ fn packing(start: &[u8]) -> Option<(&'static str, &'static str)> {
 }
 
 /// Refuses a file that is packed although its format is text.
-pub(super) fn refuse_packed(start: &[u8], format: ImportFormat) -> Result<(), ImportError> {
+pub(super) fn refuse_packed(start: &[u8], format: ImportFormat) -> Imported {
     let gzip = start
         .starts_with(GZIP)
         .then_some(("a gzip file", "gzip -dc"));
@@ -84,7 +84,7 @@ pub(super) struct Unpacked<R: BufRead> {
 
 impl<R: BufRead> Unpacked<R> {
     /// Opens a file for an import with `--from FORMAT`.
-    pub(super) fn new(mut from: R, format: ImportFormat) -> Result<Self, ImportError> {
+    pub(super) fn new(mut from: R, format: ImportFormat) -> Imported<Self> {
         let mut first = vec![0; SNAPPY.len()];
         let filled = fill(&mut from, &mut first).map_err(|source| ImportError::Io {
             place: Location::Byte(0),
@@ -140,7 +140,7 @@ impl<R: BufRead> Unpacked<R> {
     }
 
     /// Fills `record`. Returns the number of bytes, which is smaller only at the end of the file.
-    pub(super) fn fill(&mut self, record: &mut [u8]) -> Result<usize, ImportError> {
+    pub(super) fn fill(&mut self, record: &mut [u8]) -> Imported<usize> {
         let place = self.place();
         let looked_at = self.from.get_ref().0;
         let left = looked_at.get_ref().len() as u64 - looked_at.position();

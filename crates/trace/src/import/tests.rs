@@ -54,7 +54,7 @@ pub(super) fn failure(importer: Importer<'_>) -> ImportError {
 }
 
 /// Opens a file, of words of 4 bytes if the format has no sizes.
-pub(crate) fn open(format: ImportFormat, bytes: &[u8]) -> Result<Importer<'_>, ImportError> {
+pub(crate) fn open(format: ImportFormat, bytes: &[u8]) -> Imported<Importer<'_>> {
     Importer::new(format, bytes, 4)
 }
 

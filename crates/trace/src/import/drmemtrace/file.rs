@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::numbers::kind;
 use super::records::{Record, Records};
-use crate::import::ImportError;
+use crate::import::{ImportError, Imported};
 
 const VERSIONS: std::ops::RangeInclusive<u64> = 0..=7;
 
@@ -28,7 +28,7 @@ pub(super) struct File<R: BufRead> {
 }
 
 impl<R: BufRead> File<R> {
-    pub(super) fn new(name: String, from: R) -> Result<Self, ImportError> {
+    pub(super) fn new(name: String, from: R) -> Imported<Self> {
         Ok(File {
             name,
             records: Records::new(from)?,
@@ -44,7 +44,7 @@ impl<R: BufRead> File<R> {
     /// Returns the next record; `None` at a valid end of the file. An error means that the record
     /// is not valid at this position. In the trace of a core, each thread that ends has a footer,
     /// and records of other threads may follow.
-    pub(super) fn next_record(&mut self, is_core: bool) -> Result<Option<Record>, ImportError> {
+    pub(super) fn next_record(&mut self, is_core: bool) -> Imported<Option<Record>> {
         let (place, is_first) = (self.records.place(), self.records.is_at_start());
         let Some(record) = self.records.next()? else {
             let needed = if is_first {

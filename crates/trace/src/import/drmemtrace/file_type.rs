@@ -4,7 +4,7 @@ use super::numbers::file_type::{
     AARCH64, ARM32, CORE, FILTERED, FILTERED_AT_FIRST, INSTRUCTIONS_ONLY, KERNEL_INSTRUCTIONS_ONLY,
     REGDEPS, TEMPLATES, UNKNOWN, X86_32, X86_64,
 };
-use crate::import::{ImportError, Location};
+use crate::import::{ImportError, Imported, Location};
 
 /// Bits of the file type that decide about the import. The other bits announce markers.
 const LOOKED_AT: u64 = INSTRUCTIONS_ONLY | KERNEL_INSTRUCTIONS_ONLY | CORE | REGDEPS | UNKNOWN;
@@ -25,7 +25,7 @@ pub(super) const FIRST_PART: &str = "for the first part of the time that";
 pub(super) struct FileType(u64);
 
 impl FileType {
-    pub(super) fn new(bits: u64, place: Location) -> Result<FileType, ImportError> {
+    pub(super) fn new(bits: u64, place: Location) -> Imported<FileType> {
         let architectures = [
             (AARCH64, "aarch64"),
             (ARM32, "32-bit ARM"),
@@ -54,11 +54,7 @@ impl FileType {
     }
 
     /// Checks that the types of two files are equal in all bits that decide about the import.
-    pub(super) fn agree(
-        before: Option<FileType>,
-        found: FileType,
-        place: Location,
-    ) -> Result<(), ImportError> {
+    pub(super) fn agree(before: Option<FileType>, found: FileType, place: Location) -> Imported {
         match before {
             Some(before) if (before.0 ^ found.0) & LOOKED_AT != 0 => Err(ImportError::Mixed {
                 place,

@@ -4,7 +4,7 @@
 use std::io::BufRead;
 
 use crate::import::packed::Unpacked;
-use crate::import::{ImportError, ImportFormat, Location};
+use crate::import::{ImportError, ImportFormat, Imported, Location};
 
 use super::numbers::kind;
 
@@ -22,7 +22,7 @@ pub(super) struct Record {
 }
 
 impl<R: BufRead> Records<R> {
-    pub(super) fn new(from: R) -> Result<Self, ImportError> {
+    pub(super) fn new(from: R) -> Imported<Self> {
         Unpacked::new(from, ImportFormat::Drmemtrace).map(Records)
     }
 
@@ -36,7 +36,7 @@ impl<R: BufRead> Records<R> {
         self.0.is_at_start()
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Record>, ImportError> {
+    pub(super) fn next(&mut self) -> Imported<Option<Record>> {
         let mut bytes = [0; RECORD_BYTES];
         let (place, is_first) = (self.place(), self.is_at_start());
         match self.0.fill(&mut bytes)? {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::import::assembler::Assembler;
-use crate::import::{ImportError, Location};
+use crate::import::{ImportError, Imported, Location};
 use crate::{BlockFlags, Cause, Mark, ProcessId, TaskId};
 
 /// Maximum number of threads of a trace, a limit on memory. Traced programs have far fewer.
@@ -143,7 +143,7 @@ impl Threads {
     }
 
     /// Switches to the current thread's task, if another task is running or the core was idle.
-    pub(super) fn run(&mut self, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
+    pub(super) fn run(&mut self, place: Location, into: &mut Assembler) -> Imported {
         let known = self.tasks.get(&self.thread).copied();
         let task = match known {
             Some((task, process)) if self.process.is_none_or(|reported| reported == process) => {
@@ -165,7 +165,7 @@ impl Threads {
         Ok(())
     }
 
-    fn birth(&mut self, place: Location, into: &mut Assembler) -> Result<TaskId, ImportError> {
+    fn birth(&mut self, place: Location, into: &mut Assembler) -> Imported<TaskId> {
         if self.last_task >= MOST_TASKS {
             return Err(ImportError::Threads {
                 place,
