@@ -87,6 +87,19 @@ struct {
     __type(value, enum target);
 } targets SEC(".maps");
 
+// Name of a task, as the kernel stores it.
+struct name {
+    char text[16];
+};
+
+// Names of the processes to be observed, from the moment at which a process gets the name.
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 256);
+    __type(key, struct name);
+    __type(value, __u8);
+} names SEC(".maps");
+
 // Effects of other processes on an observed process that find no room in the tables of its tasks.
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);

@@ -160,11 +160,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     struct ref *of_parent = bpf_task_storage_get(&refs, parent, 0, 0);
     if (!(of_parent && of_parent->slot) && !is_of_all(child, c) && !is_born_into_group(child, c))
         return 0;
-    struct ref *ref = bpf_task_storage_get(&refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!ref || ref->slot)
-        return 0;
-    ref->generation = c->generation;
-    allocate_slot(ref, child, c);
+    observe_now(child, c);
     return 0;
 }
 
@@ -178,11 +174,7 @@ int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_stru
         return 0;
     if (is_process && task->signal->nr_threads > 1)
         make_target(task->tgid, c);
-    struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!ref || ref->slot)
-        return 0;
-    ref->generation = c->generation;
-    allocate_slot(ref, task, c);
+    observe_now(task, c);
     return 0;
 }
 
@@ -190,11 +182,19 @@ int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_stru
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 {
+    struct control *c = controls();
+    struct name kept = {};
+    bpf_probe_read_kernel_str(kept.text, sizeof(kept.text), name);
+    if (c && task->pid == task->tgid && !is_own(task) && bpf_map_lookup_elem(&names, &kept)) {
+        if (task->signal->nr_threads > 1)
+            make_target(task->tgid, c);
+        observe_now(task, c);
+    }
     struct task *t = task_of(bpf_task_storage_get(&refs, task, 0, 0));
     if (!t)
         return 0;
     t->pid = task->pid;
-    bpf_probe_read_kernel_str(t->name, sizeof(t->name), name);
+    copy_name(t->name, kept.text);
     if (task->pid == task->tgid)
         copy_name(t->process_name, t->name);
     return 0;

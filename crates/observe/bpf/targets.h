@@ -86,6 +86,16 @@ static __always_inline void make_target(__u32 process, struct control *c)
     __sync_fetch_and_add(&c->generation, 1);
 }
 
+// Observes a task from now on.
+static __always_inline void observe_now(struct task_struct *task, struct control *c)
+{
+    struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!ref || ref->slot)
+        return;
+    ref->generation = c->generation;
+    allocate_slot(ref, task, c);
+}
+
 // Returns the reference of a task. Whether a task is observed is decided when the task is first
 // seen, and again when `targets` has changed.
 static __always_inline struct ref *ref_of(struct task_struct *task, struct control *c)

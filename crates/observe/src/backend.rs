@@ -38,6 +38,10 @@ pub trait Backend {
     /// Sources that cannot do this find the tasks by polling.
     fn add_group(&mut self, _: GroupId) {}
 
+    /// Observes each process as soon as it gets one of these names. Sources that cannot do this
+    /// find the processes by polling.
+    fn add_names(&mut self, _: &[String]) {}
+
     /// Observes all tasks, including the kernel's.
     fn add_all(&mut self);
 

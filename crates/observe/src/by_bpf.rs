@@ -25,7 +25,7 @@ use crate::options::Options;
 use crate::own_cost;
 use crate::relatives::relatives;
 use crate::stacks::Stacks;
-use crate::subject::GroupId;
+use crate::subject::{GroupId, name_in_kernel};
 use crate::sums::Sums;
 use crate::tables::Tables;
 use crate::totals::Totals;
@@ -177,6 +177,16 @@ impl ByBpf {
         self.tables
             .control(Control::Group)
             .store(group.number, Release);
+    }
+
+    /// Observes each process as soon as it gets one of these names. Names for which there is no
+    /// room are found by polling.
+    pub(crate) fn add_names(&mut self, names: &[String]) {
+        if let Ok(mut table) = self.kernel.names() {
+            for name in names {
+                let _ = table.insert(name_in_kernel(name.as_bytes()), 1, 0);
+            }
+        }
     }
 
     /// Observes all tasks, including the kernel's.

@@ -304,6 +304,11 @@ impl Kernel {
             .map_err(|error| refused("targets", &error.into()))
     }
 
+    pub(crate) fn names(&mut self) -> Result<HashMap<&mut MapData, [u8; 16], u8>, NoBpf> {
+        HashMap::try_from(map(&mut self.ebpf, "names"))
+            .map_err(|error| refused("names", &error.into()))
+    }
+
     pub(crate) fn pairs(
         &mut self,
     ) -> Result<HashMap<&mut MapData, [u32; 2], NeighbourWords>, NoBpf> {

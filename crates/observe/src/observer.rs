@@ -144,6 +144,12 @@ impl Backend for Observer {
         }
     }
 
+    fn add_names(&mut self, names: &[String]) {
+        if let Way::Bpf(bpf) = &mut self.way {
+            bpf.add_names(names);
+        }
+    }
+
     fn add_all(&mut self) {
         match &mut self.way {
             Way::Bpf(bpf) => bpf.add_all(),

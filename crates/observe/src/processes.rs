@@ -9,6 +9,7 @@ use switchcost_units::Nanos;
 use crate::backend::Backend;
 use crate::end::{Next, Window};
 use crate::error::ObserveError;
+use crate::kernel::NoBpf;
 use crate::notice::Notice;
 use crate::subject::{SubjectError, name_of, processes_named, start_of};
 
@@ -78,6 +79,11 @@ impl Processes {
         self.observed.iter().map(|process| process.number).collect()
     }
 
+    pub(crate) fn begin(&self, backend: &mut impl Backend) -> Result<(), NoBpf> {
+        backend.add_names(&self.names);
+        backend.add(&self.numbers())
+    }
+
     /// Returns whether the observation goes on: whether a process lives, or another one may start
     /// before the time is over.
     pub(crate) fn go_on(
@@ -86,9 +92,13 @@ impl Processes {
         backend: &mut impl Backend,
         window: Window,
     ) -> Result<Next, ObserveError> {
-        let is_one_there = self.observed.iter().any(|process| process.is_there(root));
         let (was_gone, after) = (self.are_gone, window.elapsed);
-        self.are_gone = !is_one_there;
+        self.are_gone = !self.observed.iter().any(|process| process.is_there(root));
+        // Another process of the name may have come since the last search.
+        if self.are_gone && !was_gone && !self.names.is_empty() {
+            self.are_gone = !self.look(root, backend, after)?;
+        }
+        let is_one_there = !self.are_gone;
         let is_time = after.saturating_sub(self.looked_at) >= EACH[usize::from(was_gone)];
         if is_time && !self.names.is_empty() && self.look(root, backend, after)? && was_gone {
             self.are_gone = false;
@@ -119,7 +129,8 @@ impl Processes {
             .iter()
             .map(|process| (process.number, process.start))
             .collect();
-        // Children of observed processes are already observed.
+        // Children of observed processes are already observed, and so may later processes of a name
+        // be.
         let observed = backend.processes();
         let come: Vec<Process> = self
             .names

@@ -113,7 +113,7 @@ impl Target {
     ) -> Result<(), ObserveError> {
         match self {
             Target::Command(command) => command.start(|process| backend.add(&[process]))?,
-            Target::Processes(processes) => backend.add(&processes.numbers())?,
+            Target::Processes(processes) => processes.begin(backend)?,
             Target::Group(group) => group.begin(root, backend)?,
             Target::All => backend.add_all(),
         }

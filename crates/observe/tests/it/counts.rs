@@ -246,3 +246,28 @@ fn has_zombie(process: u32) -> bool {
         .split_whitespace()
         .any(|child| read(format!("/proc/{child}/stat")).contains(") Z "))
 }
+
+#[test]
+fn processes_that_get_an_observed_name_are_counted_however_short_they_live() {
+    let _turn = turn();
+    let Some(mut observer) = observer(Options::default()) else {
+        return;
+    };
+    observer.add_names(&["observed-later".to_owned()]);
+    let folder = tempfile::tempdir().expect("room");
+    let program = folder.path().join("observed-later");
+    std::os::unix::fs::symlink("/bin/sleep", &program).expect("room");
+    for _ in 0..20 {
+        let status = Command::new(&program).arg("0.01").status();
+        assert!(status.expect("there is a sleep").success());
+        observer.tick();
+    }
+    let counted = observer.finish().expect("the tables are there");
+    let tasks: Vec<_> = (counted.tasks.iter())
+        .filter(|tasks| tasks.name == "observed-later")
+        .collect();
+    let ended: u64 = tasks.iter().map(|tasks| tasks.count).sum();
+    let voluntary: u64 = tasks.iter().map(|tasks| tasks.voluntary).sum();
+    assert_eq!(ended, 20, "{:?}", counted.tasks);
+    assert!(voluntary >= 20, "{voluntary} of 20 sleeps");
+}

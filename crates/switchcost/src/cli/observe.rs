@@ -116,7 +116,8 @@ pub(crate) struct ObserveArguments {
 
     /// Observe the processes with this name, and the children they start
     ///
-    /// At least one must be running; processes that start later are observed, too.
+    /// At least one must be running; processes that start later are observed, too. Without BPF they
+    /// are found within a second, and shorter ones are missed.
     #[arg(long, value_name = "NAME", help_heading = "Target", conflicts_with_all = ["cgroup", "all"])]
     pub(crate) comm: Vec<String>,
 
