@@ -129,21 +129,23 @@ impl Processes {
             .iter()
             .map(|process| (process.number, process.start))
             .collect();
-        // Children of observed processes are already observed, and so may later processes of a name
-        // be.
-        let observed = backend.processes();
         let come: Vec<Process> = self
             .names
             .iter()
             .flat_map(|name| processes_named(root, name).unwrap_or_default())
-            .filter(|number| self.are_gone || !observed.contains(number))
             .map(|number| Process::new(root, number))
             .filter(|process| !known.contains(&(process.number, process.start)))
             .collect();
         if come.is_empty() {
             return Ok(false);
         }
-        let numbers: Vec<u32> = come.iter().map(|process| process.number).collect();
+        // The source may observe a process from the moment at which it got its name.
+        let observed = backend.processes();
+        let numbers: Vec<u32> = come
+            .iter()
+            .map(|process| process.number)
+            .filter(|number| self.are_gone || !observed.contains(number))
+            .collect();
         backend.add(&numbers)?;
         self.observed.extend(come);
         Ok(true)

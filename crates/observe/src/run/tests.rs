@@ -500,6 +500,12 @@ fn what_ends_before_its_time_is_told_and_what_comes_under_its_name_is_observed()
     };
     assert!(gone.starts_with("process 7 (a) is gone after 30"), "{gone}");
     assert!(back.starts_with("process 8 (a) started after "), "{back}");
+
+    // The source observes a later process before the search finds it.
+    let mut script = Script::with_process_7().at(300, |script| script.process(8, "a"));
+    let target = Target::named(&script.root(), &["a".to_owned()]).expect("it is there");
+    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(2)));
+    assert_eq!(observation.subject, Subject::Processes(vec![7, 8]));
 }
 
 #[test]
