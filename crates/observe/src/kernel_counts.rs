@@ -163,12 +163,14 @@ fn read(thread: u32) -> Option<Totals> {
             .parse()
             .ok()
     };
-    let (voluntary, involuntary) = (
+    let (voluntary, involuntary): (u64, u64) = (
         field("voluntary_ctxt_switches:")?,
         field("nonvoluntary_ctxt_switches:")?,
     );
+    // The last switch of a task that has ended is counted with the record of its end.
+    let has_ended = status.lines().any(|line| line.starts_with("State:\tZ"));
     Some(Totals {
-        voluntary,
+        voluntary: voluntary - u64::from(has_ended).min(voluntary),
         involuntary,
         run: Nanos(run),
         wait: Nanos(0),

@@ -219,10 +219,14 @@ fn a_process_that_no_one_has_waited_for_has_ended() {
             return;
         };
         let mut perl = Command::new("perl");
-        perl.args(["-e", "if (!fork) { exit } sleep 60"]);
+        perl.args([
+            "-e",
+            "if (!fork) { select undef, undef, undef, 0.1; exit } sleep 60",
+        ]);
         let mut child = begin(&mut perl, &mut observer).expect("perl is there");
         let since = Instant::now();
         while !has_zombie(child.id()) && since.elapsed() < Duration::from_secs(20) {
+            observer.tick();
             std::thread::sleep(Duration::from_millis(20));
         }
         assert!(has_zombie(child.id()), "its child has ended");
@@ -235,6 +239,7 @@ fn a_process_that_no_one_has_waited_for_has_ended() {
         let living = sum(&counted, |tasks| tasks.count * u64::from(lives(tasks)));
         let found = (sum(&counted, |tasks| tasks.count) - living, living);
         assert_eq!(found, (1, 1), "{:?}", counted.tasks);
+        assert_eq!(counted.lost.unfollowed, 0, "its last switch counts once");
     }
 }
 
