@@ -8,6 +8,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy
 import pytest
 
 import switchcost
@@ -46,6 +47,8 @@ def test_the_functions_are_what_the_program_says_of_its_flags() -> None:
         ("repeated", ["-x", "y"], ["--a-b=-x", "--a-b=y"]),
         ("sizes", [0, "64KiB", 4096], ["--a-b=0B,64KiB,4096B"]),
         ("size", 4096, ["--a-b=4096B"]),
+        ("value", numpy.int64(5), ["--a-b=5"]),
+        ("size", numpy.int64(4096), ["--a-b=4096B"]),
     ],
 )
 def test_a_value_is_written_as_the_command_line_has_it(form: _options.Form, value: object, words: list[str]) -> None:
@@ -70,6 +73,11 @@ def test_the_programs_refusal_is_the_exception() -> None:
         switchcost.measure(budget="5")
     assert refused.value.code == 2
     assert "try '--help'" not in str(refused.value)
+
+
+def test_a_command_is_a_list_of_words() -> None:
+    with pytest.raises(OptionError, match=r"^the command 'ls -l' is not a list; write its words as a list"):
+        switchcost.observe("ls -l")
 
 
 def test_a_record_that_is_there_is_not_overwritten(measurement: switchcost.Measurement) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -106,6 +107,18 @@ def test_a_trace_is_summarized(trace: Path) -> None:
     assert summary.size_bytes == trace.stat().st_size
     with pytest.raises(SwitchcostError, match="which has no page"):
         summary.save_page("page.html")
+
+
+def test_a_name_may_begin_with_a_dash(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(trace, "-t.sct")
+    assert switchcost.read("-t.sct").json["instructions"] == switchcost.read(trace).json["instructions"]
+    for ways in (1, 2):
+        switchcost.simulate("-t.sct", design="mogul-1a", vary=f"L1D.ways={ways}", record=f"-{ways}.parquet")
+    read = switchcost.read("-1.parquet")
+    assert isinstance(read, switchcost.Simulation)
+    assert read.designs
+    assert switchcost.compare("-1.parquet", "-2.parquet").pairs
 
 
 def test_a_comparison_has_the_programs_verdicts(trace: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -65,11 +66,17 @@ def text(value: object) -> str:
         return str(value)
     if isinstance(value, float) and 0 < value < 1:
         return f"{100 * value:.10g}%"
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
+    if isinstance(value, (str, numbers.Integral)) and not isinstance(value, bool):
         return str(value)
     raise OptionError(f"{value!r} is not a text, a whole number, a fraction below 1, a path or a time delta", 2, ())
 
 
+def path_argument(path: Path) -> str:
+    """Returns a path for the command line, where a name that begins with a dash would be an option."""
+    name = os.fspath(path)
+    return f"./{name}" if name.startswith("-") else name
+
+
 def size(value: object) -> object:
     """Adds the unit B to a whole number of bytes. Returns other values unchanged."""
-    return f"{value}B" if isinstance(value, int) and not isinstance(value, bool) else value
+    return f"{value}B" if isinstance(value, numbers.Integral) and not isinstance(value, bool) else value

@@ -6,6 +6,7 @@ import os
 from typing import TypeAlias
 
 from . import _running
+from ._options import path_argument
 from .errors import RecordError
 from .measurement import Measurement
 from .observation import Observation
@@ -33,7 +34,7 @@ def read(path: str | os.PathLike[str]) -> Record:
 
 
 def _summarized(path: str | os.PathLike[str]) -> Trace:
-    ran = _running.ended(["trace", "info", os.fspath(path), "--format=json"])
+    ran = _running.ended(["trace", "info", path_argument(path), "--format=json"])
     if not ran.output:
         _running.finished(ran)
     summary = ran.json(*Trace.schemas)
@@ -45,7 +46,7 @@ def _summarized(path: str | os.PathLike[str]) -> Trace:
 def _reported(path: str | os.PathLike[str]) -> Measurement | Observation:
     schemas = tuple(schema for kind in _KINDS for schema in kind.schemas)
     # If the file is damaged or no record, this raises the program's own message.
-    report = _running.run(["report", os.fspath(path), "--format=json"]).json(*schemas)
+    report = _running.run(["report", path_argument(path), "--format=json"]).json(*schemas)
     kind = next(kind for kind in _KINDS if report["schema"] in kind.schemas)
     return kind(path, report)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _running, _tables
+from ._options import path_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +75,7 @@ class Report:
 
     def _again(self) -> list[str]:
         """Returns the program's arguments that make the report again."""
-        return ["report", os.fspath(self.path)]
+        return ["report", path_argument(self.path)]
 
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         """Returns a title, names of columns, and rows of text with the main numbers."""

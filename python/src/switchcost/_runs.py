@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 
 from . import _progress, _running
-from ._options import Path, listed, text
+from ._options import Path, listed, path_argument, text
 from .comparison import Comparison
-from .errors import FormatError
+from .errors import FormatError, OptionError
 from .measurement import Measurement
 from .observation import Observation
 from .simulation import Simulation
@@ -31,7 +31,7 @@ def observe(command: Sequence[str], options: list[str], progress: bool) -> Obser
 
 def simulate(traces: Path | Sequence[Path], command: Sequence[str], options: list[str], progress: bool) -> Simulation:
     """Runs `simulate` on traces, or on a running command."""
-    files = [text(trace) for trace in listed(traces)]
+    files = [path_argument(text(trace)) for trace in listed(traces)]
     words = ["simulate", *options, *files, *_behind(command)]
     ran = _reported(_ended([*words[:1], _JSON, *words[1:]], progress, passes_on=bool(command)))
     report = ran.json(*Simulation.schemas)
@@ -42,7 +42,7 @@ def simulate(traces: Path | Sequence[Path], command: Sequence[str], options: lis
 
 def compare(base: Path, new: Path, options: list[str], progress: bool) -> Comparison:
     """Runs `compare`."""
-    words = ["compare", *options, os.fspath(base), os.fspath(new)]
+    words = ["compare", *options, path_argument(base), path_argument(new)]
     ran = _running.finished(_ended([*words, _JSON], progress))
     return Comparison(words, new, ran.json(*Comparison.schemas), exit_code=ran.code)
 
@@ -67,6 +67,8 @@ def _reported(ran: _running.Finished) -> _running.Finished:
 
 
 def _behind(command: Sequence[str]) -> list[str]:
+    if isinstance(command, str):
+        raise OptionError(f"the command {command!r} is not a list; write its words as a list, such as ['ls', '-l']", 2, ())
     return ["--", *command] if command else []
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _running, _tables
 from ._figure import Bar, svg
+from ._options import path_argument
 from ._report import Report, number
 from ._shape import several
 from .errors import FormatError, SwitchcostError
@@ -130,7 +131,7 @@ class Simulation(Report):
         return super().to_arrow()
 
     def _again(self) -> list[str]:
-        return self._words or ["report", *self.records]
+        return self._words or ["report", *map(path_argument, self.records)]
 
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         if self.schema != _ONE:
@@ -164,7 +165,7 @@ def _mapped(path: str, columns: Sequence[str] | None) -> pa.Table:
         table: pa.Table = file.to_table(columns=None if columns is None else list(columns), memory_pool=_small_pages(arrow))
     except (arrow.ArrowInvalid, OSError) as error:
         # If the record is damaged, this raises the program's own message.
-        _running.run(["report", path, "--format=json"])
+        _running.run(["report", path_argument(path), "--format=json"])
         raise FormatError(f"pyarrow cannot read {path} ({error}); upgrade pyarrow") from None
     return table
 

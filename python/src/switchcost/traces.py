@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _tables
+from ._options import path_argument
 from ._report import Report
 from .errors import SwitchcostError
 
@@ -61,7 +62,7 @@ class Trace(Report):
         raise SwitchcostError(f"{self.path} is a trace, which has no page ({path}); simulate it, or use trace info")
 
     def _again(self) -> list[str]:
-        return ["trace", "info", os.fspath(self.path)]
+        return ["trace", "info", path_argument(self.path)]
 
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         rows = [[row["name"], str(row["instructions"]), str(row["references"])] for row in self.json["processes"]]
