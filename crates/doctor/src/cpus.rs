@@ -104,11 +104,15 @@ pub(super) fn isolation(subject: &Subject) -> Check {
     );
     let isolated = &subject.host.cpus_isolated;
     let tickless = cpu_list(&subject.root, "/sys/devices/system/cpu/nohz_full").unwrap_or_default();
-    let found = format!(
-        "isolated: {}, nohz_full: {}",
-        list(isolated),
-        list(&tickless)
-    );
+    // Without /sys, empty lists say nothing.
+    let found = match subject.host.cpus_online.is_empty() {
+        true => "unknown".to_owned(),
+        false => format!(
+            "isolated: {}, nohz_full: {}",
+            list(isolated),
+            list(&tickless)
+        ),
+    };
     let cpu = subject.quietest();
     match isolated.contains(&cpu) {
         true => line.fit(found),
@@ -325,6 +329,8 @@ mod tests {
             said(&check),
             (Severity::Caveat, "isolated: none, nohz_full: none")
         );
+        let blind = isolation(&Subject::scripted(&Fixture::new()));
+        assert_eq!(said(&blind), (Severity::Caveat, "unknown"));
         assert_eq!(
             check.lasting_fix,
             "kernel command line: isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 (other programs lose this CPU, and nohz_full slows \
