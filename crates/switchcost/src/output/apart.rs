@@ -1,5 +1,5 @@
 //! Checks that the outputs of a command line are different files, because otherwise one output
-//! would replace the other, and that none replaces a record or a trace.
+//! would replace the other, and that none replaces a record, a trace or a design.
 
 use std::fs;
 use std::io::Read;
@@ -10,14 +10,17 @@ use super::destination::{Destination, folder_of};
 use crate::cli::outputs::Named;
 use crate::exit::{Failure, Outcome};
 
-/// How a text record names its format, within the first [`START`] bytes.
-const RECORD: &[u8] = br#""schema":"switchcost.record."#;
+/// How text files that no report may replace name their format, within the first [`START`] bytes.
+const FORMATS: [(&[u8], &str); 2] = [
+    (br#""schema":"switchcost.record."#, "record"),
+    (br#"schema = "switchcost.design/"#, "design"),
+];
 const START: usize = 64;
 /// How other files that no report may replace begin.
 const BEGINNINGS: [(&[u8], &str); 2] = [(b"\x89SCT\r\n\x1a\n", "trace"), (b"PAR1", "Parquet file")];
 
 /// Returns an error if two options name the same file, even by different paths, or one names a
-/// record or a trace. A device, a FIFO, or an open file of a process may be named several times.
+/// record, a trace or a design. A device, a FIFO, or an open file of a process may be named several times.
 /// `--record` itself replaces no file at all.
 pub(crate) fn check(outputs: &[Named]) -> Outcome {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
@@ -79,13 +82,12 @@ impl File {
         let mut start = [0; START];
         let mut file = fs::File::open(&self.path).ok()?;
         file.read_exact(&mut start).ok()?;
-        if start.windows(RECORD.len()).any(|bytes| bytes == RECORD) {
-            return Some("record");
-        }
-        let mut begun = BEGINNINGS
+        let has = |bytes: &[u8]| start.windows(bytes.len()).any(|part| part == bytes);
+        let named = FORMATS.iter().filter(|(bytes, _)| has(bytes));
+        let begun = BEGINNINGS
             .iter()
             .filter(|(bytes, _)| start.starts_with(bytes));
-        begun.next().map(|(_, kind)| *kind)
+        named.chain(begun).next().map(|(_, kind)| *kind)
     }
 
     fn is(&self, other: &File) -> bool {
@@ -108,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_or_trace_is_not_replaced() {
+    fn a_record_trace_or_design_is_not_replaced() {
         let folder = tempfile::tempdir().expect("room");
         let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
         for kind in
@@ -119,6 +121,10 @@ mod tests {
             fs::copy(corpus.join(kind).join("small"), &file).expect("a file");
             assert!(is_refused(&[&file]), "{kind}");
         }
+        let design = folder.path().join("design");
+        let text = switchcost_design::shipped::text("mogul-1a").expect("a built-in design");
+        fs::write(&design, text).expect("room");
+        assert!(is_refused(&[&design]));
         let report = folder.path().join("report");
         fs::write(&report, r#"{"schema":"switchcost.measure/1"}"#.repeat(9)).expect("room");
         assert!(!is_refused(&[&report, folder.path()]));
