@@ -102,6 +102,7 @@ compare a b --fail-above 1e999%
 compare a b --fail-above %
 compare a b --fail-above ''
 compare kept.jsonl simulation.parquet
+compare simulation.parquet simulation.parquet --across policy
 compare a b --junit text.txt --markdown text.txt
 compare --confidence 20% a b
 compare --confidence 49% a b

@@ -44,6 +44,15 @@ pub(super) fn compared(
             "{first} is a record of {first_kind}, and {second} of {second_kind}; compare records of one kind"
         )));
     }
+    if let Some((kind, first)) = kinds.first()
+        && *kind != Kind::Measurement
+        && !request.across.is_empty()
+    {
+        return Err(Failure::usage(format!(
+            "{} is a record of {kind}, which has no conditions to compare across; leave out --across",
+            first.path().display()
+        )));
+    }
     match kinds.first() {
         Some((Kind::Simulation, _)) => simulations_compared(base, new, request),
         Some((Kind::Observation, _)) => observations_compared(base, new, request),
