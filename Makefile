@@ -9,7 +9,6 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BINARY := $(TARGET)/release/switchcost
 # The program as it is shipped: optimised as a whole, which takes a while.
 DIST := $(TARGET)/dist/switchcost
-VERBS := measure runtimes observe inject report compare ab doctor trace simulate workload reproduce completions man schema
 # For a program that was built for another processor: the emulator in which it prints its manual,
 # and the objcopy that removes its debugging information.
 EMULATOR ?=
@@ -135,7 +134,8 @@ install: $(DIST) ## Install the program, its manual and completions below PREFIX
 		install -m 644 '$(GUEST)'/switchcost-*.so '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
 	fi
 	$(EMULATOR) '$(DIST)' man > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost.1'
-	for verb in $(VERBS); do \
+	@# The pages that the pages of the program and of `trace` name.
+	for verb in $$({ $(EMULATOR) '$(DIST)' man; $(EMULATOR) '$(DIST)' man trace; } | sed -n 's/\\//g; s/^switchcost-\(.*\)(1)$$/\1/p'); do \
 		$(EMULATOR) '$(DIST)' man $$verb > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost-'$$verb.1 || exit 1; \
 	done
 	$(EMULATOR) '$(DIST)' completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/switchcost'

@@ -23,7 +23,7 @@ Examples:
   switchcost man measure | man -l -
   switchcost man --format json                           every command with its options")]
 pub(crate) struct ManArguments {
-    /// Command to describe [default: the whole program]
+    /// Command to describe, such as measure or trace-check [default: the whole program]
     #[arg(value_name = "COMMAND")]
     pub(crate) verb: Option<String>,
 

@@ -20,17 +20,30 @@ pub(crate) fn run(arguments: &ManArguments) -> Outcome<Exit> {
     Ok(Exit::Success)
 }
 
+/// Returns the description of a command, such as `measure` or `trace-check`.
 fn described(verb: Option<&str>) -> Outcome<Command> {
-    let mut command = Cli::command();
+    // A list of commands would name a page of `help`, which there is not.
+    let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
-    match verb {
-        None => Ok(command),
-        Some(verb) => command.find_subcommand(verb).cloned().ok_or_else(|| {
-            Failure::usage(format!(
-                "there is no command '{verb}'; switchcost --help lists them"
-            ))
-        }),
-    }
+    let Some(verb) = verb else {
+        return Ok(command);
+    };
+    let name = format!("{}-{verb}", command.get_name());
+    found(&command, &name).cloned().ok_or_else(|| {
+        Failure::usage(format!(
+            "there is no command '{verb}'; switchcost --help lists them"
+        ))
+    })
+}
+
+/// Returns the command below `command` whose page has this name.
+fn found<'a>(command: &'a Command, name: &str) -> Option<&'a Command> {
+    command
+        .get_subcommands()
+        .find_map(|below| match below.get_display_name() == Some(name) {
+            true => Some(below),
+            false => found(below, name),
+        })
 }
 
 fn page(command: Command) -> Outcome<String> {

@@ -96,6 +96,18 @@ fn completions_and_manual_come_from_the_same_definition() {
     page.assert_output("synthetic\\-switch");
     assert!(page.stdout.starts_with(".ie"));
     place.run("man").assert_output("Exit codes");
+    for from in ["man", "man trace"] {
+        let page = place.run(from).stdout.replace('\\', "");
+        let named = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("switchcost-")?.strip_suffix("(1)"));
+        let mut count = 0;
+        for name in named {
+            place.run(["man", name]).assert_code(0);
+            count += 1;
+        }
+        assert!(count > 4, "{from}");
+    }
 }
 
 #[test]
