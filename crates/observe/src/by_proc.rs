@@ -103,6 +103,8 @@ pub(crate) struct ByProc {
     /// Number of tasks that the kernel had ever started before the observation, and number of live
     /// tasks; `None` unless all tasks are observed.
     before: Option<(u64, usize)>,
+    /// Thread IDs of this process, which is not observed. The kernel counts its new threads, too.
+    own: BTreeSet<u32>,
     /// Process ID and thread ID of the tasks for which there was no room.
     no_room: BTreeSet<(u32, u32)>,
 }
@@ -140,6 +142,7 @@ impl ByProc {
             self.processes = numbers("/proc")
                 .filter(|&process| process != std::process::id())
                 .collect();
+            self.own.extend(numbers("/proc/self/task"));
         }
         self.ticks += 1;
         // Other processes may soon have the IDs of those that are gone.
@@ -187,7 +190,7 @@ impl ByProc {
 
     /// Returns the number of tasks that were found by any read.
     fn found_tasks(&self) -> usize {
-        self.found + self.no_room.len()
+        self.found + self.no_room.len() + self.own.len()
     }
 
     /// Returns the number of tasks that started and ended between two reads.

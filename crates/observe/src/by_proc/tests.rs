@@ -85,6 +85,21 @@ fn of_all_tasks_those_that_were_not_seen_are_counted_as_lost() {
 }
 
 #[test]
+fn of_all_tasks_new_threads_of_the_observer_are_not_lost() {
+    let mut proc = ByProc::default();
+    proc.add_all();
+    let own = |proc: &ByProc| proc.found_tasks() - proc.found - proc.no_room.len();
+    let before = own(&proc);
+    let barrier = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| barrier.wait());
+        proc.tick();
+        barrier.wait();
+    });
+    assert!(own(&proc) > before, "{before}");
+}
+
+#[test]
 fn children_that_were_there_before_are_not_observed_and_later_ones_are() {
     let mut parent = std::process::Command::new("sh")
         .args([
