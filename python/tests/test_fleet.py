@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,14 @@ def test_none_of_twenty_alike_hosts_differs(tmp_path: Path) -> None:
     assert fleet.different == ()
     assert str(fleet).startswith("No difference is shown between 20 hosts.\n")
     assert len(fleet.findings) == 20
+
+
+def test_without_a_verdict_no_difference_is_denied(tmp_path: Path) -> None:
+    fleet = gathered(tmp_path, alike(2))
+    fleet.findings = tuple(
+        replace(finding, pairs=[replace(pair, verdict=None) for pair in finding.pairs]) for finding in fleet.findings
+    )
+    assert str(fleet).startswith("No cost of the 2 hosts could be compared.\n")
 
 
 def test_a_host_with_another_kernel_is_found_beside_one_that_is_slower_for_no_known_reason(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ def answer(fleet: Fleet) -> str:
     count, judged = len(fleet.different), len(fleet.hosts)
     if judged < 2:
         return f"{_hosts(judged)} without a disturbance: nothing to compare with."
+    if all(pair.verdict is None for finding in fleet.findings for pair in finding.pairs):
+        return f"No cost of the {judged} hosts could be compared."
     if not count:
         return f"No difference is shown between {judged} hosts."
     verb = "differs" if count == 1 else "differ"
