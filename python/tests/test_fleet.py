@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -105,6 +107,17 @@ def test_what_cannot_be_read_is_named_and_names_are_data(tmp_path: Path, capsys:
     assert "  half: " in said
     assert "&lt;b&gt;\\x1b[2J" in page.read_text()
     assert "\x1b" not in said + page.read_text()
+
+
+def test_a_reader_that_wants_no_more_is_no_error(tmp_path: Path) -> None:
+    for host in alike(2):
+        host.write(tmp_path)
+    reader, writer = os.pipe()
+    os.close(reader)
+    script = f"from switchcost.fleets.command import main; main(['gather', {str(tmp_path)!r}])"
+    ran = subprocess.run([sys.executable, "-c", script], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (ran.returncode, ran.stderr) == (0, b"")
 
 
 def test_a_copy_of_a_record_is_no_second_host(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -16,10 +17,16 @@ def say(name: str, sentence: str) -> None:
 def end(name: str, do: Callable[[], int], kept: str) -> None:
     """Exits with the exit code of `do`, or with that of its error; `kept` says after Ctrl-C what is kept."""
     try:
-        sys.exit(do())
+        code = do()
+        sys.stdout.flush()
+        sys.exit(code)
     except SwitchcostError as error:
         say(name, str(error))
         sys.exit(2 if isinstance(error, ValueError) else 1)
+    except BrokenPipeError:
+        # The reader wants no more. At exit Python would write the rest of its buffer, and report an error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
     except KeyboardInterrupt:
         say(name, f"stopped; {kept}: the same command goes on")
         sys.exit(130)
