@@ -9,6 +9,10 @@ use switchcost_trace::Preemptions;
 /// place each time. A thread that waits for a lock might then never find the lock free.
 const LARGEST_DIFFERENCE: u64 = 16;
 
+/// Longest time slice in instructions. The tool counts the rest of a time slice in a signed number
+/// of 64 bits, and adds to it.
+const LONGEST: u64 = u64::MAX / 4;
+
 /// Generator of the lengths of time slices.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
@@ -44,7 +48,7 @@ impl Turns {
             dice.random_range(quantum - most..=quantum.saturating_add(most))
         });
         let distance = self.preemptions.as_mut().map(Preemptions::next_distance);
-        distance.map_or(length, |distance| distance.min(length))
+        distance.unwrap_or(length).min(length).min(LONGEST)
     }
 }
 
@@ -66,6 +70,12 @@ mod tests {
         let mean = of_one.iter().sum::<u64>() / 1000;
         assert!((2985..=3015).contains(&mean), "{mean}");
         assert_eq!(lengths(None), [3000; 1000]);
+    }
+
+    #[test]
+    fn the_longest_quantum_is_one_that_the_tool_can_count() {
+        let length = Turns::new(u64::MAX, Some(1)).next_length();
+        assert!(i64::try_from(length).is_ok(), "{length}");
     }
 
     /// An exponential distance that the quantum cuts off has the mean `mean * (1 - exp(-quantum /
