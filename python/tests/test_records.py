@@ -92,10 +92,13 @@ def test_a_simulation_has_its_designs_and_its_rows(simulation: switchcost.Simula
 
 def test_several_traces_are_trials_with_a_record_each(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    trials = switchcost.simulate([trace, trace], design="mogul-1a")
+    other = tmp_path / "other.sct"
+    printed("trace", "walks", "--size", "4KiB", "--turns", "22", "-o", str(other))
+    trials = switchcost.simulate([trace, other], design="mogul-1a")
     assert trials.schema == "switchcost.simulate-trials/1"
     assert len(trials.records) == 2
-    assert trials.to_arrow().num_rows == 2 * switchcost.Simulation(trials.records[0]).to_arrow().num_rows
+    rows = [switchcost.Simulation(record).to_arrow().num_rows for record in trials.records]
+    assert trials.to_arrow().num_rows == sum(rows)
     with pytest.raises(SwitchcostError, match="several records"):
         _ = trials.designs
 

@@ -213,6 +213,7 @@ simulate made.sct --processes all
 simulate made.sct --cpu 0
 simulate made.sct made.sct --quantum 100000
 simulate made.sct made.sct --page-faults 20ms
+simulate made.sct ./made.sct
 simulate live --quantum 4ms -- true
 simulate live --quantum 5000,6000 -- true
 simulate live --range ..5 -- true

@@ -1,7 +1,9 @@
 //! Simulates several traces, one after the other: trials of one workload, or one workload under
 //! different conditions.
 
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 use switchcost_analysis::simulation::{Findings, Options, over_trials};
 use switchcost_design::result::Simulation;
@@ -25,6 +27,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Outcome<E
         )));
     }
     refuse_capture_flags(&arguments.capture)?;
+    refuse_copies(paths)?;
     let designs = &arguments.designs;
     if designs.record.is_some() {
         return Err(orders::record_of_several(paths.len()));
@@ -55,6 +58,40 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Outcome<E
     } else {
         Exit::Record
     })
+}
+
+/// Returns an error if two traces are copies. A copy would count as another trial with the same
+/// result, which would make the interval too small.
+fn refuse_copies(paths: &[PathBuf]) -> Outcome {
+    for (number, path) in paths.iter().enumerate() {
+        for other in &paths[..number] {
+            // A file that cannot be read is reported when it is simulated.
+            if is_copy(other, path).unwrap_or(false) {
+                return Err(Failure::usage(format!(
+                    "the same trace is given twice, as {} and {}; leave one out",
+                    other.display(),
+                    path.display()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_copy(path: &Path, other: &Path) -> io::Result<bool> {
+    let (facts, others) = (fs::metadata(path)?, fs::metadata(other)?);
+    // Reading a pipe would leave nothing to simulate.
+    if !facts.is_file() || facts.len() != others.len() {
+        return Ok(false);
+    }
+    let (file, other) = (File::open(path)?, File::open(other)?);
+    let bytes = BufReader::new(file).bytes();
+    for (byte, other) in bytes.zip(BufReader::new(other).bytes()) {
+        if byte? != other? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Returns the report on the trials. A table is followed by the command that draws the curves.
