@@ -164,7 +164,7 @@ pub(crate) enum Quantum {
 }
 
 /// Least quantum in instructions. The kernel alone executes more of them in a switch.
-const FEWEST_INSTRUCTIONS: u64 = 1000;
+pub(crate) const FEWEST_INSTRUCTIONS: u64 = 1000;
 
 impl FromStr for Quantum {
     type Err = String;

@@ -205,6 +205,8 @@ simulate made.sct --range 0..99999999999
 simulate made.sct --quantum 0
 simulate made.sct --quantum 500
 simulate made.sct --quantum 4ms
+simulate made.sct --quantum 1us --design mogul-1a
+simulate made.sct --page-faults 0ms --design mogul-1a
 simulate made.sct --quantum 1000,2000 --design mogul-1a --record new.parquet
 simulate made.sct --at-once 20
 simulate made.sct --design mogul-1a --record kept.jsonl

@@ -15,7 +15,7 @@ use switchcost_units::Nanos;
 
 use super::ended::{Ended, Several};
 use super::{DEFAULT_INTERVAL, Run, designs, feed, print_notes};
-use crate::cli::simulate::{DesignArguments, Quantum, SimulateArguments};
+use crate::cli::simulate::{DesignArguments, FEWEST_INSTRUCTIONS, Quantum, SimulateArguments};
 use crate::cli::trace::{QUANTUM_INSTRUCTIONS, TURN_SEED};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds;
@@ -133,7 +133,13 @@ fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Outcome<u
         Quantum::Instructions(instructions) => Ok(instructions),
         Quantum::Time(time) => {
             let cycle_ns = one_cycle_ns(&designs::selected(&arguments.designs)?, time)?;
-            Ok(((time.0 as f64 / cycle_ns).round() as u64).max(1))
+            let instructions = (time.0 as f64 / cycle_ns).round() as u64;
+            if instructions < FEWEST_INSTRUCTIONS {
+                return Err(Failure::usage(format!(
+                    "{time:#} is only {instructions} instructions at one per cycle; choose at least {FEWEST_INSTRUCTIONS}"
+                )));
+            }
+            Ok(instructions)
         }
     }
 }
