@@ -30,7 +30,7 @@ impl FromStr for Stretch {
         let (from, to) = (number(from, Some(0))?.unwrap_or(0), number(to, None)?);
         if to.is_some_and(|to| to <= from) {
             Err(format!(
-                "the range {text} ends before it begins; write the smaller number first"
+                "the range {text} contains no instructions; write the smaller number first"
             ))
         } else {
             Ok(Stretch { from, to })

@@ -202,6 +202,7 @@ simulate made.sct --range -1..5
 simulate made.sct --range 1e3..2e3
 simulate made.sct --range 5..5
 simulate made.sct --range 0..99999999999
+simulate made.sct --range 8192..
 simulate made.sct --quantum 0
 simulate made.sct --quantum 500
 simulate made.sct --quantum 4ms

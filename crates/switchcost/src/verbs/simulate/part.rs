@@ -28,7 +28,7 @@ pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments)
     let instructions = file.index().instructions;
     let range = stretch.within(instructions).ok_or_else(|| {
         Failure::usage(format!(
-            "--range {}..{} ends after the last instruction of {}; choose an end of at most {instructions}",
+            "--range {}..{} is not within {}; choose a range within 0..{instructions}",
             stretch.from,
             stretch.to.map(|to| to.to_string()).unwrap_or_default(),
             path.display()
