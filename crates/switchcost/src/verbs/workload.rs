@@ -12,6 +12,7 @@ use super::simulate;
 use super::trace::capture::{Session, order};
 use super::trace::system::LiveGuest;
 use crate::cli::simulate::WorkloadArguments;
+use crate::cli::trace::TURN_SEED;
 use crate::exit::{Exit, Failure, Outcome};
 
 pub(crate) fn run(arguments: &WorkloadArguments) -> Outcome<Exit> {
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Outcome<Exit> {
         .collect();
     let mut session = Session::new(
         commands,
-        order(arguments.order, arguments.quantum),
+        order(arguments.order, arguments.quantum, TURN_SEED)?,
         None,
         Some(switches),
     )?

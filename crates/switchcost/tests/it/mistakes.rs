@@ -152,6 +152,7 @@ doctor --open
 trace --with "a 'b" -- true
 trace --slice 3ms -- true
 trace --system --quantum 100000 -- true
+trace --order as-run --seed 5 -- true
 trace info empty.jsonl
 trace info none.sct
 trace info kept.jsonl
@@ -218,6 +219,7 @@ simulate made.sct made.sct --quantum 100000
 simulate made.sct made.sct --page-faults 20ms
 simulate made.sct ./made.sct
 simulate live --quantum 4ms -- true
+simulate live --order as-run --quantum 5000 -- true
 simulate live --quantum 5000,6000 -- true
 simulate live --range ..5 -- true
 simulate made.sct --schedule fair

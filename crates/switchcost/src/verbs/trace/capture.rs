@@ -18,7 +18,9 @@ use switchcost_trace::{
 };
 use switchcost_units::CpuId;
 
-use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
+use crate::cli::trace::{
+    CaptureArguments, OrderFlag, ProcessesFlag, QUANTUM_INSTRUCTIONS, TURN_SEED, TraceArguments,
+};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::kinds;
 use crate::messages::say;
@@ -247,13 +249,18 @@ impl Ended {
     }
 }
 
-/// Returns the order of time slices, from the two flags that determine it.
-pub(crate) fn order(order: OrderFlag, quantum: u64) -> Order {
+/// Returns the order of time slices, from the flags that determine it.
+pub(crate) fn order(order: OrderFlag, quantum: u64, turn_seed: u64) -> Outcome<Order> {
     match order {
-        OrderFlag::Scheduled => Order::Scheduled {
+        OrderFlag::Scheduled => Ok(Order::Scheduled {
             quantum_instructions: quantum,
-        },
-        OrderFlag::AsRun => Order::AsRun,
+        }),
+        OrderFlag::AsRun if (quantum, turn_seed) == (QUANTUM_INSTRUCTIONS, TURN_SEED) => {
+            Ok(Order::AsRun)
+        }
+        OrderFlag::AsRun => Err(Failure::usage(
+            "--quantum and --seed apply only with --order scheduled; leave them out",
+        )),
     }
 }
 
@@ -279,7 +286,7 @@ impl Session {
         } else {
             Input::Nothing
         };
-        let order = order(arguments.order, quantum_instructions);
+        let order = order(arguments.order, quantum_instructions, turn_seed)?;
         let mut session = Session::new(commands, order, arguments.cpu, arguments.switches)?;
         session.options.turn_seed = Some(turn_seed);
         session.options.in_pid_namespace = arguments.processes == ProcessesFlag::Own;
