@@ -355,7 +355,7 @@ fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
         send(&child, signal);
         let ran = ended(child);
         ran.assert_code(code);
-        ran.assert_message("interrupted; the trace up to here is kept");
+        ran.assert_message("interrupted before the commands ended");
         assert!(!is_running(text(&begun)), "the loop goes on");
         place.run("trace check cut.sct").assert_code(0);
         let info = json(&place, "trace info cut.sct --format json");

@@ -223,7 +223,7 @@ impl Ended {
             );
         }
         if summary.ending == Ending::Interrupted {
-            say!("interrupted; the trace up to here is kept");
+            say!("interrupted before the commands ended");
         }
     }
 

@@ -140,7 +140,7 @@ fn report(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
         return;
     }
     if is_interrupted {
-        say!("interrupted; the trace up to here is kept");
+        say!("interrupted before the commands ended");
     }
     say!(
         "{}",
