@@ -103,12 +103,16 @@ fn refuse_capture_flags(capture: &CaptureArguments) -> Outcome {
     )))
 }
 
+/// Message if a signal ends a run after its record and before its report.
+const RECORDED: &str = "stopped before the report; the record is complete";
+
 fn simulate_file(path: &Path, arguments: &DesignArguments) -> Outcome<Exit> {
     let output = Output::claim(arguments.form.output.as_deref())?;
-    let interrupt = Interrupt::watch()?;
+    let interrupt = Interrupt::watch_to_the_end()?;
     let Some((ended, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
         return interrupt.exit().ok_or_else(|| Failure::empty(path));
     };
+    interrupt.end_in_time(RECORDED)?;
     let shown = ended.show(arguments, output)?;
     Ok(if is_whole { shown } else { Exit::Record })
 }

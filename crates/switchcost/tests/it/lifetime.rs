@@ -77,6 +77,34 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
     }
 }
 
+/// A simulation is recorded only at its end, and one chunk of the trace may take a second.
+#[test]
+fn an_interrupted_simulation_keeps_what_it_has_simulated() {
+    let place = Place::new();
+    place
+        .run("trace walks --size 64KiB --turns 24 -o walks.sct")
+        .assert_code(0);
+    let designs = "--design mogul-2a --vary L1D.size=4KiB,8KiB,16KiB,32KiB --vary L1I.size=4KiB,8KiB,16KiB,32KiB --vary L1D.ways=1,2,4,8";
+    let child = place
+        .command_with_signals(
+            "--default-signal",
+            format!("simulate walks.sct {designs} --in-full 64 --record run.parquet"),
+        )
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("env is part of coreutils");
+    wait_until("it simulates", || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()));
+        let ticks = stat.expect("it runs").split(' ').nth(13).map(str::parse);
+        ticks.expect("a field").is_ok_and(|ticks: u64| ticks > 20)
+    });
+    send(&child, Signal::INT);
+    let ran = ended(child);
+    ran.assert_code(130);
+    place.run("report run.parquet").assert_code(0);
+}
+
 /// Returns true if a record says that its run was interrupted, or if stderr says that the program
 /// had no time to write this. On a busy machine there may be no time.
 fn is_told(record: &str, ran: &Ran) -> bool {

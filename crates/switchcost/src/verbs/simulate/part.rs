@@ -7,7 +7,7 @@ use switchcost_design::result::{PartResult, TracePart};
 use switchcost_trace::{Chunk, LastUses, Parts, Purpose, ReadTraceError};
 
 use super::run::{Run, options};
-use super::{DEFAULT_INTERVAL, designs, orders};
+use super::{DEFAULT_INTERVAL, RECORDED, designs, orders};
 use crate::cli::parts::Stretch;
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::exit::{Exit, Failure, Outcome};
@@ -21,7 +21,7 @@ const WARM_UP_INSTRUCTIONS: u64 = 1_000_000;
 
 pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments) -> Outcome<Exit> {
     let output = Output::claim(arguments.designs.form.output.as_deref())?;
-    let interrupt = Interrupt::watch()?;
+    let interrupt = Interrupt::watch_to_the_end()?;
     let designs = choose_in_full(&arguments.designs);
     let file = orders::open(path)?;
     let header = file.header().clone();
@@ -82,6 +82,7 @@ pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments)
     let ended = run
         .set_part(part, check.map(WithoutWarmUps::finish))
         .finish(incomplete)?;
+    interrupt.end_in_time(RECORDED)?;
     ended.show(&arguments.designs, output)
 }
 
