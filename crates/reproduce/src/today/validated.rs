@@ -39,6 +39,9 @@ pub(super) const KINDS: [Kind; 4] = [
     },
 ];
 const TURNS: u64 = 12;
+/// Number of instructions per load in the machine code of `switchcost_workload::walk` that reads in
+/// steps.
+const LOOP: u64 = 4;
 const PRICES: &str = "today-prices";
 
 /// Returns array sizes in bytes: all of the first-level cache, and a quarter, half and three
@@ -86,7 +89,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let simulated = |kind: &Kind, size: u64| {
         let walks = format!("today-reload-walks-{}-{}KiB", kind.name, size >> 10);
         let line = format!(
-            "trace walks --size {size}B {} --access read --turns {TURNS}",
+            "trace walks --size {size}B {} --access read --instructions {LOOP} --turns {TURNS}",
             kind.flags
         );
         let simulate = format!("simulate records/{walks}.sct {}", priced());
