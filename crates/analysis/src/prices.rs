@@ -34,6 +34,15 @@ impl LinePrices {
     /// bytes after other tasks touched `away` bytes.
     pub(crate) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> [f64; 3] {
         let LinePrices([low, middle, high]) = self;
+        let unspaced = kind.unspaced();
+        // How long the instructions between two lines take, and which lines are prefetched, is
+        // unknown.
+        let costs = |table: &Table, other: Kind| {
+            [unspaced, unspaced.spaced(), other, other.spaced()]
+                .map(|kind| table.ns(kind, own, away))
+        };
+        let lowest = costs(low, overlapping(unspaced));
+        let highest = costs(high, one_by_one(unspaced));
         let paid = likely(kind);
         let likely = paid
             .iter()
@@ -41,9 +50,9 @@ impl LinePrices {
             .sum::<f64>()
             / paid.len() as f64;
         [
-            low.ns(overlapping(kind), own, away),
+            lowest.into_iter().fold(f64::INFINITY, f64::min),
             likely,
-            high.ns(one_by_one(kind), own, away),
+            highest.into_iter().fold(0.0, f64::max),
         ]
     }
 }
@@ -60,6 +69,7 @@ fn likely(kind: Kind) -> Vec<Kind> {
 
 fn overlapping(kind: Kind) -> Kind {
     match kind {
+        Kind::Strided | Kind::Gathered => Kind::Sequential,
         Kind::Dependent | Kind::Chained => Kind::Gathered,
         Kind::CodeAlone => Kind::Code,
         kind => kind,
@@ -68,6 +78,7 @@ fn overlapping(kind: Kind) -> Kind {
 
 fn one_by_one(kind: Kind) -> Kind {
     match kind {
+        Kind::Strided => Kind::Gathered,
         Kind::Gathered | Kind::Chained => Kind::Dependent,
         Kind::Code => Kind::CodeAlone,
         kind => kind,

@@ -12,7 +12,7 @@ use crate::sealed_log::{Form, ReadRecordError, read_document};
 use crate::{Cache, Source};
 
 /// Name and version of the format of prices.
-pub const PRICES_SCHEMA: &str = "switchcost.prices/2";
+pub const PRICES_SCHEMA: &str = "switchcost.prices/3";
 
 /// Kind of access by which a program requests a line. The kind decides how much of a miss the
 /// hardware can hide, and so the cost of losing the line.
@@ -36,10 +36,16 @@ pub const PRICES_SCHEMA: &str = "switchcost.prices/2";
 pub enum Kind {
     /// Lines next to one that was requested shortly before, which the hardware prefetches.
     Sequential,
+    /// Sequential lines with many instructions between them, which take place during the miss.
+    SequentialSpaced,
     /// Lines at equal distances, which one instruction requests.
     Strided,
+    /// Strided lines with many instructions between them.
+    StridedSpaced,
     /// Loads from arbitrary addresses, of which several are in flight at the same time.
     Gathered,
+    /// Gathered loads with many instructions between them.
+    GatheredSpaced,
     /// Loads from arbitrary addresses that come alone, or wait for the load before. Used if
     /// dependences between loads are unknown.
     Dependent,
@@ -47,6 +53,8 @@ pub enum Kind {
     Chained,
     /// Stores to arbitrary addresses.
     Stored,
+    /// Stores to arbitrary addresses, with many instructions between them.
+    StoredSpaced,
     /// Instruction fetches that are prefetched together with those of the lines before.
     Code,
     /// Instruction fetches that come alone, for which the core waits.
@@ -58,6 +66,25 @@ impl Kind {
     /// one.
     pub fn priced() -> impl Iterator<Item = Kind> {
         Kind::iter().filter(|kind| *kind != Kind::Chained)
+    }
+
+    /// Returns the kind of the same access with many instructions between two lines; the same kind
+    /// if instructions hide nothing of a miss.
+    pub fn spaced(self) -> Kind {
+        match self {
+            Kind::Sequential => Kind::SequentialSpaced,
+            Kind::Strided => Kind::StridedSpaced,
+            Kind::Gathered => Kind::GatheredSpaced,
+            Kind::Stored => Kind::StoredSpaced,
+            kind => kind,
+        }
+    }
+
+    /// Returns the kind of the same access with few instructions between two lines.
+    pub fn unspaced(self) -> Kind {
+        Kind::iter()
+            .find(|kind| kind.spaced() == self)
+            .unwrap_or(self)
     }
 }
 
@@ -102,8 +129,9 @@ pub struct Price {
 
 impl Form for Prices {
     const FORM: &'static str = PRICES_SCHEMA;
-    // Version 1 also had a price of the kernel's switch path.
-    const OLDER: &'static [&'static str] = &["switchcost.prices/1"];
+    // Version 1 also had a price of the kernel's switch path. Versions 1 and 2 have no prices of
+    // spaced lines.
+    const OLDER: &'static [&'static str] = &["switchcost.prices/1", "switchcost.prices/2"];
     const WRITER: &'static str = "switchcost measure --prices";
 }
 
@@ -207,8 +235,9 @@ mod tests {
         ] {
             assert_eq!(outcome(&text), Err(error));
         }
-        let later = outcome(&text(&prices).replace("prices/2", "prices/3")).expect_err("unknown");
-        assert!(later.contains("switchcost.prices/3"), "{later}");
+        assert!(outcome(&text(&prices).replace("prices/3", "prices/2")).is_ok());
+        let later = outcome(&text(&prices).replace("prices/3", "prices/4")).expect_err("unknown");
+        assert!(later.contains("switchcost.prices/4"), "{later}");
         let missing = read_prices(Path::new("/none/p.json")).expect_err("none");
         assert_eq!(
             missing.to_string(),

@@ -2,7 +2,7 @@
 //! shortly before.
 
 use switchcost_record::prices::Kind;
-use switchcost_trace::Chain;
+use switchcost_trace::{CHAIN_WINDOW, Chain};
 
 use crate::streams::{HOT, Streams, is_as_old};
 
@@ -46,6 +46,10 @@ const INSTRUCTIONS: usize = 1 << 10;
 /// hardware prefetches nothing beyond a page.
 const LONGEST_STEP: u64 = 32;
 
+/// Number of lines requested in [`CHAIN_WINDOW`] instructions from which on the lines are not
+/// spaced: one per 28 instructions, the geometric mean of the walks that measure prices.
+const CLOSE: usize = 18;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
     instruction: u64,
@@ -65,6 +69,9 @@ pub struct Classifier {
     longest: Chain,
     /// Instruction number of the last request for code, and the age of its line.
     code: (u64, u32),
+    /// Instruction numbers and ages of the last [`CHAIN_WINDOW`] instructions' requests for data that
+    /// no first level holds.
+    requests: Vec<(u64, u32)>,
 }
 
 impl Default for Classifier {
@@ -75,6 +82,7 @@ impl Default for Classifier {
             group: (0, 0),
             longest: Chain::default(),
             code: (0, 0),
+            requests: Vec::new(),
         }
     }
 }
@@ -92,12 +100,30 @@ impl Classifier {
         }
         let is_streamed = self.streams.go_on(arrival.line, age);
         let step = self.step(arrival);
-        match arrival.access {
+        let kind = match arrival.access {
             _ if is_streamed || step == Some(1) => Kind::Sequential,
             _ if step.is_some() => Kind::Strided,
             Access::Store => Kind::Stored,
             _ => self.scattered(arrival, age),
+        };
+        if self.is_spaced(arrival.at, age) {
+            kind.spaced()
+        } else {
+            kind
         }
+    }
+
+    /// Whether few lines of at least similar age were requested in the last [`CHAIN_WINDOW`]
+    /// instructions, so that a core has other instructions to execute while the line comes.
+    fn is_spaced(&mut self, at: u64, age: u32) -> bool {
+        if age < HOT {
+            return false;
+        }
+        self.requests
+            .retain(|(before, _)| at - before < CHAIN_WINDOW);
+        self.requests.push((at, age));
+        let similar = |(_, other): &&(u64, u32)| is_as_old(*other, age);
+        self.requests.iter().filter(similar).count() < CLOSE
     }
 
     /// Returns the kind of a load that is neither sequential nor strided. The loads of a window

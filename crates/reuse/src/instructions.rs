@@ -240,7 +240,10 @@ impl Lines {
                 *kinds.entry(kind).or_default() += 1;
             }
             // Lines of other kinds are prefetched, or not waited for.
-            if matches!(kind, Kind::Gathered | Kind::Dependent | Kind::Chained) {
+            if matches!(
+                kind.unspaced(),
+                Kind::Gathered | Kind::Dependent | Kind::Chained
+            ) {
                 let chain = address.unwrap_or_default();
                 loaded = loaded.max(extend(chain, self.instructions, age));
             }

@@ -24,9 +24,11 @@ impl Table {
     }
 
     /// Returns the price of one line in nanoseconds, in an array of `own` bytes, after a footprint
-    /// of `away` bytes. A kind without measured prices has those of dependent loads.
+    /// of `away` bytes. A kind without measured prices has those of its unspaced kind, or of
+    /// dependent loads.
     pub(super) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> f64 {
-        let rows = self.0.get(&kind).or_else(|| self.0.get(&Kind::Dependent));
+        let kinds = [kind, kind.unspaced(), Kind::Dependent];
+        let rows = kinds.iter().find_map(|kind| self.0.get(kind));
         let by_own: Vec<(f64, f64)> = rows
             .into_iter()
             .flatten()

@@ -32,12 +32,34 @@ fn some_prices() -> LinePrices {
 fn each_line_costs_the_price_of_its_kind_and_half_of_the_loads_that_come_alone_wait() {
     let found = |kind| some_prices().ns(kind, OWN as f64, Bytes::mib(4));
     assert_eq!(found(Kind::Dependent), [1.0, (8.0 + 1.0) / 2.0, 8.0]);
-    assert_eq!(found(Kind::Gathered), [1.0, 1.0, 8.0]);
+    // Gathered lines may be prefetched as sequential ones are.
+    assert_eq!(found(Kind::Gathered), [0.25, 1.0, 8.0]);
     assert_eq!(found(Kind::Sequential), [0.25; 3]);
     // A chained line likely costs as much as one of a pointer chase.
     assert_eq!(found(Kind::Chained), [1.0, 8.0, 8.0]);
     // A kind without a price costs as much as a dependent load.
     assert_eq!(found(Kind::Code), [8.0; 3]);
+}
+
+#[test]
+fn the_interval_of_a_line_contains_the_prices_with_few_and_with_many_instructions() {
+    let away = Bytes::mib(4);
+    let price = |kind, ns| price(kind, OWN, away, ns);
+    let prices = LinePrices::new(&Prices::new(vec![
+        price(Kind::Sequential, 0.5),
+        price(Kind::SequentialSpaced, 0.125),
+        price(Kind::Gathered, 1.0),
+        price(Kind::GatheredSpaced, 0.25),
+        price(Kind::Dependent, 8.0),
+    ]));
+    let found = |kind| prices.ns(kind, OWN as f64, away);
+    assert_eq!(found(Kind::Sequential), [0.125, 0.5, 0.5]);
+    assert_eq!(found(Kind::SequentialSpaced), [0.125, 0.125, 0.5]);
+    assert_eq!(found(Kind::Gathered), [0.125, 1.0, 8.0]);
+    assert_eq!(found(Kind::GatheredSpaced), [0.125, 0.25, 8.0]);
+    // Older files have no prices of spaced lines.
+    let older = some_prices().ns(Kind::SequentialSpaced, OWN as f64, away);
+    assert_eq!(older, [0.25; 3]);
 }
 
 #[test]

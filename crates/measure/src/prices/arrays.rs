@@ -1,5 +1,7 @@
-//! Arrays that are walked with one touch per line, for each kind of access.
+//! Arrays that are walked with one touch per line, or eight if lines are spaced, for each kind of
+//! access.
 
+use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -43,7 +45,9 @@ impl Array {
                 let order: Vec<u32> = order(lines, random).iter().map(alone).collect();
                 Array::Code(Jumps::lay(&order, TURNS)?)
             }
-            Kind::Sequential | Kind::Strided => Array::Dense(kind, touched(own)?),
+            Kind::Sequential | Kind::SequentialSpaced | Kind::Strided | Kind::StridedSpaced => {
+                Array::Dense(kind, touched(own)?)
+            }
             _ => {
                 let memory = touched(Bytes(own.0 * SPREAD as u64))?;
                 if kind == Kind::Dependent {
@@ -56,14 +60,15 @@ impl Array {
 
     pub(super) fn walk(&self) {
         match self {
-            Array::Dense(Kind::Sequential, memory) => strided(memory, 1),
-            Array::Dense(_, memory) => strided(memory, STRIDE),
+            Array::Dense(Kind::Sequential, memory) => strided(memory, 1, load_one),
+            Array::Dense(Kind::SequentialSpaced, memory) => strided(memory, 1, load_all),
+            Array::Dense(Kind::Strided, memory) => strided(memory, STRIDE, load_one),
+            Array::Dense(_, memory) => strided(memory, STRIDE, load_all),
             Array::Sparse(Kind::Dependent, memory) => chase(memory),
-            Array::Sparse(Kind::Stored, memory) => golden(memory, |word| {
-                word.store(2, Relaxed);
-                0
-            }),
-            Array::Sparse(_, memory) => golden(memory, |word| word.load(Relaxed)),
+            Array::Sparse(Kind::Stored, memory) => golden(memory, store_one),
+            Array::Sparse(Kind::StoredSpaced, memory) => golden(memory, store_all),
+            Array::Sparse(Kind::GatheredSpaced, memory) => golden(memory, load_all),
+            Array::Sparse(_, memory) => golden(memory, load_one),
             Array::Code(jumps) => jumps.run(),
         }
     }
@@ -90,7 +95,7 @@ fn order(lines: usize, random: &mut impl Rng) -> Vec<u32> {
 /// of each group of [`SPREAD`] (multiplicative hashing after Knuth).
 #[inline]
 fn word_of(line: usize) -> usize {
-    let within = (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % SPREAD;
+    let within = (line.wrapping_mul(MULTIPLIER as usize) >> 40) % SPREAD;
     (line * SPREAD + within) * LINE
 }
 
@@ -107,33 +112,65 @@ fn chain(memory: &[AtomicU64], order: &[u32]) {
 fn chase(memory: &[AtomicU64]) {
     let lines = memory.len() / LINE / SPREAD;
     let last = (0..lines).fold(word_of(0), |word, _| memory[word].load(Relaxed) as usize);
-    std::hint::black_box(last);
+    black_box(last);
+}
+
+/// Odd number of no pattern, near the golden section of 2^64 (Knuth).
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn load_one(sum: u64, line: &[AtomicU64]) -> u64 {
+    sum + line[0].load(Relaxed)
+}
+
+fn store_one(sum: u64, line: &[AtomicU64]) -> u64 {
+    line[0].store(2, Relaxed);
+    sum
+}
+
+/// Hashes the words of a line, in about five instructions per word, of which each waits for the one
+/// before. Only the loads do not wait.
+fn load_all(hash: u64, line: &[AtomicU64]) -> u64 {
+    line.iter()
+        .fold(hash, |hash, word| mix(hash ^ word.load(Relaxed)))
+}
+
+/// Stores a different number in each word of a line. Each number waits for the one before.
+fn store_all(number: u64, line: &[AtomicU64]) -> u64 {
+    line.iter().fold(number, |number, word| {
+        word.store(number, Relaxed);
+        mix(number)
+    })
+}
+
+fn mix(number: u64) -> u64 {
+    (number ^ number >> 32).wrapping_mul(MULTIPLIER)
 }
 
 #[inline(never)]
-fn strided(memory: &[AtomicU64], lines: usize) {
+fn strided(memory: &[AtomicU64], lines: usize, touch: impl Fn(u64, &[AtomicU64]) -> u64) {
     let mut sum = 0;
     for first in 0..lines {
-        for word in memory.iter().skip(first * LINE).step_by(lines * LINE) {
-            sum += word.load(Relaxed);
+        for line in memory.chunks_exact(LINE).skip(first).step_by(lines) {
+            sum = touch(sum, line);
         }
     }
-    std::hint::black_box(sum);
+    black_box(sum);
 }
 
-/// Touches the word of each line of a sparse array once, no line shortly after its neighbours.
-/// Every address is known in advance.
+/// Touches each line of a sparse array once, no line shortly after its neighbours. Every address is
+/// known in advance.
 #[inline(never)]
-fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
+fn golden(memory: &[AtomicU64], touch: impl Fn(u64, &[AtomicU64]) -> u64) {
     let lines = memory.len() / LINE / SPREAD;
     let step = golden_step(lines);
-    let (mut line, mut sum) = (0, 0);
+    // Not 0, which `store_all` would keep, so that no number would wait for another.
+    let (mut line, mut sum) = (0, 1);
     for _ in 0..lines {
-        sum += touch(&memory[word_of(line)]);
+        sum = touch(sum, &memory[word_of(line)..][..LINE]);
         line += step;
         line -= if line >= lines { lines } else { 0 };
     }
-    std::hint::black_box(sum);
+    black_box(sum);
 }
 
 /// Returns the step of a walk by the golden section: about 0.618 of `lines`, and coprime to
@@ -166,7 +203,10 @@ mod tests {
             let memory: Vec<AtomicU64> = (0..lines * LINE * SPREAD)
                 .map(|_| AtomicU64::new(0))
                 .collect();
-            golden(&memory, |word| word.fetch_add(1, Relaxed));
+            golden(&memory, |_, line| {
+                assert_eq!(line.len(), LINE);
+                line[0].fetch_add(1, Relaxed)
+            });
             let counts: Vec<u64> = memory.chunks(LINE * SPREAD).map(sum).collect();
             assert_eq!(counts, vec![1; lines]);
         }

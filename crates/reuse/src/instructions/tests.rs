@@ -6,14 +6,23 @@ const CODE: u64 = 0x40_0000;
 const DATA_LINE: u64 = 0x100_0000 >> LINE_BITS;
 
 /// Returns the share of each kind in the requests of a repeated walk through this many lines, by
-/// one instruction that loads from a line every 16 instructions.
+/// one instruction that loads from a line every 16 instructions. Spaced lines count as unspaced.
 fn shares(lines: u64, place: impl Fn(u64) -> u64) -> BTreeMap<Kind, f64> {
+    let mut shares = BTreeMap::new();
+    for (kind, share) in shares_with(16, lines, place) {
+        *shares.entry(kind.unspaced()).or_default() += share;
+    }
+    shares
+}
+
+/// Returns the share of each kind in the same requests, if the walk executes `instructions` per line.
+fn shares_with(instructions: u16, lines: u64, place: impl Fn(u64) -> u64) -> BTreeMap<Kind, f64> {
     let mut chunk = Chunk::default();
     for step in 0..100_000 {
         chunk.blocks.push(Block {
             address: CODE,
             bytes: 16,
-            instructions: 16,
+            instructions,
             references: 1,
             first_bytes: 1,
             flags: BlockFlags::USER,
@@ -50,6 +59,26 @@ fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
     let [gathered, dependent] = [found[&Kind::Gathered], found[&Kind::Dependent]];
     assert!((gathered / dependent / 4.0 - 1.0).abs() < 0.01, "{found:?}");
     assert!(gathered + dependent > 0.999, "{found:?}");
+}
+
+#[test]
+fn lines_with_many_instructions_between_them_are_spaced() {
+    for (kind, step, apart) in [
+        (Kind::Sequential, 1, 1),
+        (Kind::Strided, 1, 3),
+        (Kind::Gathered, 797, 5),
+    ] {
+        for (instructions, found, other) in [
+            (8, kind, kind.spaced()),
+            (24, kind, kind.spaced()),
+            (32, kind.spaced(), kind),
+            (64, kind.spaced(), kind),
+        ] {
+            let shares = shares_with(instructions, 2039, |at| at * step % 2039 * apart);
+            let share = |kind| shares.get(&kind).copied().unwrap_or_default();
+            assert!(share(found) > 0.3 && share(other) < 0.001, "{shares:?}");
+        }
+    }
 }
 
 const ROUND: u64 = 2039;
@@ -94,9 +123,11 @@ fn chained(
     let (chunk, known) = looped(dependences, references);
     let mut kinds = KindsByInstruction::default();
     kinds.add(&chunk, &known);
-    let counts = || kinds.lines.counts.values();
-    [Kind::Chained, Kind::Gathered]
-        .map(|kind| counts().filter_map(|counts| counts.get(&kind)).sum())
+    let counts = || kinds.lines.counts.values().flatten();
+    [Kind::Chained, Kind::Gathered].map(|kind| {
+        let of_kind = counts().filter(|(counted, _)| counted.unspaced() == kind);
+        of_kind.map(|(_, count)| count).sum()
+    })
 }
 
 fn load(address: u64) -> Reference {
@@ -215,7 +246,8 @@ fn the_kinds_of_each_instruction_are_counted() {
         [divided(3), divided(7), divided(11)],
         [
             Some(vec![(Kind::Chained, 100)]),
-            Some(vec![(Kind::Gathered, 100)]),
+            // The first lines of the trace are spaced.
+            Some(vec![(Kind::Gathered, 99), (Kind::GatheredSpaced, 1)]),
             None
         ]
     );

@@ -340,10 +340,12 @@ fn walked_again(order: impl Fn(u64) -> u64) -> Program {
 
 #[test]
 fn lost_lines_are_distinguished_by_how_they_are_asked_for() {
-    // Two lines train the stream, of which one is under way when the other is requested.
+    // Two lines train the stream, of which one is under way when the other is requested. The first
+    // 17 lines follow other instructions.
     let in_order = [
-        (Kind::Sequential, 510),
-        (Kind::Gathered, 1),
+        (Kind::Sequential, 495),
+        (Kind::SequentialSpaced, 15),
+        (Kind::GatheredSpaced, 1),
         (Kind::Dependent, 1),
     ];
     assert_eq!(lost(&walked_again(|i| i)), BTreeMap::from(in_order));
