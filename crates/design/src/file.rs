@@ -4,7 +4,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::{Design, UnrealisableDesign};
+use crate::error::quoted;
+use crate::{DESIGN_SCHEMA, Design, UnrealisableDesign};
 use switchcost_record::printable;
 use switchcost_units::Bytes;
 
@@ -122,8 +123,22 @@ pub fn write_design(design: &Design) -> Result<String, DesignError> {
 fn parse(text: &str) -> Result<Design, (Location, String)> {
     // TOML keeps line ends of Windows in texts of several lines.
     let text = &text.replace("\r\n", "\n");
-    toml::from_str(text)
-        .map_err(|error: toml::de::Error| (location(text, error.span()), describe(&error)))
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let message = other_schema(text).unwrap_or_else(|| describe(&error));
+        (location(text, error.span()), message)
+    })
+}
+
+/// Describes the schema of a text that has another one than this version reads. Its fields may
+/// differ, too.
+fn other_schema(text: &str) -> Option<String> {
+    let table: toml::Table = toml::from_str(text).ok()?;
+    let schema = table.get("schema")?.as_str()?;
+    let problem = || {
+        let found = quoted(schema);
+        format!("schema is {found}, and this version reads only {DESIGN_SCHEMA:?}")
+    };
+    (schema != DESIGN_SCHEMA).then(problem)
 }
 
 /// Returns the message of the TOML reader on one line, with words instead of Rust's types.

@@ -94,6 +94,12 @@ const REFUSED: &[(&str, &str, &str)] = &[
          `inclusion`, `index`, `tag`, `on_switch`, `prefetch`, `victim`, `streams`, `stride`, `streamer`, `partition`; docs/formats/design.md lists the fields",
     ),
     (
+        "design/1\"",
+        "design/2\"\nlevels = []",
+        "a.toml:2:1 (levels = []): schema is \"switchcost.design/2\", and this version reads only \"switchcost.design/1\"; \
+         docs/formats/design.md lists the fields",
+    ),
+    (
         "[[level]]",
         "[[cache]]",
         "a.toml:3:3 ([[cache]]): unknown field `cache`, expected one of `schema`, `name`, `title`, `source`, `cycle_ns`, \
