@@ -84,7 +84,7 @@ fn an_interrupted_simulation_keeps_what_it_has_simulated() {
     place
         .run("trace walks --size 64KiB --turns 24 -o walks.sct")
         .assert_code(0);
-    let designs = "--design mogul-2a --vary L1D.size=4KiB,8KiB,16KiB,32KiB --vary L1I.size=4KiB,8KiB,16KiB,32KiB --vary L1D.ways=1,2,4,8";
+    let designs = "--design mogul-2a --vary L1D.size=4KiB,8KiB,16KiB,32KiB --vary L1I.size=8KiB,16KiB --vary L1D.ways=1,2,4,8";
     let child = place
         .command_with_signals(
             "--default-signal",
