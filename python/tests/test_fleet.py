@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -109,15 +108,19 @@ def test_what_cannot_be_read_is_named_and_names_are_data(tmp_path: Path, capsys:
     assert "\x1b" not in said + page.read_text()
 
 
-def test_a_reader_that_wants_no_more_is_no_error(tmp_path: Path) -> None:
+FULL = "switchcost-fleet: cannot print the result: No space left on device; free some space, or choose another place for it\n"
+
+
+@pytest.mark.parametrize(("output", "code", "said"), [("| true", 0, ""), (">&-", 0, ""), ("> /dev/full", 1, FULL)])
+def test_an_output_that_takes_no_more_is_told_once(output: str, code: int, said: str, tmp_path: Path) -> None:
     for host in alike(2):
         host.write(tmp_path)
-    reader, writer = os.pipe()
-    os.close(reader)
-    script = f"from switchcost.fleets.command import main; main(['gather', {str(tmp_path)!r}])"
-    ran = subprocess.run([sys.executable, "-c", script], stdout=writer, stderr=subprocess.PIPE, check=False)
-    os.close(writer)
-    assert (ran.returncode, ran.stderr) == (0, b"")
+    script = "import sys; from switchcost.fleets.command import main; main(sys.argv[1:])"
+    shell = f'set -o pipefail; "$0" -c "$1" gather "$2" {output}'
+    ran = subprocess.run(
+        ["bash", "-c", shell, sys.executable, script, str(tmp_path)], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (code, said)
 
 
 def test_a_copy_of_a_record_is_no_second_host(tmp_path: Path) -> None:

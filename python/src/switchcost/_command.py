@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -18,15 +19,20 @@ def end(name: str, do: Callable[[], int], kept: str) -> None:
     """Exits with the exit code of `do`, or with that of its error; `kept` says after Ctrl-C what is kept."""
     try:
         code = do()
-        sys.stdout.flush()
+        print(end="", flush=True)
         sys.exit(code)
     except SwitchcostError as error:
         say(name, str(error))
         sys.exit(2 if isinstance(error, ValueError) else 1)
-    except BrokenPipeError:
-        # The reader wants no more. At exit Python would write the rest of its buffer, and report an error.
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC) or error.filename is not None:
+            raise
+        # At exit Python would write the rest of its buffer, and report an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        if error.errno == errno.EPIPE:
+            sys.exit(0)
+        say(name, f"cannot print the result: {error.strerror}; free some space, or choose another place for it")
+        sys.exit(1)
     except KeyboardInterrupt:
         say(name, f"stopped; {kept}: the same command goes on")
         sys.exit(130)
