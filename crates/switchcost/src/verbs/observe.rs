@@ -59,7 +59,8 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Outcome<Exit> {
             "cannot look at processes: /proc is not mounted; mount it with mount -t proc proc /proc",
         ));
     }
-    let target = target(arguments)?;
+    check_visible(!arguments.comm.is_empty())?;
+    let target = target(arguments).or_else(|why| check_visible(true).and(Err(why)))?;
     let host = manifest_at_once(&Root::system());
     let interrupt = Interrupt::watch_to_the_end()?;
     let calibration = interrupt.prepare(|| calibrated::find(&host, arguments, &interrupt))?;
@@ -149,6 +150,8 @@ fn observe(
     {
         report_missing_bpf(arguments, reason)?;
     }
+    let finds_by_proc = observer.bpf_unavailable_because().is_some();
+    check_visible(finds_by_proc && (arguments.all || arguments.cgroup.is_some()))?;
     let task = Task {
         companion: companion(arguments, &target),
         target,
@@ -161,6 +164,17 @@ fn observe(
     let written = views.end(&observation);
     observation.known = known::find(&observation, views.seen);
     Ok((observation, written.map(|()| views.failed)))
+}
+
+/// Fails if all processes are needed, but /proc does not show them. Every PID namespace has a
+/// process 1.
+fn check_visible(is_needed: bool) -> Outcome<()> {
+    if !is_needed || std::fs::read("/proc/1/stat").is_ok() {
+        return Ok(());
+    }
+    Err(Failure::broken(
+        "cannot look at processes: /proc hides those of other users (hidepid); run it as root, or name your own with -p",
+    ))
 }
 
 fn target(arguments: &ObserveArguments) -> Outcome<Target> {

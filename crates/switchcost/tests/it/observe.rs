@@ -213,6 +213,31 @@ fn without_proc_no_count_is_reported() {
 }
 
 #[test]
+fn where_proc_hides_processes_no_count_of_all_is_reported() {
+    let place = Place::new();
+    let hidden = r#"mount -t proc -o hidepid=2,gid=65534 proc /proc && setpriv --bounding-set=-all --inh-caps=-all "$@"; exit $?"#;
+    let starter = [
+        "unshare", "--mount", "--pid", "--fork", "sh", "-c", hidden, "sh",
+    ];
+    for target in ["--all", "--cgroup /", "--comm sh", "--pid 1"] {
+        let words = format!("observe --no-calibration --duration 100ms {target}");
+        let ran = finished(&mut place.command_behind(starter, words));
+        let said = &ran.stderr;
+        if ["unshare:", "mount:", "setpriv:"]
+            .iter()
+            .any(|program| said.starts_with(program))
+        {
+            println!("skipped: {said}");
+            return;
+        }
+        ran.assert_failed(
+            1,
+            "error: cannot look at processes: /proc hides those of other users (hidepid)\nhint: run it as root, or name your own with -p",
+        );
+    }
+}
+
+#[test]
 fn a_command_needs_no_dashes_and_keeps_its_standard_output() {
     let place = Place::new();
     for words in ["echo -n x", "-- echo -n x"] {
