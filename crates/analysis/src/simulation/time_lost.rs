@@ -19,14 +19,14 @@ pub struct TimeLost {
     /// Name of the CPU model whose miss costs are used; untrusted text that must be escaped before
     /// it is shown.
     pub cpu_model: Option<String>,
-    /// Time per switch in nanoseconds, if all loads from arbitrary addresses overlap; `None` if no
+    /// Time per switch in nanoseconds, if the CPU hides as much of each miss as it can; `None` if no
     /// line has a known miss cost.
     pub low_ns: Option<f64>,
     /// Time per switch in nanoseconds, with the miss cost of each line's kind of access; `None` if
     /// no line has a known miss cost.
     pub likely_ns: Option<f64>,
-    /// Time per switch in nanoseconds, if each load waits for the one before; `None` if no line
-    /// has a known miss cost.
+    /// Time per switch in nanoseconds, if the CPU hides nothing of a miss; `None` if no line has a
+    /// known miss cost.
     pub high_ns: Option<f64>,
     /// Cycles lost to other processes per switch, as a time in nanoseconds with the middle of the
     /// design's shortest and longest cycle; `None` if the design has no duration of a cycle.

@@ -27,7 +27,7 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
         "the lost lines".to_owned()
     };
     let mut text = format!(
-        " Reloading {lines} takes {} per switch on {} ({} if loads overlap, {} if each waits for the previous one).",
+        " Reloading {lines} takes {} per switch on {} ({} if the CPU hides what it can, {} if it hides nothing).",
         time(likely),
         lost.cpu_model
             .as_deref()

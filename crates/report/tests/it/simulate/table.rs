@@ -248,7 +248,7 @@ fn the_time_of_lost_lines_is_that_of_lines_with_a_price() {
         has(&screen(&head, &findings), words);
     };
     let ns = [1_200.0, 3_600.0, 8_600.0].map(Some);
-    let times = "takes 3.60 us per switch on X (1.20 us if loads overlap, 8.60 us if each waits for the previous one).";
+    let times = "takes 3.60 us per switch on X (1.20 us if the CPU hides what it can, 8.60 us if it hides nothing).";
     said(0.0, ns, &format!(" Reloading the lost lines {times}"));
     let of_some = " The other lines have no measured price.";
     said(
