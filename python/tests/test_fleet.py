@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -117,9 +118,9 @@ def test_an_output_that_takes_no_more_is_told_once(output: str, code: int, said:
         host.write(tmp_path)
     script = "import sys; from switchcost.fleets.command import main; main(sys.argv[1:])"
     shell = f'set -o pipefail; "$0" -c "$1" gather "$2" {output}'
-    ran = subprocess.run(
-        ["bash", "-c", shell, sys.executable, script, str(tmp_path)], stderr=subprocess.PIPE, text=True, check=False
-    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = ["bash", "-c", shell, sys.executable, script, str(tmp_path)]
+    ran = subprocess.run(words, stderr=subprocess.PIPE, text=True, env=environment, check=False)
     assert (ran.returncode, ran.stderr) == (code, said)
 
 

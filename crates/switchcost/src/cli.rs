@@ -465,20 +465,6 @@ mod tests {
     }
 
     #[test]
-    fn the_manual_of_each_command_is_installed() {
-        let makefile = include_str!("../../../Makefile");
-        let line = makefile
-            .lines()
-            .find_map(|line| line.strip_prefix("VERBS := "));
-        let command = Cli::command();
-        let names: Vec<_> = command
-            .get_subcommands()
-            .map(clap::Command::get_name)
-            .collect();
-        assert_eq!(line.expect("VERBS"), names.join(" "));
-    }
-
-    #[test]
     fn every_design_of_an_example_exists() {
         fn texts(command: &clap::Command) -> Vec<String> {
             let own = command
