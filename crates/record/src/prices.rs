@@ -36,7 +36,7 @@ pub const PRICES_SCHEMA: &str = "switchcost.prices/3";
 pub enum Kind {
     /// Lines next to one that was requested shortly before, which the hardware prefetches.
     Sequential,
-    /// Sequential lines with many instructions between them, which take place during the miss.
+    /// Sequential lines with many instructions between them, which a core executes during a miss.
     SequentialSpaced,
     /// Lines at equal distances, which one instruction requests.
     Strided,
